@@ -1,0 +1,72 @@
+"""The seam between text and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Embedder", "EmbedderIdentity", "Progress", "Role", "TokenCounter"]
+
+Role = Literal["document", "query"]
+Progress = Callable[[int, int], None]
+"""Called with (texts done, texts in all) while documents are being embedded."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """What makes two embedders give the same vectors; stands in the manifest and in every vector-cache key.
+
+    Attributes:
+        kind: `sentence-transformers`, `onnx` or `openai`.
+        model: the name the user gave (hub id); for a folder its last component, never a path of this machine.
+        fingerprint: hash of weights, tokenizer and pooling settings, or for a remote model its name and revision.
+        dimension: length of a vector.
+        max_tokens: tokens after which the encoder cuts a text off.
+        query_prompt, document_prompt: what the model wants in front of a text; `""` for none.
+    """
+
+    kind: str
+    model: str
+    fingerprint: str
+    dimension: int
+    max_tokens: int
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What makes these vectors these vectors; cheap, loads no weights."""
+        ...
+
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Embeds texts.
+
+        Args:
+            texts: any strings, empty and very long ones included; what exceeds `identity.max_tokens` is cut.
+            role: `document` or `query`; chooses the model's prompt.
+
+        Returns:
+            float32 `[len(texts), identity.dimension]`, C-contiguous, row i for text i, every row of length 1 and
+            finite. The vector of a text does not depend on its neighbours in the batch (within 1e-5).
+
+        Raises:
+            EmbedderUnavailableError: it does not answer at the moment.
+            EmbeddingError: it answered with something that cannot be used.
+        """
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as the embedder's tokenizer would, without special tokens; cheap enough for every block."""
+
+    def __call__(self, text: str) -> int:
+        """Returns the number of tokens in `text`."""
+        ...

@@ -1,0 +1,105 @@
+"""Every error this package raises on purpose.
+
+::
+
+    SemsearchError                    base; its text is one sentence for a person: what, where, what to do
+    ├── ConfigurationError            an option or an environment variable has a value that cannot work
+    ├── IndexFolderError              something about an index folder
+    │   ├── IndexNotFoundError        there is no index at that place
+    │   ├── IndexFormatError          the index was written in a format this version does not read
+    │   ├── IndexCorruptError         a file is missing, truncated or its hash differs
+    │   └── IndexWriteError           the new build could not be written (the previous one is untouched)
+    ├── EmbeddingError                texts could not be turned into vectors
+    │   ├── ModelNotFoundError        the model is neither on disk nor reachable; lists what was tried
+    │   ├── MissingExtraError         an optional dependency is not installed; names the extra
+    │   └── EmbedderUnavailableError  the embedder does not answer at the moment; trying later may help
+    └── QueryError                    a question that cannot be answered as asked
+        ├── EmptyQueryError           nothing but white space
+        └── FilterError               a filter that makes no sense; carries the name of the field
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigurationError",
+    "EmbedderUnavailableError",
+    "EmbeddingError",
+    "EmptyQueryError",
+    "FilterError",
+    "IndexCorruptError",
+    "IndexFolderError",
+    "IndexFormatError",
+    "IndexNotFoundError",
+    "IndexWriteError",
+    "MissingExtraError",
+    "ModelNotFoundError",
+    "QueryError",
+    "SemsearchError",
+]
+
+
+class SemsearchError(Exception):
+    """Base of all errors of this package; `str(error)` is a sentence that can be shown as it is."""
+
+
+class ConfigurationError(SemsearchError):
+    """An option or an environment variable has a value that cannot work."""
+
+
+class IndexFolderError(SemsearchError):
+    """Something about an index folder."""
+
+
+class IndexNotFoundError(IndexFolderError):
+    """There is no index at that place."""
+
+
+class IndexFormatError(IndexFolderError):
+    """The index was written in a format this version does not read."""
+
+
+class IndexCorruptError(IndexFolderError):
+    """A file of the index is missing, truncated or has another hash than the manifest says."""
+
+
+class IndexWriteError(IndexFolderError):
+    """The new build could not be written; the previous one is untouched."""
+
+
+class EmbeddingError(SemsearchError):
+    """Texts could not be turned into vectors."""
+
+
+class ModelNotFoundError(EmbeddingError):
+    """The model is neither on disk nor reachable."""
+
+
+class MissingExtraError(EmbeddingError):
+    """An optional dependency is not installed."""
+
+
+class EmbedderUnavailableError(EmbeddingError):
+    """The embedder does not answer at the moment."""
+
+
+class QueryError(SemsearchError):
+    """A question that cannot be answered as asked.
+
+    Attributes:
+        field: name of the request field at fault, as the outside knows it (`query`, `limit`, `filters`, …).
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class EmptyQueryError(QueryError):
+    """The query has no character other than white space."""
+
+    def __init__(self) -> None:
+        super().__init__("The query is empty: type at least one word.", field="query")
+
+
+class FilterError(QueryError):
+    """A filter that makes no sense."""

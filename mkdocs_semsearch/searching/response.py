@@ -1,0 +1,199 @@
+"""The answer: what every surface prints, and its one JSON form."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
+
+__all__ = [
+    "FacetCount",
+    "FacetField",
+    "PageDetail",
+    "PageInfo",
+    "Result",
+    "Scores",
+    "SearchResponse",
+    "SectionInfo",
+    "filter_to_json",
+    "to_json",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The two parts of a score.
+
+    Attributes:
+        semantic: cosine similarity clamped to 0–1; None in lexical mode.
+        lexical: BM25 of the lexical index, 0 and more; None in semantic mode.
+    """
+
+    semantic: float | None
+    lexical: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageInfo:
+    """What a result says of its page."""
+
+    path: str
+    url: str
+    title: str
+    frontmatter: Mapping[str, Any]
+    file_size: int
+    chunk_count: int
+    languages: tuple[str, ...]
+    primary_language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionInfo:
+    """One section, shown by its best chunk.
+
+    `highlights` are `[start, end)` offsets into `excerpt`, in Unicode code points. Lines are 1-based with the end
+    included; characters are offsets into the source file with the end excluded; null for generated pages.
+    """
+
+    chunk_id: str
+    chunk_index: int
+    heading_hierarchy: tuple[str, ...]
+    anchor: str | None
+    url: str
+    content: str
+    excerpt: str
+    highlights: tuple[tuple[int, int], ...]
+    start_line: int | None
+    end_line: int | None
+    char_start: int | None
+    char_end: int | None
+    kind: str
+    language: str | None
+    node_type: str | None
+    node_name: str | None
+    parent_context: str | None
+    scope_path: tuple[str, ...]
+    definitions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One ranked result: a section, or a page with its best sections.
+
+    Attributes:
+        score: 0 to 1, never rising down the list.
+        scores: the parts of `score` (for a page: of its best section).
+        page: the page.
+        section: the section (granularity `section`), else None.
+        sections: the page's best sections, each a `Result` without sections of its own (granularity `page`).
+        explain: on request, the part scores after scaling and the rule that moved the result.
+    """
+
+    score: float
+    scores: Scores
+    page: PageInfo
+    section: SectionInfo | None = None
+    sections: tuple[Result, ...] = ()
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCount:
+    """A value of a facet field and the number of results that have it."""
+
+    value: str | int | float | bool
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FacetField:
+    """A facet field with its values, most frequent first."""
+
+    name: str
+    type: str
+    label: str
+    values: tuple[FacetCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageDetail:
+    """A whole page: its metadata and its sections in order, one entry a chunk."""
+
+    page: PageInfo
+    sections: tuple[SectionInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """The answer to one `SearchQuery`; every field comes from the build that `build_id` names."""
+
+    query: str
+    mode: Mode
+    granularity: Granularity
+    build_id: str
+    took_ms: float
+    total_results: int
+    filters_applied: tuple[Filter, ...]
+    facets: Mapping[str, tuple[FacetCount, ...]]
+    results: tuple[Result, ...]
+    degraded: bool = False
+    explain: Mapping[str, Any] | None = field(default=None)
+
+
+def filter_to_json(value: Filter) -> dict[str, Any]:
+    """Returns a filter in the form the HTTP API takes."""
+    plain = {"op": value.op, **{f.name: getattr(value, f.name) for f in dataclasses.fields(value)}}
+    if not plain["negate"]:
+        del plain["negate"]
+    return {key: _plain(item) for key, item in plain.items() if item is not None}
+
+
+def to_json(response: SearchResponse) -> dict[str, Any]:
+    """Returns the body of the HTTP answer."""
+    body: dict[str, Any] = {
+        "query": response.query,
+        "mode": response.mode,
+        "granularity": response.granularity,
+        "build_id": response.build_id,
+        "took_ms": round(response.took_ms, 3),
+        "total_results": response.total_results,
+        "filters_applied": [filter_to_json(item) for item in response.filters_applied],
+        "facets": {name: [_plain(count) for count in counts] for name, counts in response.facets.items()},
+        "results": [_result(result) for result in response.results],
+    }
+    if response.degraded:
+        body["degraded"] = True
+    if response.explain is not None:
+        body["explain"] = _plain(response.explain)
+    return body
+
+
+def _result(result: Result) -> dict[str, Any]:
+    body: dict[str, Any] = {"score": result.score, "scores": _plain(result.scores), "page": _plain(result.page)}
+    if result.section is not None:
+        body["section"] = _plain(result.section)
+    else:
+        body["sections"] = [
+            {"score": part.score, "scores": _plain(part.scores), **_plain(part.section)} for part in result.sections
+        ]
+    if result.explain is not None:
+        body["explain"] = _plain(result.explain)
+    return body
+
+
+def _plain(value: Any) -> Any:
+    """JSON values only: dataclasses become objects, tuples lists, dates ISO 8601."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value
