@@ -15,7 +15,8 @@
     │   └── EmbedderUnavailableError  the embedder does not answer at the moment; trying later may help
     └── QueryError                    a question that cannot be answered as asked
         ├── EmptyQueryError           nothing but white space
-        └── FilterError               a filter that makes no sense; carries the name of the field
+        ├── FilterError               a filter that makes no sense; carries the name of the field
+        └── PageNotFoundError         the index has no page with that path
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
     "IndexWriteError",
     "MissingExtraError",
     "ModelNotFoundError",
+    "PageNotFoundError",
     "QueryError",
     "SemsearchError",
 ]
@@ -103,3 +105,10 @@ class EmptyQueryError(QueryError):
 
 class FilterError(QueryError):
     """A filter that makes no sense."""
+
+
+class PageNotFoundError(QueryError):
+    """The index has no page with that path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"No page {path!r} in this index: paths are relative to the docs folder.", field="path")
