@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact.identity import EmbedderIdentity
 
 __all__ = ["Embedder", "EmbedderIdentity", "Progress", "Role", "TokenCounter"]
 
 Role = Literal["document", "query"]
 Progress = Callable[[int, int], None]
 """Called with (texts done, texts in all) while documents are being embedded."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderIdentity:
-    """What makes two embedders give the same vectors; stands in the manifest and in every vector-cache key.
-
-    Attributes:
-        kind: `sentence-transformers`, `onnx` or `openai`.
-        model: the name the user gave (hub id); for a folder its last component, never a path of this machine.
-        fingerprint: hash of weights, tokenizer and pooling settings, or for a remote model its name and revision.
-        dimension: length of a vector.
-        max_tokens: tokens after which the encoder cuts a text off.
-        query_prompt, document_prompt: what the model wants in front of a text; `""` for none.
-    """
-
-    kind: str
-    model: str
-    fingerprint: str
-    dimension: int
-    max_tokens: int
-    query_prompt: str = ""
-    document_prompt: str = ""
 
 
 class Embedder(Protocol):

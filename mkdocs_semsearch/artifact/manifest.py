@@ -1,0 +1,158 @@
+"""The manifest: what an index is made of, and which build of it is the current one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration
+from mkdocs_semsearch.artifact.identity import EmbedderIdentity
+from mkdocs_semsearch.artifact.layout import FORMAT
+from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError
+
+__all__ = ["EncoderInfo", "IndexedFile", "Manifest", "manifest_from_json", "manifest_to_json"]
+
+_BUILD_ID = re.compile(r"[0-9a-f]{16}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A file of the build.
+
+    Attributes:
+        path: relative to the build's folder, with `/`; never climbs out of it.
+        size: bytes.
+        sha256: hex.
+    """
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderInfo:
+    """Whether the query encoder travels with the index.
+
+    Attributes:
+        exported: there is an `encoder/` folder.
+        quantized: its weights are int8.
+        reason: why it is not there, or not quantised; None where there is nothing to explain.
+    """
+
+    exported: bool = False
+    quantized: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The pointer of an index folder, read first and replaced last.
+
+    Attributes:
+        build_id: 16 hex digits, a hash of content and settings; also the name of the build's folder.
+        generator: name and version of the program that wrote it.
+        created: UTC time of the build, ISO 8601; not part of the build id.
+        embedder: what embedded the chunks; questions must be embedded by the same.
+        facets: declared facet fields in the order of the configuration.
+        pages, sections, chunks: counts.
+        files: every file of the build, sorted by path.
+        graph: how the k-NN lists were made: `method` (`exact`, `nndescent` or `none`) and `neighbors`.
+        lexical: settings of the lexical index (`language`, `stemmer`, …).
+        encoder: whether the query encoder travels with the index.
+        site_name, site_url, language: of the site, as configured.
+    """
+
+    build_id: str
+    generator: str
+    created: str
+    embedder: EmbedderIdentity
+    facets: tuple[FacetDeclaration, ...]
+    pages: int
+    sections: int
+    chunks: int
+    files: tuple[IndexedFile, ...]
+    graph: Mapping[str, Any] = field(default_factory=dict)
+    lexical: Mapping[str, Any] = field(default_factory=dict)
+    encoder: EncoderInfo = EncoderInfo()
+    site_name: str = ""
+    site_url: str = ""
+    language: str = "en"
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files of the build."""
+        return sum(file.size for file in self.files)
+
+
+def manifest_to_json(manifest: Manifest) -> str:
+    """Returns the text of `manifest.json`."""
+    body: dict[str, Any] = {"format": FORMAT, **dataclasses.asdict(manifest)}
+    return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+
+
+def manifest_from_json(text: str, place: str) -> Manifest:
+    """Reads the text of a manifest.
+
+    Args:
+        text: content of `manifest.json`; may come from anywhere and is checked in every field that leads to a file.
+        place: where it was found, for the messages.
+
+    Raises:
+        IndexFormatError: another format number.
+        IndexCorruptError: not a manifest.
+    """
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise IndexCorruptError(f"{place} is not valid JSON ({error}): build the index again.") from None
+    if not isinstance(body, dict) or "format" not in body:
+        raise IndexCorruptError(f"{place} is not the manifest of a search index: build the index again.")
+    if body["format"] != FORMAT:
+        raise IndexFormatError(
+            f"{place} has index format {body['format']}, this version reads format {FORMAT}: "
+            "rebuild the index with this version, or install the version that wrote it."
+        )
+    try:
+        return _manifest(body)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise IndexCorruptError(f"{place} is damaged ({error!r}): build the index again.") from None
+
+
+def _manifest(body: dict[str, Any]) -> Manifest:
+    build_id = body["build_id"]
+    if not _BUILD_ID.fullmatch(build_id):
+        raise ValueError(f"build_id {build_id!r}")
+    known = {f.name for f in dataclasses.fields(Manifest)}
+    values = {key: value for key, value in body.items() if key in known}
+    values["embedder"] = EmbedderIdentity(**body["embedder"])
+    values["facets"] = tuple(_facet(item) for item in body["facets"])
+    values["files"] = tuple(_file(item) for item in body["files"])
+    values["encoder"] = EncoderInfo(**body["encoder"])
+    for name in ("pages", "sections", "chunks"):
+        if not isinstance(values[name], int) or values[name] < 0:
+            raise ValueError(f"{name} {values[name]!r}")
+    return Manifest(**values)
+
+
+def _facet(item: dict[str, Any]) -> FacetDeclaration:
+    if item["type"] not in FACET_TYPES:
+        raise ValueError(f"facet type {item['type']!r}")
+    return FacetDeclaration(**item)
+
+
+def _file(item: dict[str, Any]) -> IndexedFile:
+    file = IndexedFile(**item)
+    path = PurePosixPath(file.path)
+    inside = not path.is_absolute() and path.parts and ".." not in path.parts and "\\" not in file.path
+    if not inside or ":" in file.path or "\0" in file.path:
+        raise ValueError(f"file path {file.path!r}")
+    if not isinstance(file.size, int) or file.size < 0 or not _SHA256.fullmatch(file.sha256):
+        raise ValueError(f"size or hash of {file.path!r}")
+    return file
