@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,10 @@ __all__ = [
     "Scores",
     "SearchResponse",
     "SectionInfo",
+    "facets_to_json",
     "filter_to_json",
+    "page_to_json",
+    "results_to_json",
     "to_json",
 ]
 
@@ -164,13 +167,28 @@ def to_json(response: SearchResponse) -> dict[str, Any]:
         "total_results": response.total_results,
         "filters_applied": [filter_to_json(item) for item in response.filters_applied],
         "facets": {name: [_plain(count) for count in counts] for name, counts in response.facets.items()},
-        "results": [_result(result) for result in response.results],
+        "results": results_to_json(response.results),
     }
     if response.degraded:
         body["degraded"] = True
     if response.explain is not None:
         body["explain"] = _plain(response.explain)
     return body
+
+
+def results_to_json(results: Iterable[Result]) -> list[dict[str, Any]]:
+    """Returns ranked results in the form they have in a search answer."""
+    return [_result(result) for result in results]
+
+
+def page_to_json(detail: PageDetail) -> dict[str, Any]:
+    """Returns a whole page: `page` and its `sections`."""
+    return {"page": _plain(detail.page), "sections": _plain(detail.sections)}
+
+
+def facets_to_json(fields: Iterable[FacetField]) -> list[dict[str, Any]]:
+    """Returns facet fields with their values."""
+    return [_plain(declared) for declared in fields]
 
 
 def _result(result: Result) -> dict[str, Any]:
