@@ -1,0 +1,64 @@
+"""Text in, unit vectors out: one `Embedder` protocol, several implementations, each loaded only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mkdocs_semsearch.embedding.protocol import Embedder, EmbedderIdentity, Progress, Role, TokenCounter
+from mkdocs_semsearch.embedding.tokens import open_token_counter
+from mkdocs_semsearch.errors import ConfigurationError
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "KINDS",
+    "Embedder",
+    "EmbedderIdentity",
+    "Progress",
+    "Role",
+    "TokenCounter",
+    "open_embedder",
+    "open_token_counter",
+]
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODEL, **options: Any) -> Embedder:
+    """Opens an embedder; cheap, the weights are loaded by the first `embed`.
+
+    Args:
+        kind: `sentence-transformers`, `onnx` (a folder with an exported encoder) or `openai` (an OpenAI-compatible
+            endpoint).
+        model: hub id, folder, or the name by which an endpoint knows the model.
+        options: those of `open_sentence_transformer`, `load_query_encoder` or `open_openai`.
+
+    Raises:
+        ConfigurationError: unknown kind, or an option that the kind does not have.
+        ModelNotFoundError: the model is neither on disk nor to be had.
+    """
+    opener = _OPENERS.get(kind)
+    if opener is None:
+        raise ConfigurationError(f"embedder.kind: {kind!r} is not one of {', '.join(KINDS)}.")
+    open_kind = opener()
+    allowed = open_kind.__kwdefaults__ or {}
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise ConfigurationError(
+            f"embedder.{unknown[0]}: the kind {kind!r} has no such option; it has {', '.join(sorted(allowed))}."
+        )
+    embedder: Embedder = open_kind(model, **options)
+    return embedder
+
+
+def _sentence_transformers() -> Callable[..., Embedder]:
+    from mkdocs_semsearch.embedding.sentence_transformer import open_sentence_transformer
+
+    return open_sentence_transformer
+
+
+_OPENERS: dict[str, Callable[[], Callable[..., Embedder]]] = {
+    "sentence-transformers": _sentence_transformers,
+}
+
+KINDS = tuple(_OPENERS)

@@ -1,0 +1,211 @@
+"""Encoding with sentence-transformers on PyTorch: any model of that library, on a GPU when there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.embedding.model_folder import ModelFolder, read_model_folder
+from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+
+__all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]
+
+PRECISIONS = ("auto", "float32", "float16")
+CPU_BATCH = 16
+GPU_BATCH = 128
+LIBRARIES = (
+    "sentence_transformers",
+    "transformers",
+    "huggingface_hub",
+    "torch",
+    "onnxruntime",
+    "onnxscript",
+    "onnx_ir",
+)
+
+
+def open_sentence_transformer(
+    model: str,
+    *,
+    revision: str | None = None,
+    device: str | None = None,
+    precision: str = "auto",
+    batch_size: int | None = None,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
+) -> SentenceTransformerEmbedder:
+    """Finds the model and reads what it is; PyTorch and the weights are loaded by the first `embed`.
+
+    Args:
+        model: folder or hub id, see `models.resolve_model`.
+        revision: branch, tag or commit on the hub.
+        device: `cpu`, `cuda`, `mps`, …; by default the best there is.
+        precision: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.
+        batch_size: texts per forward pass; by default 16 on a CPU, 128 on a GPU.
+        query_prompt: put in front of questions in place of what the model's configuration says (E5 models want
+            `query: ` but do not say so).
+        document_prompt: the same for documents.
+
+    Raises:
+        ModelNotFoundError: the model is neither on disk nor to be had.
+        ConfigurationError: an option has a value that cannot work.
+    """
+    if precision not in PRECISIONS:
+        raise ConfigurationError(f"embedder option precision: {precision!r} is not one of {', '.join(PRECISIONS)}.")
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+        raise ConfigurationError(f"embedder option batch_size: {batch_size!r} is not a whole number above 0.")
+    folder = read_model_folder(resolve_model(model, revision=revision))
+    return SentenceTransformerEmbedder(
+        folder,
+        name=canonical_name(model),
+        device=device,
+        precision=precision,
+        batch_size=batch_size,
+        query_prompt=query_prompt,
+        document_prompt=document_prompt,
+    )
+
+
+class SentenceTransformerEmbedder:
+    """An `Embedder` over a model folder; safe for use from several threads, which take turns.
+
+    On a CPU a text's vector does not depend on its neighbours (within 1e-5); in float16 on a GPU within 1e-3.
+    """
+
+    def __init__(
+        self,
+        folder: ModelFolder,
+        *,
+        name: str,
+        device: str | None = None,
+        precision: str = "auto",
+        batch_size: int | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self._name = name
+        self._device = device
+        self._precision = precision
+        self._batch_size = batch_size
+        self._prompts: dict[Role, str] = {
+            "query": folder.query_prompt if query_prompt is None else query_prompt,
+            "document": folder.document_prompt if document_prompt is None else document_prompt,
+        }
+        self._lock = threading.RLock()
+        self._model: Any = None
+        self._identity: EmbedderIdentity | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What makes these vectors these vectors; the first call reads the weights file once, to hash it."""
+        with self._lock:
+            if self._identity is None:
+                self._identity = EmbedderIdentity(
+                    kind="sentence-transformers",
+                    model=self._name,
+                    fingerprint=self.folder.fingerprint(),
+                    dimension=self.folder.dimension or int(self.model.get_embedding_dimension()),
+                    max_tokens=self.folder.max_tokens,
+                    query_prompt=self._prompts["query"],
+                    document_prompt=self._prompts["document"],
+                )
+            return self._identity
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's `tokenizer.json`."""
+        return self.folder.tokenizer_file
+
+    @property
+    def model(self) -> Any:
+        """The loaded `SentenceTransformer`; the first call takes seconds."""
+        with self._lock:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all) as batches are finished."""
+        identity = self.identity
+        if not texts:
+            return np.zeros((0, identity.dimension), dtype=np.float32)
+        model = self.model
+        encode = model.encode_query if role == "query" else model.encode_document
+        batch_size = self._batch_size or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
+        rows = np.empty((len(texts), identity.dimension), dtype=np.float32)
+        # Long texts first, in slices of neighbours in length: little padding, and progress that does not slow down.
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        step = batch_size * 4 if progress is not None else len(order)
+        for start in range(0, len(order), step):
+            part = order[start : start + step]
+            prompt = self._prompts[role]
+            with self._lock, quiet_libraries():
+                try:
+                    vectors = encode(
+                        [well_formed(texts[i]) for i in part],
+                        prompt=prompt,
+                        batch_size=batch_size,
+                        show_progress_bar=False,
+                        normalize_embeddings=False,
+                    )
+                except (RuntimeError, ValueError, IndexError) as error:
+                    raise EmbeddingError(f"The model {self._name!r} failed on {len(part)} texts: {error}") from error
+            rows[part] = unit_rows(
+                np.asarray(vectors, dtype=np.float32),
+                count=len(part),
+                dimension=identity.dimension,
+                source=f"The model {self._name!r}",
+            )
+            if progress is not None:
+                progress(min(start + step, len(order)), len(order))
+        return rows
+
+    def _load(self) -> Any:
+        with quiet_libraries():
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging as transformers_logging
+
+            bars = transformers_logging.is_progress_bar_enabled()
+            transformers_logging.disable_progress_bar()
+            try:
+                model = SentenceTransformer(str(self.folder.path), device=self._device, local_files_only=True)
+            except Exception as error:  # whatever the library and the model's own code raise
+                raise EmbeddingError(
+                    f"The model in {self.folder.path} cannot be loaded: {type(error).__name__}: {error}"
+                ) from error
+            finally:
+                if bars:
+                    transformers_logging.enable_progress_bar()
+            if "Transformer" in self.folder.modules:
+                # The identity promises this length; the library's own answer changed between its versions.
+                model.max_seq_length = self.folder.max_tokens
+            half = self._precision == "float16" or (self._precision == "auto" and model.device.type == "cuda")
+            model = model.half() if half else model.float()
+            return model.eval()
+
+
+@contextlib.contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keeps the libraries' bars, warnings and log lines from the user; errors still come as exceptions."""
+    levels = {name: logging.getLogger(name).level for name in LIBRARIES}
+    for name in LIBRARIES:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)

@@ -1,0 +1,96 @@
+"""Counting tokens as the encoder will, with its `tokenizer.json` alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter
+from mkdocs_semsearch.embedding.vectors import well_formed
+from mkdocs_semsearch.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["ApproximateTokenCounter", "WordTokenCounter", "open_token_counter", "open_tokenizer"]
+
+MEMO_LIMIT = 300_000
+WORDS = re.compile(r"\S+")
+# BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the memo small.
+PUNCTUATED = re.compile(r"[^\W_]+|_|[^\w\s]")
+NEWLINES = re.compile(r"\n+")
+
+
+def open_token_counter(embedder: Embedder) -> TokenCounter:
+    """Opens the counter that belongs to `embedder`; needs the `tokenizers` package, never PyTorch.
+
+    An embedder whose tokenizer is out of reach (a remote endpoint) gets an estimate that errs on the high side.
+
+    Raises:
+        EmbeddingError: the `tokenizer.json` cannot be read.
+    """
+    file: Path | None = getattr(embedder, "tokenizer_file", None)
+    return ApproximateTokenCounter() if file is None else WordTokenCounter(file)
+
+
+def open_tokenizer(file: Path) -> Tokenizer:
+    """Opens a `tokenizer.json` with the truncation and padding that are stored in it switched off.
+
+    Raises:
+        EmbeddingError: the file is missing or damaged.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the package raises plain Exception
+        raise EmbeddingError(f"{file} cannot be read as a tokenizer ({error}): fetch the model again.") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class WordTokenCounter:
+    """Counts word by word and remembers every word: exact for BERT's tokenizers, close for the others.
+
+    Safe for use from several threads.
+    """
+
+    def __init__(self, tokenizer_file: Path) -> None:
+        self._tokenizer = open_tokenizer(tokenizer_file)
+        pre_tokenizer = json.dumps(json.loads(tokenizer_file.read_text(encoding="utf-8")).get("pre_tokenizer"))
+        self._splits_punctuation = "BertPreTokenizer" in pre_tokenizer
+        # Byte-level BPE sees a word with the space before it, and every run of newlines as a token.
+        self._byte_level = "ByteLevel" in pre_tokenizer
+        self._memo: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        """Returns the number of tokens in `text`, special tokens not counted."""
+        total = sum(map(self._count_word, WORDS.findall(text)))
+        return total + len(NEWLINES.findall(text)) if self._byte_level else total
+
+    def _count_word(self, word: str) -> int:
+        count = self._memo.get(word)
+        if count is not None:
+            return count
+        # Beyond ASCII there are characters that the tokenizer drops or joins: such a word is counted whole.
+        parts = PUNCTUATED.findall(word) if self._splits_punctuation and word.isascii() and word.isprintable() else ()
+        count = sum(map(self._count_word, parts)) if len(parts) > 1 else self._encode(word)
+        if len(self._memo) >= MEMO_LIMIT:
+            self._memo.clear()
+        self._memo[word] = count
+        return count
+
+    def _encode(self, word: str) -> int:
+        shown = well_formed(f" {word}" if self._byte_level else word)
+        return len(self._tokenizer.encode(shown, add_special_tokens=False).ids)
+
+
+class ApproximateTokenCounter:
+    """Estimates tokens for an encoder whose tokenizer is not here: a token per punctuation mark and per 5 letters."""
+
+    def __call__(self, text: str) -> int:
+        """Returns the estimated number of tokens in `text`."""
+        return sum((len(word.encode("utf-8", "replace")) + 4) // 5 for word in PUNCTUATED.findall(text))
