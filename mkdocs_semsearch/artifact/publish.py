@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from mkdocs_semsearch.artifact.layout import LOCK, MANIFEST, STAGING_PREFIX
@@ -31,19 +32,13 @@ def current_build(index_dir: Path) -> Manifest | None:
         return None
 
 
-def publish_build(
-    index_dir: Path,
-    build_id: str,
-    write: Callable[[Path], None],
-    describe: Callable[[tuple[IndexedFile, ...]], Manifest],
-) -> Manifest:
+def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) -> Manifest:
     """Writes a build and makes it the current one.
 
     Args:
         index_dir: made when missing. A folder that holds other things than an index is refused.
         build_id: name of the build's folder.
-        write: fills the empty folder it is given.
-        describe: makes the manifest from the list of files written.
+        write: fills the empty folder it is given, and returns the manifest, whose `files` are filled in here.
 
     Returns:
         The manifest now in place.
@@ -53,7 +48,7 @@ def publish_build(
     """
     try:
         with _locked(index_dir):
-            return _publish(index_dir, build_id, write, describe)
+            return _publish(index_dir, build_id, write)
     except OSError as error:
         raise IndexWriteError(
             f"The index in {index_dir} could not be written ({error.strerror or error}): "
@@ -61,19 +56,13 @@ def publish_build(
         ) from error
 
 
-def _publish(
-    index_dir: Path,
-    build_id: str,
-    write: Callable[[Path], None],
-    describe: Callable[[tuple[IndexedFile, ...]], Manifest],
-) -> Manifest:
+def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) -> Manifest:
     _remove_leftovers(index_dir)
     previous = current_build(index_dir)
     staging = index_dir / f"{STAGING_PREFIX}{os.getpid()}"
     staging.mkdir()
     try:
-        write(staging)
-        manifest = describe(_flush(staging))
+        manifest = replace(write(staging), files=_flush(staging))
         final = index_dir / build_id
         if final.exists():  # left by a crash before its manifest was in place, or damaged since
             shutil.rmtree(final)

@@ -1,0 +1,155 @@
+"""The lexical index's part of the contract: its fields and how text becomes terms on both sides.
+
+Text is prepared here, in Python, and then tokenised by Tantivy's analyzers, so that builder and searcher cannot differ:
+
+* scripts written without spaces (Chinese, Japanese, Korean, Thai, …) are cut into overlapping bigrams;
+* identifiers (`snake_case`, `camelCase`, `a.b.c`, `--flag`, `/path`, `E4521`, `<tag>`) are kept whole in a field of
+  their own, and their parts in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tantivy
+
+__all__ = [
+    "FIELDS",
+    "analyzer_names",
+    "identifier_forms",
+    "identifier_parts",
+    "lexical_schema",
+    "prepare",
+    "raw_words",
+    "register_analyzers",
+    "stemmer_for",
+]
+
+FIELDS = ("title", "headings", "text", "code", "exact", "identifiers", "parts")
+"""`title`, `headings` and `text` are stemmed; `code`, `exact` (headings, text and code together) and `parts` are
+lower-cased words; `identifiers` holds whole identifiers."""
+
+_STEMMED = "semsearch_stemmed"
+_PLAIN = "semsearch_plain"
+_WHOLE = "semsearch_whole"
+_TOKENIZER = dict.fromkeys(("title", "headings", "text"), _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
+
+_STEMMERS = {
+    "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french", "de": "german",
+    "el": "greek", "hu": "hungarian", "it": "italian", "no": "norwegian", "nb": "norwegian", "nn": "norwegian",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish",
+}  # fmt: skip
+
+# Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: a run of these is a phrase, not a word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+
+_EDGE_START = "\"'`([{,;:!?*“”‘’«»…"
+_EDGE_END = "\"'`)]},;:!?.*“”‘’«»…"
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W_A-Za-z0-9]+")
+_LOOKS_LIKE_IDENTIFIER = re.compile(
+    r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
+)
+_SEPARATORS = re.compile(r"[^\w]+|_+")
+MAX_IDENTIFIER_LENGTH = 120
+
+
+def stemmer_for(language: str) -> str | None:
+    """Returns Tantivy's stemmer for a language tag (`en`, `pt-BR`), or None where there is none."""
+    return _STEMMERS.get(language.replace("_", "-").split("-")[0].lower())
+
+
+def lexical_schema() -> tantivy.Schema:
+    """Returns the schema: the text fields of `FIELDS`, and `row`, the row in `chunks.parquet`."""
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in FIELDS:
+        builder.add_text_field(name, stored=False, tokenizer_name=_TOKENIZER.get(name, _WHOLE), index_option="position")
+    builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
+    return builder.build()
+
+
+def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
+    """Registers the analyzers of the schema with an open index.
+
+    Returns:
+        Field name to analyzer, so that questions go through the same.
+    """
+    analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: _whitespace()}
+    for name, analyzer in analyzers.items():
+        index.register_tokenizer(name, analyzer)
+    return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
+
+
+def analyzer_names() -> dict[str, str]:
+    """Returns field name to the name of its analyzer."""
+    return {field: _TOKENIZER.get(field, _WHOLE) for field in FIELDS}
+
+
+def _words(stemmer: str | None) -> tantivy.TextAnalyzer:
+    import tantivy
+
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    builder = builder.filter(tantivy.Filter.remove_long(MAX_IDENTIFIER_LENGTH)).filter(tantivy.Filter.lowercase())
+    builder = builder.filter(tantivy.Filter.ascii_fold())
+    if stemmer:
+        builder = builder.filter(tantivy.Filter.stemmer(stemmer))
+    return builder.build()
+
+
+def _whitespace() -> tantivy.TextAnalyzer:
+    import tantivy
+
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+
+
+def prepare(text: str) -> str:
+    """Returns text in which the tokenizer finds terms: runs of unspaced scripts become overlapping bigrams."""
+    return _UNSPACED_RUN.sub(lambda match: f" {' '.join(_bigrams(match.group()))} ", text)
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for i in range(len(run) - 1):
+        yield run[i : i + 2]
+
+
+def raw_words(text: str) -> Iterator[str]:
+    """Yields what stands between white space, without the punctuation of the sentence around it."""
+    for word in text.split():
+        bare = word.lstrip(_EDGE_START)
+        # A call keeps its brackets until here: `app()` is the identifier `app`.
+        bare = bare if bare.endswith("()") else bare.rstrip(_EDGE_END)
+        if bare:
+            yield bare
+
+
+def identifier_forms(word: str) -> tuple[str, ...]:
+    """Returns the forms under which an identifier is found whole, lower-cased; empty when `word` is a plain word.
+
+    `--no-livereload` gives itself and `no-livereload`; `app.include_router()` gives `app.include_router` and
+    `include_router`; `<details>` gives `<details>` and `details`.
+    """
+    if len(word) > MAX_IDENTIFIER_LENGTH or not _LOOKS_LIKE_IDENTIFIER.search(word):
+        return ()
+    whole = word.lower().removesuffix("()")
+    bare = whole.strip("-<>/@$.~=")
+    forms = [whole, bare, whole.split("=", 1)[0]]
+    if "." in bare and "/" not in bare:
+        forms.append(bare.rsplit(".", 1)[1])
+    return tuple(dict.fromkeys(form for form in forms if len(form) > 1))
+
+
+def identifier_parts(word: str) -> tuple[str, ...]:
+    """Returns the parts of an identifier, lower-cased: `HTTPException` gives `http` and `exception`."""
+    parts = [part.lower() for piece in _SEPARATORS.split(word) for part in _CAMEL.findall(piece)]
+    return tuple(parts) if len(parts) > 1 else ()

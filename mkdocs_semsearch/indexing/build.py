@@ -1,0 +1,123 @@
+"""The build: chunked pages in, index folder out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mkdocs_semsearch.artifact import FORMAT, current_build, publish_build
+from mkdocs_semsearch.chunking import ChunkedPage, embedding_text
+from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
+from mkdocs_semsearch.indexing.embed_chunks import EmbeddedTexts, embed_texts
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
+
+__all__ = ["BuildOptions", "BuildReport", "build_index"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did.
+
+    Attributes:
+        build_id: of the build now in place.
+        pages, chunks: in the index.
+        embedded, reused: chunks whose vector was computed, and chunks whose vector was known.
+        seconds: of the whole build, embedding included.
+        size_bytes: of the index on disk.
+        graph_method: `exact`, `nndescent` or `none`.
+        changed: False when the same build was in place already and nothing was written.
+    """
+
+    build_id: str
+    pages: int
+    chunks: int
+    embedded: int
+    reused: int
+    seconds: float
+    size_bytes: int
+    graph_method: str
+    changed: bool
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pages} pages, {self.chunks} chunks ({self.embedded} embedded, {self.reused} reused) "
+            f"in {self.seconds:.1f} s, {self.size_bytes / 1e6:.1f} MB, build {self.build_id}"
+            + ("" if self.changed else " (unchanged)")
+        )
+
+
+def build_index(
+    pages: Sequence[ChunkedPage],
+    *,
+    embedder: Embedder,
+    index_dir: Path,
+    cache_dir: Path | None = None,
+    options: BuildOptions | None = None,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Builds the index of a site and makes it the current one of `index_dir`, in one step.
+
+    The build id is a hash of content and settings: when the same build is in place and undamaged, nothing is written.
+
+    Args:
+        pages: in the order in which they are to be stored.
+        embedder: gives the vectors; called only for texts the cache does not know.
+        index_dir: the index folder; see `publish_build` for what is refused.
+        cache_dir: folder of the vector cache; None embeds everything anew.
+        options: what goes into the manifest.
+        progress: called while texts are being embedded.
+
+    Raises:
+        EmbeddingError: a text could not be embedded; what was embedded so far is in the cache.
+        IndexWriteError: the folder cannot be written; the previous build is untouched.
+    """
+    started = time.perf_counter()
+    options = options or BuildOptions()
+    chunks = [chunk for page in pages for chunk in page.chunks]
+    texts = [embedding_text(chunk.heading_hierarchy, chunk.content) for chunk in chunks]
+    build_id = _build_id(pages, embedder, options)
+    manifest = current_build(index_dir)
+    changed = manifest is None or manifest.build_id != build_id
+    embedded = EmbeddedTexts(np.zeros((0, 0), np.float32), 0, len(texts))
+    if changed:
+        embedded = embed_texts(texts, embedder, cache_dir, progress)
+        contents = BuildContents(build_id, pages, texts, embedded.vectors, embedder, cache_dir, options)
+        manifest = publish_build(index_dir, build_id, contents.write)
+    assert manifest is not None
+    return BuildReport(
+        build_id=build_id,
+        pages=len(pages),
+        chunks=len(chunks),
+        embedded=embedded.embedded,
+        reused=embedded.reused,
+        seconds=time.perf_counter() - started,
+        size_bytes=manifest.size,
+        graph_method=str(manifest.graph.get("method")),
+        changed=changed,
+    )
+
+
+def _build_id(pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOptions) -> str:
+    """Hashes what goes in, not what comes out: the bytes of graph and lexical index differ from run to run."""
+    digest = hashlib.sha256()
+    settings = {
+        "format": FORMAT,
+        "generator": GENERATOR,
+        "embedder": asdict(embedder.identity),
+        "neighbors": NEIGHBORS,
+        **asdict(options),
+        "export_encoder": options.export_encoder and onnx_installed(),
+    }
+    digest.update(json.dumps(settings, sort_keys=True).encode())
+    for page in pages:
+        line = json.dumps(asdict(page), sort_keys=True, default=str, ensure_ascii=False)
+        digest.update(line.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,115 @@
+"""Everything that one build writes into its folder."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
+from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
+from mkdocs_semsearch.artifact.lexical import stemmer_for
+from mkdocs_semsearch.chunking import ChunkedPage
+from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.indexing.table_writer import write_tables
+
+__all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
+
+GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
+
+_PARITY_SAMPLE = 32
+"""Texts on which an exported encoder is compared with the original."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Settings of a build that end up in the manifest.
+
+    Attributes:
+        facets: declared facet fields, in the order of the configuration.
+        site_name, site_url, language: of the site; the language chooses the stemmer.
+        graph: how the k-NN lists are made.
+        export_encoder: put the query encoder into the index when the model allows it and ONNX is installed.
+    """
+
+    facets: tuple[FacetDeclaration, ...] = ()
+    site_name: str = ""
+    site_url: str = ""
+    language: str = "en"
+    graph: GraphMethod = "auto"
+    export_encoder: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContents:
+    """The parts of a build, ready to be written.
+
+    Attributes:
+        build_id: name of the build.
+        pages: in the order of the tables.
+        texts: what was embedded, one a chunk, in the order of the rows.
+        vectors: float32 `[chunks, d]`, unit rows.
+        embedder: its identity goes into the manifest, its query side into `encoder/`.
+        cache_dir: where an exported encoder is kept between builds.
+        options: what goes into the manifest.
+    """
+
+    build_id: str
+    pages: Sequence[ChunkedPage]
+    texts: Sequence[str]
+    vectors: NDArray[np.float32]
+    embedder: Embedder
+    cache_dir: Path | None
+    options: BuildOptions
+
+    def write(self, folder: Path) -> Manifest:
+        """Fills an empty folder and returns its manifest, still without the list of files."""
+        options = self.options
+        write_tables(self.pages, options.facets, folder)
+        stored = self.vectors.astype(np.float16)
+        np.save(folder / VECTORS, stored, allow_pickle=False)
+        graph = build_knn_graph(stored.astype(np.float32), options.graph)
+        np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+        write_lexical_index((chunk for page in self.pages for chunk in page.chunks), folder / LEXICAL, options.language)
+        return Manifest(
+            build_id=self.build_id,
+            generator=GENERATOR,
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            embedder=self.embedder.identity,
+            facets=options.facets,
+            pages=len(self.pages),
+            sections=sum(len({chunk.section_index for chunk in page.chunks}) for page in self.pages),
+            chunks=len(self.texts),
+            files=(),
+            graph={"method": graph.method, "neighbors": NEIGHBORS},
+            lexical={"language": options.language, "stemmer": stemmer_for(options.language)},
+            encoder=self._export_encoder(folder / ENCODER),
+            site_name=options.site_name,
+            site_url=options.site_url,
+            language=options.language,
+        )
+
+    def _export_encoder(self, folder: Path) -> EncoderInfo:
+        if not self.options.export_encoder:
+            return EncoderInfo(reason="switched off")
+        if not onnx_installed():
+            return EncoderInfo(reason="the packages onnx and onnxruntime are not installed (extra `onnx`)")
+        from mkdocs_semsearch.embedding import export_query_encoder
+
+        step = max(1, len(self.texts) // _PARITY_SAMPLE)
+        sample = self.texts[::step][:_PARITY_SAMPLE]
+        export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
+        return EncoderInfo(export.exported, export.quantized, export.reason)
+
+
+def onnx_installed() -> bool:
+    """Tells whether the query encoder can be exported here."""
+    return all(importlib.util.find_spec(name) is not None for name in ("onnx", "onnxruntime"))

@@ -1,0 +1,98 @@
+"""Writes the Parquet tables of pages and chunks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
+from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+
+__all__ = ["chunk_ids", "write_tables"]
+
+
+def write_tables(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration], folder: Path) -> None:
+    """Writes `pages.parquet` and `chunks.parquet` into a folder."""
+    _write(list(_page_rows(pages, facets)), pages_schema(facets), folder / PAGES)
+    _write(list(_chunk_rows(pages)), chunks_schema(), folder / CHUNKS)
+
+
+def _write(rows: list[dict[str, Any]], schema: Any, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path, compression="zstd")
+
+
+def _page_rows(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration]) -> Iterator[dict[str, Any]]:
+    first_chunk = 0
+    for page in pages:
+        yield {
+            "path": page.path,
+            "url": page.url,
+            "title": page.title,
+            "section": page.section,
+            "language": page.language,
+            "front_matter": json.dumps(dict(page.front_matter), ensure_ascii=False, default=str),
+            "boost": page.boost,
+            "file_size": page.file_size,
+            "languages": list(page.languages),
+            "first_chunk": first_chunk,
+            "chunk_count": len(page.chunks),
+            **{facet_column(facet.name): _plain(page.facets.get(facet.name)) for facet in facets},
+        }
+        first_chunk += len(page.chunks)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _chunk_rows(pages: Sequence[ChunkedPage]) -> Iterator[dict[str, Any]]:
+    for number, page in enumerate(pages):
+        for chunk, chunk_id in zip(page.chunks, chunk_ids(page), strict=True):
+            yield {
+                "chunk_id": chunk_id,
+                "page": number,
+                "section": chunk.section_index,
+                **{name: _plain(getattr(chunk, name)) for name in _COPIED},
+            }
+
+
+_COPIED = (
+    "chunk_index",
+    "heading_hierarchy",
+    "anchor",
+    "content",
+    "kind",
+    "language",
+    "start_line",
+    "end_line",
+    "char_start",
+    "char_end",
+    "node_type",
+    "node_name",
+    "parent_context",
+    "scope_path",
+    "definitions",
+    "references",
+)
+
+
+def chunk_ids(page: ChunkedPage) -> list[str]:
+    """Returns an id for every chunk of a page, stable while page, headings and place in the section stay."""
+    seen: Counter[str] = Counter()
+    return [_chunk_id(page, chunk, seen) for chunk in page.chunks]
+
+
+def _chunk_id(page: ChunkedPage, chunk: Chunk, seen: Counter[str]) -> str:
+    place = "\0".join((page.path, page.language or "", chunk.anchor or "", *chunk.heading_hierarchy))
+    seen[place] += 1
+    text = f"{place}\0{seen[place]}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
