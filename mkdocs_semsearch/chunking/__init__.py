@@ -1,0 +1,19 @@
+"""Rendered HTML in, sections and chunks out."""
+
+from __future__ import annotations
+
+from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
+from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document, DocumentSource, FrontMatter
+from mkdocs_semsearch.chunking.embedding_text import embedding_text
+
+__all__ = [
+    "Chunk",
+    "ChunkKind",
+    "ChunkSettings",
+    "ChunkedPage",
+    "Chunker",
+    "Document",
+    "DocumentSource",
+    "FrontMatter",
+    "embedding_text",
+]

@@ -1,0 +1,165 @@
+"""Pages in, chunks out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
+from mkdocs_semsearch.chunking.code_structure import structure_of
+from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document
+from mkdocs_semsearch.chunking.embedding_text import embedding_text
+from mkdocs_semsearch.chunking.facet_values import FacetReader
+from mkdocs_semsearch.chunking.fence_languages import FenceLanguages
+from mkdocs_semsearch.chunking.front_matter import plain_front_matter, plain_text
+from mkdocs_semsearch.chunking.markdown_source import read_markdown
+from mkdocs_semsearch.chunking.packing import pack_blocks
+from mkdocs_semsearch.chunking.page_reader import read_page
+from mkdocs_semsearch.chunking.sections import Section, split_sections
+from mkdocs_semsearch.chunking.source_map import SourceMap, SourceSpan
+from mkdocs_semsearch.chunking.splitting import sentences
+
+__all__ = ["ChunkSettings", "Chunker"]
+
+_CHARACTERS_PER_TOKEN = 32
+"""No honest text has more; keeps a word of a megabyte, one unknown token to WordPiece, out of a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """How large chunks are.
+
+    Attributes:
+        max_tokens: of heading path and content together, as the embedder counts.
+        overlap_tokens: of these at most repeat the end of the chunk before, in prose only; 0 for no overlap.
+    """
+
+    max_tokens: int = 220
+    overlap_tokens: int = 20
+
+
+class Chunker:
+    """Turns rendered pages into chunks and typed front matter; the same for every source of pages."""
+
+    def __init__(
+        self, settings: ChunkSettings, facets: Sequence[FacetDeclaration], count_tokens: Callable[[str], int]
+    ) -> None:
+        """Makes a chunker.
+
+        Args:
+            settings: sizes.
+            facets: front-matter fields to type.
+            count_tokens: the embedder's `TokenCounter`.
+        """
+        self._settings = settings
+        self._facets = FacetReader(facets)
+        self._count_tokens = count_tokens
+
+    def chunk(self, document: Document) -> ChunkedPage | None:
+        """Returns the page in chunks, or None where its front matter says `search: {exclude: true}`."""
+        front_matter = plain_front_matter(document.front_matter)
+        search = front_matter.get("search")
+        if isinstance(search, dict) and search.get("exclude") is True:
+            return None
+        title = plain_text(document.title)
+        found = read_page(document.html)
+        source_map = None
+        if document.source is not None:
+            markdown = read_markdown(document.source)
+            fences = FenceLanguages(markdown.fences)
+            found = [fences.restore(item) if isinstance(item, Block) else item for item in found]
+            source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
+        return ChunkedPage(
+            path=document.path,
+            url=document.url,
+            title=title,
+            chunks=tuple(self._chunks(split_sections(found, title), source_map)),
+            front_matter=front_matter,
+            facets=self._facets.values(document),
+            boost=self._facets.boost(document),
+            file_size=document.file_size,
+            section=document.section,
+            language=document.language,
+            languages=_languages(item for item in found if isinstance(item, Block)),
+        )
+
+    def misfits(self) -> tuple[str, ...]:
+        """Returns one sentence for each front-matter field that did not fit its type somewhere, sorted."""
+        return self._facets.misfits()
+
+    def _chunks(self, sections: list[Section], source_map: SourceMap | None) -> Iterator[Chunk]:
+        chunk_index = 0
+        for section_index, section in enumerate(sections):
+            groups = self._groups(section)
+            contents = [join_blocks(group) or section.hierarchy[-1] for group in groups]
+            spans = source_map.spans(section.heading, contents) if source_map else [None] * len(groups)
+            for group, content, span in zip(groups, contents, spans, strict=True):
+                yield Chunk(
+                    chunk_index=chunk_index,
+                    section_index=section_index,
+                    heading_hierarchy=section.hierarchy,
+                    anchor=section.anchor,
+                    content=content,
+                    kind="api" if section.api else _kind(group),
+                    language=next(iter(_languages(group)), None),
+                    **_span_fields(span),
+                    **_structure_fields(section, group),
+                )
+                chunk_index += 1
+
+    def _groups(self, section: Section) -> list[tuple[Block, ...]]:
+        """Blocks of the section's chunks; one empty group for a section that is only a heading."""
+        path = self._cost(embedding_text(section.hierarchy, ""))
+        # A path that fills the budget by itself must not squeeze the content to nothing: the encoder cuts at its end.
+        budget = max(self._settings.max_tokens - path, self._settings.max_tokens // 4, 1)
+        overlap = min(self._settings.overlap_tokens, budget // 2)
+        return pack_blocks(section.blocks, budget, overlap, self._cost) or [()]
+
+    def _cost(self, text: str) -> int:
+        return max(self._count_tokens(text), len(text) // _CHARACTERS_PER_TOKEN)
+
+
+def _languages(blocks: Iterable[Block]) -> tuple[str, ...]:
+    """Languages of code blocks, the most frequent first, then in reading order."""
+    counts = Counter(block.language for block in blocks if block.kind == "code" and block.language)
+    return tuple(language for language, _ in counts.most_common())
+
+
+def _kind(group: Sequence[Block]) -> ChunkKind:
+    """`code` or `table` where there is nothing else but at most one sentence."""
+    kinds = {block.kind for block in group if block.kind in ("code", "table")}
+    prose = [block for block in group if block.kind in ("text", "item")]
+    if len(kinds) != 1 or sum(len(sentences(block.text)) for block in prose) > 1:
+        return "text"
+    return "code" if "code" in kinds else "table"
+
+
+def _span_fields(span: SourceSpan | None) -> dict[str, Any]:
+    if span is None:
+        return {}
+    return {
+        "start_line": span.start_line,
+        "end_line": span.end_line,
+        "char_start": span.char_start,
+        "char_end": span.char_end,
+    }
+
+
+def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
+    """What the chunk defines: a documented object by its heading, else by its code."""
+    structure = structure_of(group)
+    if section.api is None:
+        return asdict(structure)
+    api = section.api
+    parents = api.scope_path[-2:-1] if api.parent_is_class else api.scope_path[:-1]
+    return {
+        **asdict(structure),
+        "node_type": api.node_type,
+        "node_name": api.scope_path[-1],
+        "parent_context": ".".join(parents) or None,
+        "scope_path": api.scope_path,
+        "definitions": tuple(dict.fromkeys((api.scope_path[-1], *structure.definitions))),
+    }

@@ -1,0 +1,192 @@
+"""Front-matter values typed as declared: exactly, or left out and reported."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.chunking.document import Document
+from mkdocs_semsearch.chunking.front_matter import plain_text
+
+__all__ = ["FacetReader"]
+
+SECTION_FACET = "page.section"
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_INT64 = range(-(2**63), 2**63)
+
+
+class _MisfitError(Exception):
+    """A value that does not fit; its text says what it is, and how to write it where that helps."""
+
+
+class FacetReader:
+    """Reads declared facet fields from pages and remembers what did not fit.
+
+    - `string`: text; an integer as its digits (`2026`), a date as ISO 8601. Floats and booleans are reported: YAML
+      has already lost what was written (`1.10` is 1.1, `NO` is false).
+    - `list`: a YAML list of such values; a single value is a list of one. `a, b` is one element with a comma in it,
+      because commas are legal in tags. Empty elements go silently.
+    - `integer`, `number`: numbers, or text that is one (the MultiMarkdown header has only text).
+    - `date`: dates, the date of a datetime, ISO 8601 text; of Material's `date: {created: …}` that one.
+    - `boolean`: booleans, or text that YAML would have read as one.
+    """
+
+    def __init__(self, facets: Sequence[FacetDeclaration]) -> None:
+        self._facets = tuple(facets)
+        self._misfits: dict[str, _Misfits] = {}
+
+    def values(self, document: Document) -> dict[str, Any]:
+        """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
+        values: dict[str, Any] = {}
+        for facet in self._facets:
+            raw = document.section if facet.name == SECTION_FACET else document.front_matter.get(facet.name)
+            if raw is None or (isinstance(raw, str) and not raw.strip()):
+                continue
+            problems: list[str] = []
+            value = _READERS[facet.type](raw, problems)
+            if problems:
+                self._report(f"Front matter field {facet.name!r} is declared as {facet.type}", document, problems[0])
+            if value is not None and value != ():
+                values[facet.name] = value
+        return values
+
+    def boost(self, document: Document) -> float:
+        """Returns `search: {boost: …}`, 1.0 where there is none or it is no positive number."""
+        search = document.front_matter.get("search")
+        boost = search.get("boost") if isinstance(search, Mapping) else None
+        if boost is None:
+            return 1.0
+        problems: list[str] = []
+        number = _number(boost, problems)
+        if number is None or number <= 0:
+            reason = problems[0] if problems else f"{number:g}"
+            self._report("Front matter field 'search.boost' must be a number above 0", document, reason)
+            return 1.0
+        return float(number)
+
+    def misfits(self) -> tuple[str, ...]:
+        """Returns one sentence for each field that did not fit somewhere, sorted."""
+        return tuple(sorted(f"{field}, but {misfits.describe()}." for field, misfits in self._misfits.items()))
+
+    def _report(self, field: str, document: Document, reason: str) -> None:
+        self._misfits.setdefault(field, _Misfits()).add(document.path, reason)
+
+
+class _Misfits:
+    """Pages on which one field does not fit."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+
+    def add(self, path: str, reason: str) -> None:
+        self._reasons.setdefault(path, reason)
+
+    def describe(self) -> str:
+        path, reason = min(self._reasons.items())
+        others = len(self._reasons) - 1
+        more = f" and {others} more page{'s' if others > 1 else ''} do not fit either" if others else ""
+        return f"{path} has {reason}; the value is left out{more}"
+
+
+def _text(value: Any) -> str:
+    """Text of a scalar of which YAML has lost nothing."""
+    if isinstance(value, str):
+        return plain_text(" ".join(value.split()))
+    if isinstance(value, bool):
+        raise _MisfitError(f"the boolean {str(value).lower()}: quote it if it is meant as text")
+    if isinstance(value, float):
+        raise _MisfitError(f"the number {value!r}: quote it, YAML reads 1.10 as 1.1")
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value.isoformat()
+    raise _MisfitError(_describe(value))
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple | set | frozenset):
+        return "a list"
+    text = " ".join(str(value).split())
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    return f"{shown!r}" if isinstance(value, str) else f"the {type(value).__name__} {shown}"
+
+
+def _string(value: Any, problems: list[str]) -> str | None:
+    try:
+        return _text(value) or None
+    except _MisfitError as error:
+        problems.append(str(error))
+        return None
+
+
+def _list(value: Any, problems: list[str]) -> tuple[str, ...]:
+    elements: Iterable[Any] = value if isinstance(value, list | tuple) else (value,)
+    texts = (_string(element, problems) for element in elements if element is not None)
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _integer(value: Any, problems: list[str]) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
+        return value
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        return int(value)
+    problems.append(_describe(value))
+    return None
+
+
+def _number(value: Any, problems: list[str]) -> float | int | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if math.isfinite(value) and abs(value) < 2**63:
+            return value
+    elif isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if math.isfinite(number):
+            return number
+    problems.append(_describe(value))
+    return None
+
+
+def _date(value: Any, problems: list[str]) -> datetime.date | None:
+    if isinstance(value, Mapping) and "created" in value:
+        value = value["created"]
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    if isinstance(value, datetime.date):
+        return value
+    if isinstance(value, str) and value.strip()[4:5] == "-":
+        try:
+            return datetime.datetime.fromisoformat(value.strip()).date()
+        except ValueError:
+            pass
+    problems.append(_describe(value))
+    return None
+
+
+def _boolean(value: Any, problems: list[str]) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in _BOOLEANS:
+        return _BOOLEANS[value.strip().lower()]
+    problems.append(_describe(value))
+    return None
+
+
+_READERS: dict[str, Callable[[Any, list[str]], Any]] = {
+    "string": _string,
+    "list": _list,
+    "integer": _integer,
+    "number": _number,
+    "date": _date,
+    "boolean": _boolean,
+}

@@ -1,0 +1,166 @@
+"""Which nodes of a page are content, and the text of those that have no block structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+__all__ = ["LINE_BREAK", "child_nodes", "flat_text", "is_dropped", "normalise", "replacement_text"]
+
+LINE_BREAK = "\0"
+"""Stands for `<br>` until white space is normalised; an HTML parser leaves no NUL in a text."""
+
+_DROPPED_TAGS = frozenset(
+    {
+        "-comment",
+        "audio",
+        "button",
+        "canvas",
+        "embed",
+        "iframe",
+        "input",
+        "link",
+        "meta",
+        "nav",
+        "noscript",
+        "object",
+        "script",
+        "select",
+        "style",
+        "svg",
+        "template",
+        "textarea",
+        "title",
+        "video",
+    }
+)
+_DROPPED_CLASSES = frozenset(
+    {
+        "doc-labels",
+        "footnote-backref",
+        "footnote-ref",
+        "headerlink",
+        "lineno",
+        "linenodiv",
+        "linenos",
+        "md-annotation",
+        "md-tooltip",
+        "mkdocstrings-source",
+        "permalink",
+        "tooltiptext",
+    }
+)
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+
+
+def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
+    """Tells whether an element is no content: scripts, permalinks, line numbers, what the author hides."""
+    if tag in _DROPPED_TAGS:
+        return True
+    if not attributes:
+        return False
+    if "hidden" in attributes or ("data-search-exclude" in attributes and not _is_heading(tag)):
+        return True
+    classes = attributes.get("class")
+    return bool(classes) and not _DROPPED_CLASSES.isdisjoint(classes.split())  # type: ignore[union-attr]
+
+
+def _is_heading(tag: str) -> bool:
+    return len(tag) == 2 and tag[0] == "h" and tag[1] in "123456"
+
+
+def replacement_text(tag: str, attributes: dict[str, str | None]) -> str | None:
+    """Returns the text that stands for an element without one: a line break, what a picture shows."""
+    if tag == "br":
+        return LINE_BREAK
+    if tag == "wbr":
+        return ""
+    if tag == "img":
+        return attributes.get("alt") or ""
+    return None
+
+
+def normalise(text: str) -> str:
+    """Returns text with white space normalised per line, invisible characters removed, no empty lines."""
+    lines = (" ".join(line.split()) for line in text.translate(_INVISIBLE).split(LINE_BREAK))
+    return "\n".join(line for line in lines if line)
+
+
+def child_nodes(node: LexborNode) -> list[LexborNode]:
+    """Returns the children of a node, texts included."""
+    return list(node.iter(include_text=True))
+
+
+_SPACED_TAGS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "caption",
+        "dd",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "label",
+        "legend",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    }
+)
+
+
+def flat_text(node: LexborNode) -> str:
+    """Returns the text of an element on one line, whatever is in it; does not recurse, so any depth will do."""
+    parts: list[str] = []
+    pending: list[LexborNode | str] = [*child_nodes(node)[::-1]]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, str):
+            parts.append(current)
+            continue
+        tag = current.tag or ""
+        if tag == "-text":
+            parts.append(current.text_content or "")
+            continue
+        attributes = current.attributes
+        if is_dropped(tag, attributes):
+            continue
+        replacement = replacement_text(tag, attributes)
+        if replacement is not None:
+            parts.append(replacement)
+        else:
+            if tag in _SPACED_TAGS:
+                parts.append(" ")
+                pending.append(" ")
+            pending.extend(child_nodes(current)[::-1])
+    return normalise("".join(parts)).replace("\n", " ")

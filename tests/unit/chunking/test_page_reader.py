@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
+from mkdocs_semsearch.chunking.page_reader import read_page
+
+
+def text_of(html: str) -> str:
+    return join_blocks([block for block in read_page(html) if isinstance(block, Block)])
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>one <b>t</b>wo\n three<br>four</p>", "one two three\nfour"),
+        ("<p>use <code>a_b</code>.</p>", "use a_b."),
+        ("<p>a&nbsp;b &amp; c&shy;d</p>", "a b & cd"),
+        ("<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>", "- a\n  - b\n- c"),
+        ('<ol start="3"><li>a</li><li><p>b</p><p>c</p></li></ol>', "3. a\n4. b\n  c"),
+        ("<dl><dt>Term</dt><dd>what it is</dd></dl>", "Term\n: what it is"),
+        ('<pre><code class="language-py">x = 1\n\ny</code></pre>', "```python\nx = 1\n\ny\n```"),
+        ("<pre>a\n```\nb</pre>", "````\na\n```\nb\n````"),
+        ("<p>a<p>b<div>c<span>d</div>e", "a\n\nb\n\ncd\n\ne"),
+        ('<p>see <img alt="a diagram" src="x.png"></p>', "see a diagram"),
+        ("<figure><img alt='chart'><figcaption>Load</figcaption></figure>", "chart\n\nLoad"),
+        ("<details><summary>More</summary><p>inside</p></details>", "More\n\ninside"),
+        ('<div class="admonition note"><p class="admonition-title">Note</p><p>x</p></div>', "Note\n\nx"),
+        ('<span class="keys"><kbd>Ctrl</kbd><span>+</span><kbd>K</kbd></span>', "Ctrl+K"),
+        ('x<sup id="fnref:1"><a class="footnote-ref" href="#fn:1">1</a></sup> y', "x y"),
+        ('<ol><li id="fn:1"><p>note&#160;<a class="footnote-backref">↩</a></p></li></ol>', "1. note"),
+        ("<p>a</p><!-- no --><script>no</script><style>no</style><template>no</template><p hidden>no</p>", "a"),
+        ('<p>a</p><p data-search-exclude>no</p><div data-search-exclude=""><pre>no</pre></div>', "a"),
+        ("<table><tr><th>A</th><th>B</th></tr><tr><td>1<p>x</td><td>2</td></tr></table>", "| A | B |\n| 1 x | 2 |"),
+        ("<table><tr><td><table><tr><td>in</td></tr></table></td></tr></table>", "| in |"),
+        (
+            '<li class="task-list-item"><label><input type="checkbox" checked></label> done</li>',
+            "- [x] done",
+        ),
+        (
+            '<table class="highlighttable"><tr><td class="linenos"><div class="linenodiv"><pre>1</pre></div></td>'
+            '<td class="code"><div class="language-rust highlight"><pre><code>fn main</code></pre></div></td></table>',
+            "```rust\nfn main\n```",
+        ),
+        (
+            '<div class="tabbed-set"><input><input><div class="tabbed-labels"><label>A</label><label>B</label></div>'
+            '<div class="tabbed-content"><div class="tabbed-block"><p>1</p></div>'
+            '<div class="tabbed-block"><p>2</p></div></div></div>',
+            "A\n\n1\n\nB\n\n2",
+        ),
+        (
+            '<div class="language-yaml highlight"><span class="filename">a.yml</span>'
+            "<pre><code>x: 1 # (1)!</code></pre></div>",
+            "a.yml\n\n```yaml\nx: 1\n```",
+        ),
+    ],
+)
+def test_html_becomes_light_markdown(html: str, expected: str) -> None:
+    assert text_of(html) == expected
+
+
+def test_headings_keep_their_own_id_and_lose_the_permalink() -> None:
+    (heading,) = read_page('<h2 id="a.b">Run <code>x</code><a class="headerlink" href="#a.b">¶</a></h2>')
+    assert heading == Heading(2, "Run x", "a.b")
+
+
+MKDOCSTRINGS = """
+<div class="doc doc-object doc-class">
+<h2 id="pkg.mod.Thing" class="doc doc-heading"><code>Thing</code>
+  <span class="doc doc-labels"><small class="doc doc-label"><code>dataclass</code></small></span></h2>
+<div class="doc doc-contents"><p>A thing.</p>
+<details class="quote"><summary>Source code in <code>pkg/mod.py</code></summary><pre>class Thing: secret</pre></details>
+<div class="doc doc-children"><div class="doc doc-object doc-function">
+<h3 id="pkg.mod.Thing.run" class="doc doc-heading"><code>run</code></h3>
+<div class="doc-signature highlight"><pre><code>run(speed: int) -> None</code></pre></div>
+<div class="doc doc-contents"><p>Runs.</p>
+<details class="mkdocstrings-source"><summary>Source</summary><pre>secret</pre></details></div></div></div></div></div>
+"""
+
+
+def test_documented_objects_keep_signatures_and_lose_their_source() -> None:
+    found = read_page(MKDOCSTRINGS)
+    apis = [item.api for item in found if isinstance(item, Heading)]
+    assert [api.node_type for api in apis if api] == ["class", "method"]
+    assert apis[1] is not None
+    assert apis[1].scope_path == ("pkg", "mod", "Thing", "run")
+    text = text_of(MKDOCSTRINGS)
+    assert "run(speed: int) -> None" in text
+    assert "secret" not in text
+    assert [item.text for item in found if isinstance(item, Heading)] == ["Thing", "run"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<ul><li>x" * 5000,
+        "<div><blockquote>" * 5000 + "x",
+        "<b><i>x" * 3000,
+        "<table><tr><td>x" * 2000,
+        "<frameset><p>x",
+        "x" * 100_000,
+        "<p>a\0b\u202ec\ud800d</p>",
+        "<p title='x",
+        "<!-- <p>",
+        "",
+        "</p></div>",
+    ],
+    ids=lambda html: html[:12].encode("ascii", "backslashreplace").decode(),
+)
+def test_hostile_html_is_read_to_the_end(html: str) -> None:
+    for item in read_page(html):
+        assert "\0" not in item.text
+        item.text.encode("utf-8")
