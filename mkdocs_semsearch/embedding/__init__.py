@@ -57,8 +57,15 @@ def _sentence_transformers() -> Callable[..., Embedder]:
     return open_sentence_transformer
 
 
+def _onnx() -> Callable[..., Embedder]:
+    from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+
+    return load_query_encoder
+
+
 _OPENERS: dict[str, Callable[[], Callable[..., Embedder]]] = {
     "sentence-transformers": _sentence_transformers,
+    "onnx": _onnx,
 }
 
 KINDS = tuple(_OPENERS)

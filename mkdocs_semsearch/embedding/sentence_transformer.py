@@ -172,7 +172,16 @@ class SentenceTransformerEmbedder:
                 progress(min(start + step, len(order)), len(order))
         return rows
 
-    def _load(self) -> Any:
+    def load_model(self, *, device: str | None = None, attention: str | None = None) -> Any:
+        """Loads another `SentenceTransformer` of the same model, in float32; from the disk, never from the hub.
+
+        Args:
+            device: as PyTorch names it; by default the best there is.
+            attention: the implementation that transformers shall use, such as `eager`.
+
+        Raises:
+            EmbeddingError: the library cannot load it.
+        """
         with quiet_libraries():
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging as transformers_logging
@@ -180,7 +189,12 @@ class SentenceTransformerEmbedder:
             bars = transformers_logging.is_progress_bar_enabled()
             transformers_logging.disable_progress_bar()
             try:
-                model = SentenceTransformer(str(self.folder.path), device=self._device, local_files_only=True)
+                model = SentenceTransformer(
+                    str(self.folder.path),
+                    device=device,
+                    local_files_only=True,
+                    model_kwargs=None if attention is None else {"attn_implementation": attention},
+                )
             except Exception as error:  # whatever the library and the model's own code raise
                 raise EmbeddingError(
                     f"The model in {self.folder.path} cannot be loaded: {type(error).__name__}: {error}"
@@ -191,9 +205,12 @@ class SentenceTransformerEmbedder:
             if "Transformer" in self.folder.modules:
                 # The identity promises this length; the library's own answer changed between its versions.
                 model.max_seq_length = self.folder.max_tokens
-            half = self._precision == "float16" or (self._precision == "auto" and model.device.type == "cuda")
-            model = model.half() if half else model.float()
-            return model.eval()
+            return model.float().eval()
+
+    def _load(self) -> Any:
+        model = self.load_model(device=self._device)
+        half = self._precision == "float16" or (self._precision == "auto" and model.device.type == "cuda")
+        return model.half() if half else model
 
 
 @contextlib.contextmanager

@@ -1,0 +1,172 @@
+"""The exported query encoder: ONNX Runtime, the tokenizer and numpy, ready in a fraction of a second."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.tokens import open_tokenizer
+from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["ENCODER_FILES", "FORMAT", "OnnxEmbedder", "encoder_settings", "load_query_encoder"]
+
+FORMAT = 1
+GRAPH, TOKENIZER, SETTINGS = "encoder.onnx", "tokenizer.json", "encoder.json"
+ENCODER_FILES = (SETTINGS, GRAPH, TOKENIZER)
+THREADS_VARIABLE = "SEMSEARCH_ENCODER_THREADS"
+# A question is a dozen tokens: beyond two threads they wait for one another longer than they compute.
+MOST_THREADS = 2
+
+
+def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
+    """Loads the encoder that `export_query_encoder` wrote to `folder`.
+
+    Args:
+        folder: holds `encoder.onnx`, `tokenizer.json` and `encoder.json`.
+        threads: threads for one question; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else two (one on
+            a single core). Questions from several threads are encoded side by side in any case.
+
+    Raises:
+        MissingExtraError: ONNX Runtime is not installed.
+        ModelNotFoundError: the folder lacks one of the files.
+        EmbeddingError: one of the files is damaged, or of another format.
+        ConfigurationError: the number of threads is not a number above 0.
+    """
+    folder = Path(folder).expanduser()
+    for name in ENCODER_FILES:
+        if not (folder / name).is_file():
+            raise ModelNotFoundError(f"{folder} holds no exported encoder: {name} is missing. Rebuild the index.")
+    settings = _read_settings(folder / SETTINGS)
+    session = _open_session(folder / GRAPH, _thread_count(threads))
+    tokenizer = open_tokenizer(folder / TOKENIZER)
+    identity = EmbedderIdentity(**settings["identity"])
+    tokenizer.enable_truncation(max_length=identity.max_tokens)
+    return OnnxEmbedder(
+        session,
+        tokenizer,
+        identity,
+        tokenizer_file=folder / TOKENIZER,
+        quantized=bool(settings["quantized"]),
+        lower_case=bool(settings["lower_case"]),
+    )
+
+
+def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case: bool) -> str:
+    """Returns the text of `encoder.json`."""
+    content = {"format": FORMAT, "identity": asdict(identity), "lower_case": lower_case, "quantized": quantized}
+    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+class OnnxEmbedder:
+    """An `Embedder` over an exported encoder; safe for use from several threads at once.
+
+    Its identity is that of the embedder it was exported from: vectors of both can be compared. Texts are encoded one
+    by one, without padding, so a text's vector does not depend on its neighbours at all.
+
+    Attributes:
+        identity: what makes these vectors these vectors.
+        tokenizer_file: the `tokenizer.json`.
+        quantized: whether the weights are in 8 bits.
+    """
+
+    def __init__(
+        self,
+        session: Any,
+        tokenizer: Tokenizer,
+        identity: EmbedderIdentity,
+        *,
+        tokenizer_file: Path,
+        quantized: bool,
+        lower_case: bool,
+    ) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+        self._lower_case = lower_case
+        self.identity = identity
+        self.tokenizer_file = tokenizer_file
+        self.quantized = quantized
+
+    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all)."""
+        rows = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
+        prompt = self.identity.query_prompt if role == "query" else self.identity.document_prompt
+        for number, text in enumerate(texts):
+            rows[number] = self._encode(prompt + well_formed(text))
+            if progress is not None and (number % 32 == 31 or number + 1 == len(texts)):
+                progress(number + 1, len(texts))
+        return unit_rows(
+            rows,
+            count=len(texts),
+            dimension=self.identity.dimension,
+            source=f"The exported encoder of {self.identity.model!r}",
+        )
+
+    def _encode(self, text: str) -> NDArray[np.float32]:
+        ids = self._tokenizer.encode(text.lower() if self._lower_case else text).ids
+        if not ids:
+            return np.zeros(self.identity.dimension, dtype=np.float32)
+        tokens = np.array([ids], dtype=np.int64)
+        try:
+            (vectors,) = self._session.run(None, {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
+            row: NDArray[np.float32] = vectors.reshape(self.identity.dimension)
+        except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
+            raise EmbeddingError(f"The exported encoder of {self.identity.model!r} failed: {error}") from error
+        return row
+
+
+def _read_settings(file: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+        found = settings["format"]
+        if found == FORMAT:
+            EmbedderIdentity(**settings["identity"])
+            return {name: settings[name] for name in ("identity", "lower_case", "quantized")}
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise EmbeddingError(f"{file} is damaged ({error}): rebuild the index.") from error
+    raise EmbeddingError(f"{file} has format {found!r}, this version reads {FORMAT}: rebuild the index.")
+
+
+def _open_session(file: Path, threads: int) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtraError(
+            "The exported query encoder needs ONNX Runtime: run pip install 'mkdocs-semsearch[onnx]'."
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # An idle sidecar must not keep a core busy waiting for the next question.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # The arena keeps the memory of the longest text ever seen; a question's tensors are small and quickly allocated.
+    options.enable_cpu_mem_arena = False
+    try:
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
+        raise EmbeddingError(f"{file} cannot be loaded by ONNX Runtime ({error}): rebuild the index.") from error
+
+
+def _thread_count(threads: int | None) -> int:
+    given = os.environ.get(THREADS_VARIABLE) if threads is None else threads
+    if given is None or given == "":
+        return max(1, min(MOST_THREADS, os.cpu_count() or 1))
+    try:
+        count = int(given)
+    except (TypeError, ValueError):
+        count = 0
+    if count < 1:
+        raise ConfigurationError(f"{THREADS_VARIABLE}: {given!r} is not a whole number above 0.")
+    return count

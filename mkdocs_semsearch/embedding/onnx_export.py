@@ -1,0 +1,187 @@
+"""Puts the query encoder into the index, so that the query side needs no PyTorch."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mkdocs_semsearch.embedding.onnx_encoder import (
+    ENCODER_FILES,
+    GRAPH,
+    SETTINGS,
+    TOKENIZER,
+    OnnxEmbedder,
+    encoder_settings,
+    load_query_encoder,
+)
+from mkdocs_semsearch.embedding.onnx_quantize import quantize_weights
+from mkdocs_semsearch.embedding.onnx_trace import trace_encoder, why_not_traceable
+from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder
+from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
+
+__all__ = ["LOWEST_SIMILARITY", "EncoderExport", "export_query_encoder"]
+
+# Part of the cache's key: raise it when the same model would give another graph.
+RECIPE = 1
+LOWEST_SIMILARITY = 0.99
+MOST_SAMPLES = 64
+# Checked beside the caller's sample, which may be empty or all of one kind.
+PROBES = (
+    "",
+    "install",
+    "How do I rotate an API key?",
+    "TypeError: 'NoneType' object is not subscriptable",
+    "def read(path: Path) -> str:\n    return path.read_text(encoding='utf-8')",
+    "Größe ändern, naïve café, 日本語のテキスト 🎉",
+    "The configuration file is read once when the server starts; later changes take effect after a restart. " * 30,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderExport:
+    """What became of an export.
+
+    Attributes:
+        exported: whether the folder holds an encoder now.
+        reason: why not, or why in float32; a sentence without its full stop.
+        quantized: whether the weights are in 8 bits.
+        files: names of the files in the folder.
+        similarity: lowest cosine between the original's and the encoder's vectors of a text; `None` when not measured
+            (nothing exported, or taken from the cache).
+    """
+
+    exported: bool
+    reason: str | None = None
+    quantized: bool = False
+    files: tuple[str, ...] = ()
+    similarity: float | None = None
+
+
+def export_query_encoder(
+    embedder: Embedder, folder: Path, sample: Sequence[str] = (), cache_dir: Path | None = None
+) -> EncoderExport:
+    """Writes the encoder of `embedder` to `folder` as ONNX with 8-bit weights, `tokenizer.json` and `encoder.json`.
+
+    Its vectors are compared with the original's: when one has a cosine under 0.99, the weights stay in float32; when
+    that does not help either, nothing is exported. Nothing raised by the libraries in between comes out of here: an
+    index without an encoder still works, with PyTorch.
+
+    Args:
+        embedder: only a `SentenceTransformerEmbedder` can be exported; for others the result says so.
+        folder: made if it is not there; left without encoder files if nothing is exported.
+        sample: texts of the kind that will be asked; the first 64 are used.
+        cache_dir: where exports are kept by the model's fingerprint; `None` for no cache.
+    """
+    if not isinstance(embedder, SentenceTransformerEmbedder):
+        return EncoderExport(False, f"an embedder of kind {embedder.identity.kind!r} has nothing to export")
+    reason = why_not_traceable(embedder)
+    if reason is not None:
+        return EncoderExport(False, reason)
+    cached = None if cache_dir is None else cache_dir / f"encoder-{_cache_key(embedder)}"
+    if cached is not None and _is_complete(cached):
+        return _publish(cached, folder)
+    with tempfile.TemporaryDirectory(prefix="semsearch-encoder-") as name:
+        result = _export(embedder, Path(name), [*PROBES, *sample[:MOST_SAMPLES]])
+        if not result.exported:
+            return result
+        if cached is not None:
+            _keep(Path(name), cached)
+        _publish(Path(name), folder)
+    return result
+
+
+def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str]) -> EncoderExport:
+    full, small = folder / "full.onnx", folder / GRAPH
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        return EncoderExport(False, f"{error.name} is not installed: run pip install 'mkdocs-semsearch[onnx]'")
+    try:
+        trace_encoder(embedder, full)
+        _write_tokenizer(embedder, folder / TOKENIZER)
+    except Exception as error:  # the exporter raises all kinds of things on a model that it cannot trace
+        return EncoderExport(False, f"the model cannot be traced ({type(error).__name__}: {_first_line(error)})")
+    doubt = None
+    for quantized in (True, False):
+        try:
+            if quantized:
+                quantize_weights(full, small)
+            else:
+                full.replace(small)
+            similarity = _compare(embedder, _describe(embedder, folder, quantized=quantized), texts)
+        except (EmbeddingError, MissingExtraError, ValueError) as error:
+            doubt = _first_line(error)
+            continue
+        if similarity >= LOWEST_SIMILARITY:
+            full.unlink(missing_ok=True)
+            return EncoderExport(True, doubt, quantized, ENCODER_FILES, round(similarity, 6))
+        doubt = (
+            f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
+            f"{LOWEST_SIMILARITY} is demanded"
+        )
+    return EncoderExport(False, doubt)
+
+
+def _describe(embedder: SentenceTransformerEmbedder, folder: Path, *, quantized: bool) -> OnnxEmbedder:
+    settings = encoder_settings(embedder.identity, quantized=quantized, lower_case=embedder.folder.lower_case)
+    (folder / SETTINGS).write_text(settings, encoding="utf-8")
+    return load_query_encoder(folder)
+
+
+def _compare(original: SentenceTransformerEmbedder, exported: OnnxEmbedder, texts: list[str]) -> float:
+    cosines = np.einsum("ij,ij->i", original.embed(texts, "query"), exported.embed(texts, "query"))
+    return float(cosines.min())
+
+
+def _write_tokenizer(embedder: SentenceTransformerEmbedder, file: Path) -> None:
+    if embedder.tokenizer_file is not None:
+        shutil.copyfile(embedder.tokenizer_file, file)
+    else:
+        embedder.model.tokenizer.backend_tokenizer.save(str(file))
+
+
+def _cache_key(embedder: SentenceTransformerEmbedder) -> str:
+    described = repr((RECIPE, sorted(asdict(embedder.identity).items())))
+    return hashlib.sha256(described.encode()).hexdigest()[:32]
+
+
+def _is_complete(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in ENCODER_FILES)
+
+
+def _keep(source: Path, cached: Path) -> None:
+    """Copies the export into the cache so that a half-written entry is never seen; a full disk only costs the cache."""
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
+            fresh = Path(name) / "encoder"
+            _copy(source, fresh)
+            shutil.rmtree(cached, ignore_errors=True)
+            fresh.replace(cached)
+    except OSError:
+        return
+
+
+def _publish(source: Path, folder: Path) -> EncoderExport:
+    _copy(source, folder)
+    quantized = b'"quantized": true' in (folder / SETTINGS).read_bytes()
+    return EncoderExport(True, None, quantized, ENCODER_FILES)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ENCODER_FILES:
+        shutil.copyfile(source / name, target / name)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".")[:300] if lines else "no details"
