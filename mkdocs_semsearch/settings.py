@@ -1,0 +1,77 @@
+"""What a build is told: the options of mkdocs.yml, checked and frozen, without anything of MkDocs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+
+__all__ = ["DEFAULT_FACETS", "EmbedderSettings", "Settings", "StoreSettings", "WidgetSettings"]
+
+DEFAULT_FACETS = (
+    FacetDeclaration("tags", "list", "Tags"),
+    FacetDeclaration("page.section", "string", "Section"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """What turns texts into vectors; `options` go to the embedder as they are."""
+
+    kind: str
+    model: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where the vectors are searched: in the index folder itself, or in a Qdrant collection."""
+
+    kind: str
+    url: str | None
+    collection: str | None
+    api_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WidgetSettings:
+    """What the search box does by itself.
+
+    Attributes:
+        shortcut: Ctrl/Cmd+K and `/` open it.
+        fallback: it searches the theme's own index while the search server does not answer.
+    """
+
+    shortcut: bool
+    fallback: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All options, checked, with absolute paths.
+
+    Attributes:
+        exclude: globs on source paths of pages that are left out.
+        max_tokens, overlap_tokens: size of a chunk.
+        index_dir: where the index of a build is written.
+        publish_index: also put it into the site, under `semsearch/`.
+        api_url: where the widget finds the search server; None: same origin, `/-/semsearch`.
+        cache_dir: vectors by content hash, and the index of the preview.
+        graph: how the k-NN lists are made.
+    """
+
+    embedder: EmbedderSettings
+    facets: tuple[FacetDeclaration, ...]
+    exclude: tuple[str, ...]
+    max_tokens: int
+    overlap_tokens: int
+    index_dir: Path
+    publish_index: bool
+    store: StoreSettings
+    api_url: str | None
+    widget: WidgetSettings
+    cache_dir: Path
+    graph: Literal["auto", "exact", "nndescent"]
