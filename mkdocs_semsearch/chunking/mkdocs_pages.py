@@ -1,0 +1,163 @@
+"""Pages as they come out of MkDocs' (and ProperDocs') build events."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_semsearch.chunking.document import Document
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import File, Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+
+__all__ = ["MkDocsPages", "site_language"]
+
+REPEATING_PLUGINS = ("material/blog",)
+"""Their generated pages (views, archives) repeat what stands on pages of their own."""
+
+
+class MkDocsPages:
+    """A `DocumentSource` that the build events fill.
+
+    One build calls `begin`, then `follow` once a language, then `read` and `collect` for every page. Pages are known by
+    the file they are written to, so a build that renders only what was modified replaces only that.
+    """
+
+    def __init__(self) -> None:
+        self._exclude: tuple[str, ...] = ()
+        self._documents: dict[str, Document] = {}
+        self._sources: dict[str, str] = {}
+        self._positions: dict[str, int] = {}
+        self._expected: set[str] = set()
+        self._seen: set[str] = set()
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yields the pages in the order of the navigation, then those outside of it."""
+        last = len(self._positions)
+        for key in sorted(self._documents, key=lambda key: self._positions.get(key, last)):
+            yield self._documents[key]
+
+    def begin(self, exclude: Sequence[str] = (), *, keep: bool = False) -> None:
+        """Starts a build.
+
+        Args:
+            exclude: globs on source paths.
+            keep: holds on to the pages of the last build, of which a dirty one renders only what was modified.
+        """
+        self._exclude = tuple(exclude)
+        if not keep:
+            self._documents.clear()
+            self._seen.clear()
+        self._sources.clear()
+        self._positions.clear()
+        self._expected.clear()
+
+    def follow(self, nav: Navigation, files: Files, *, preview: bool) -> None:
+        """Takes the order of the pages from a navigation, and which pages there are, drafts only in a preview."""
+        for page in nav.pages:
+            self._positions.setdefault(page.file.dest_uri, len(self._positions))
+        inclusion = (lambda level: level.is_in_serve()) if preview else (lambda level: level.is_included())
+        self._expected.update(file.dest_uri for file in files.documentation_pages(inclusion=inclusion))
+
+    def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
+        """Remembers the source text of a page, before any plugin edits it, if lines can refer to it."""
+        if not _has_source(page.file, config):
+            return
+        source = page.file.content_string
+        if source.endswith(markdown):  # else another plugin reads the page from somewhere else
+            self._sources[page.file.dest_uri] = source
+
+    def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
+        """Takes a page as it is about to be put into the theme's template."""
+        key = page.file.dest_uri
+        self._seen.add(key)
+        self._documents.pop(key, None)
+        if not self._is_left_out(page, context):
+            self._documents[key] = _document(page, self._sources.get(key), config)
+
+    def finish(self) -> bool:
+        """Forgets pages that are gone.
+
+        Returns:
+            Whether every page has been rendered, by this build or an earlier one; False after a dirty build in a
+            fresh process.
+        """
+        for key in self._documents.keys() - self._expected:
+            del self._documents[key]
+        return self._expected <= self._seen
+
+    def _is_left_out(self, page: Page, context: Mapping[str, Any]) -> bool:
+        if page.file.generated_by in REPEATING_PLUGINS:
+            return True
+        # mkdocs-static-i18n builds a page that has no translation once more, in the default language.
+        if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
+            return True
+        return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
+
+
+def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
+    content = page.content or ""
+    file = page.file
+    return Document(
+        path=file.dest_uri if _is_generated(file) else file.src_uri,
+        url=page.url,
+        title=_plain(page.title) or _named(file),
+        html=content,
+        # Material's `meta` plugin leaves a note to itself, `__extends`, among the fields.
+        front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
+        source=source,
+        file_size=len(content.encode()) if _is_generated(file) else _size(file),
+        section=_section(page),
+        language=getattr(file, "locale", None) or site_language(config),
+    )
+
+
+def _section(page: Page) -> str | None:
+    """The title of the outermost section of the navigation around a page."""
+    ancestors = list(page.ancestors)
+    return _plain(ancestors[-1].title) or None if ancestors else None
+
+
+def site_language(config: MkDocsConfig) -> str:
+    """Returns the language of a site: Material's `theme.language`, else the theme's locale."""
+    language = config.theme.get("language")
+    return str(language) if isinstance(language, str) and language else str(config.theme.locale).replace("_", "-")
+
+
+def _is_generated(file: File) -> bool:
+    return file.generated_by is not None or file.abs_src_path is None
+
+
+def _has_source(file: File, config: MkDocsConfig) -> bool:
+    """Whether there is a file in the docs folder; mkdocs-gen-files and the like write theirs into a temporary one."""
+    if _is_generated(file):
+        return False
+    return Path(str(file.abs_src_path)).resolve().is_relative_to(Path(config.docs_dir).resolve())
+
+
+def _size(file: File) -> int:
+    try:
+        return Path(str(file.abs_src_path)).stat().st_size
+    except OSError:
+        return len(file.content_bytes)
+
+
+def _named(file: File) -> str:
+    """The title that MkDocs makes of a file's name; for `title:` with nothing behind it, it leaves none."""
+    words = file.name.replace("-", " ").replace("_", " ").strip() or file.src_uri
+    return words.capitalize() if words == words.lower() else words
+
+
+_TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|sub|sup|svg|path|wbr)\b[^>]*>", re.I)
+
+
+def _plain(title: object) -> str:
+    """Titles come from the navigation, front matter (of any type) or a heading, and may hold markup and entities."""
+    return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())

@@ -1,0 +1,121 @@
+"""The whole build side in one call: pages in, index folder out."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.artifact.layout import MANIFEST
+from mkdocs_semsearch.artifact.manifest import manifest_to_json
+from mkdocs_semsearch.artifact.opening import open_index
+from mkdocs_semsearch.settings import EmbedderSettings, Settings
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.chunking.document import Document
+    from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.indexing.build import BuildReport
+
+__all__ = ["EmbedderFactory", "Site", "SiteReport", "copy_index", "index_site", "open_configured_embedder"]
+
+EmbedderFactory = Callable[[EmbedderSettings], "Embedder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the index says of the site as a whole."""
+
+    name: str
+    url: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What a build did, and which front-matter fields did not fit their declared types, a sentence each."""
+
+    build: BuildReport
+    misfits: tuple[str, ...]
+
+
+def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
+    """Opens the embedder that the options name; cheap, weights are loaded when the first text is embedded.
+
+    Raises:
+        ConfigurationError: an option that the kind does not have.
+        ModelNotFoundError: the model is neither on disk nor to be had.
+    """
+    from mkdocs_semsearch.embedding import open_embedder
+
+    return open_embedder(settings.kind, settings.model, **settings.options)
+
+
+def index_site(
+    documents: Iterable[Document],
+    *,
+    site: Site,
+    settings: Settings,
+    embedder: Embedder,
+    index_dir: Path,
+    progress: Progress | None = None,
+) -> SiteReport:
+    """Chunks, embeds and writes a site.
+
+    Args:
+        documents: pages in the order in which they are to be stored.
+        site: name, address and language.
+        settings: the options.
+        embedder: the one that `settings` names, or a stand-in.
+        index_dir: where to; `settings.index_dir` but for a preview.
+        progress: called while texts are being embedded.
+
+    Raises:
+        SemsearchError: a text could not be embedded, or the folder not be written; the previous index is untouched.
+    """
+    from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
+    from mkdocs_semsearch.embedding import open_token_counter
+    from mkdocs_semsearch.indexing import BuildOptions, build_index
+
+    chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
+    chunker = Chunker(chunk_settings, settings.facets, open_token_counter(embedder))
+    pages = [page for page in map(chunker.chunk, documents) if page is not None]
+    options = BuildOptions(
+        facets=settings.facets,
+        site_name=site.name,
+        site_url=site.url,
+        language=site.language,
+        graph=settings.graph,
+    )
+    report = build_index(
+        pages,
+        embedder=embedder,
+        index_dir=index_dir,
+        cache_dir=settings.cache_dir,
+        options=options,
+        progress=progress,
+    )
+    return SiteReport(report, chunker.misfits())
+
+
+def copy_index(index_dir: Path, target: Path) -> None:
+    """Copies the current build into a folder that may hold other files; its manifest arrives last, in one step.
+
+    Args:
+        index_dir: the index.
+        target: made when missing; a reader of it sees the build that was there before, or this one.
+    """
+    index = open_index(index_dir)
+    target.mkdir(parents=True, exist_ok=True)
+    build_dir = target / index.manifest.build_id
+    if not build_dir.is_dir():
+        staging = target / f".{build_dir.name}.part"
+        shutil.rmtree(staging, ignore_errors=True)
+        for file in index.manifest.files:
+            (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(index.build_dir / file.path, staging / file.path)
+        staging.rename(build_dir)
+    part = target / f".{MANIFEST}.part"
+    part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
+    part.replace(target / MANIFEST)

@@ -1,0 +1,260 @@
+"""The MkDocs plugin: hooks that say when, and hand over to the modules that know how."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mkdocs.config.config_options import ExtraScriptValue
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.structure.files import File, InclusionLevel
+
+from mkdocs_semsearch import theming
+from mkdocs_semsearch.config import SemsearchConfig, refuse_place
+from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.pipeline import (
+    EmbedderFactory,
+    Site,
+    SiteReport,
+    copy_index,
+    index_site,
+    open_configured_embedder,
+)
+from mkdocs_semsearch.preview import Preview, live_reload_is_off, preview_path
+from mkdocs_semsearch.progress import EmbeddingProgress
+from mkdocs_semsearch.settings import Settings
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+    from mkdocs.utils.templates import TemplateContext
+
+    from mkdocs_semsearch.chunking.document import Document
+    from mkdocs_semsearch.chunking.mkdocs_pages import MkDocsPages
+    from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.searching import Searcher
+
+__all__ = ["SemsearchPlugin"]
+
+log = get_plugin_logger("semsearch")
+
+
+class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-call]
+    """Indexes the pages of a build, adds the search box, and answers it inside the preview.
+
+    Attributes:
+        embedder_factory: opens the embedder; tests and hooks may put another one here.
+    """
+
+    embedder_factory: EmbedderFactory
+
+    def __init__(self) -> None:
+        self.embedder_factory = open_configured_embedder
+        self._serving = False
+        self._dirty = False
+        self._depth = 0
+        self._settings: Settings | None = None
+        self._pages: MkDocsPages | None = None
+        self._embedder: Embedder | None = None
+        self._preview = Preview()
+        self._hinted = False
+
+    # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
+    def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
+        """Learns what MkDocs was started for; loads nothing, other commands than these come by too."""
+        self._serving = command == "serve" or _command_line()[0] == "serve"
+        self._dirty = dirty
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+        """Checks the options and adds the search box; runs again on the same config when locales are built."""
+        settings = self.config.settings()
+        for option, place in (("index_dir", settings.index_dir), ("cache_dir", settings.cache_dir)):
+            reason = refuse_place(option, place, docs_dir=Path(config.docs_dir), site_dir=Path(config.site_dir))
+            if reason:
+                raise PluginError(f"semsearch: {reason}")
+        if self._settings is not None and settings.embedder != self._settings.embedder:
+            self._embedder = None
+        self._settings = settings
+        _add_widget(config)
+        return config
+
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Starts collecting; mkdocs-static-i18n builds its other locales while the first build is still running."""
+        from mkdocs_semsearch.chunking.mkdocs_pages import MkDocsPages
+
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._pages = self._pages or MkDocsPages()
+        self._pages.begin(exclude=self._checked_settings.exclude, keep=self._serving and self._dirty)
+
+    @event_priority(-1000)
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Adds the widget's `config.json`, late: what takes the list of files apart has done so."""
+        if self._depth > 1:
+            return files
+        present = files.get_file_from_path(theming.CONFIG)
+        if present is not None:
+            files.remove(present)
+        content = self._widget_config(config)
+        files.append(File.generated(config, theming.CONFIG, content=content, inclusion=InclusionLevel.INCLUDED))
+        return files
+
+    @event_priority(-1000)
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
+        """Learns which pages there are and in what order, after every plugin that changes that."""
+        self._collected.follow(nav, files, preview=self._serving)
+        return nav
+
+    @event_priority(1000)
+    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+        """Keeps the source, before any plugin edits it."""
+        self._collected.read(markdown, page, config)
+        return markdown
+
+    @event_priority(10)
+    def on_page_context(
+        self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
+    ) -> TemplateContext:
+        """Takes the finished page, before Material's search strips the marks that exclude parts of it."""
+        self._collected.collect(page, context, config)
+        return context
+
+    @event_priority(-1000)
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """Writes the index once the outermost build is done, after the plugins that build locales from here."""
+        self._depth -= 1
+        if self._depth > 0:
+            return
+        complete = self._collected.finish()
+        if self._serving:
+            self._index_preview(config)
+        elif complete:
+            self._index_build(config)
+        else:
+            log.info("The index was left as it is: a dirty build renders only some of the pages; build without --dirty")
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Forgets how deep the failed build was."""
+        self._depth = 0
+
+    def on_serve(
+        self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]
+    ) -> LiveReloadServer:
+        """Lets the preview's server answer the search."""
+        app = server.get_app()
+        assert app is not None, "MkDocs sets it in the constructor"
+        server.set_app(self._preview.wrap(app, server.mount_path))
+        return server
+
+    def on_shutdown(self) -> None:
+        """Stops the preview."""
+        self._preview.close()
+
+    @property
+    def _checked_settings(self) -> Settings:
+        assert self._settings is not None, "on_config comes first"
+        return self._settings
+
+    @property
+    def _collected(self) -> MkDocsPages:
+        assert self._pages is not None, "on_pre_build comes first"
+        return self._pages
+
+    @property
+    def _preview_answers(self) -> bool:
+        return self._serving and not live_reload_is_off(_command_line()[1])
+
+    def _widget_config(self, config: MkDocsConfig) -> str:
+        from mkdocs_semsearch.chunking.mkdocs_pages import site_language
+
+        return theming.widget_config(
+            self._checked_settings,
+            language=site_language(config),
+            site_name=config.site_name or "",
+            version=theming.site_version(os.environ),
+            api_url=preview_path(config.site_url) if self._preview_answers else None,
+        )
+
+    def _index_build(self, config: MkDocsConfig) -> None:
+        settings = self._checked_settings
+        progress = EmbeddingProgress(log.info)
+        try:
+            report = self._index(tuple(self._collected), _site(config), settings.index_dir, progress)
+            if settings.publish_index:
+                copy_index(settings.index_dir, Path(config.site_dir) / "semsearch")
+        except SemsearchError as error:
+            raise PluginError(f"semsearch: {error}") from error
+        finally:
+            progress.close()
+        _say(report)
+
+    def _index_preview(self, config: MkDocsConfig) -> None:
+        if not self._preview_answers:
+            self._hint_at_live_reload()
+            return
+        documents, site = tuple(self._collected), _site(config)
+        index_dir = self._checked_settings.cache_dir / "preview"
+
+        def job(progress: Progress) -> Searcher:
+            from mkdocs_semsearch.searching import open_searcher
+
+            _say(self._index(documents, site, index_dir, progress))
+            return open_searcher(index_dir, embedder=self._embedder)
+
+        self._preview.submit(job)
+
+    def _index(self, documents: Sequence[Document], site: Site, index_dir: Path, progress: Progress) -> SiteReport:
+        settings = self._checked_settings
+        if self._embedder is None:
+            self._embedder = self.embedder_factory(settings.embedder)
+        return index_site(
+            documents, site=site, settings=settings, embedder=self._embedder, index_dir=index_dir, progress=progress
+        )
+
+    def _hint_at_live_reload(self) -> None:
+        if not self._hinted:
+            self._hinted = True
+            log.info(
+                "The search does not answer in this preview, because live reload is off; "
+                "where nobody switched it off, click 8.3.0 or 8.3.1 did: install another version of click"
+            )
+
+
+def _add_widget(config: MkDocsConfig) -> None:
+    """Adds the search box to the theme, once; own styles come first, so that a site's `extra_css` wins."""
+    folder = str(theming.theme_dir())
+    if folder not in config.theme.dirs:
+        config.theme.dirs.append(folder)
+    if theming.SCRIPT not in map(str, config.extra_javascript):
+        script = ExtraScriptValue(theming.SCRIPT)
+        script.defer = True
+        config.extra_javascript.append(script)
+    if theming.STYLE not in config.extra_css:
+        config.extra_css.insert(0, theming.STYLE)
+
+
+def _site(config: MkDocsConfig) -> Site:
+    from mkdocs_semsearch.chunking.mkdocs_pages import site_language
+
+    return Site(config.site_name or "", config.site_url or "", site_language(config))
+
+
+def _say(report: SiteReport) -> None:
+    for misfit in report.misfits:
+        log.warning(misfit)
+    log.info(f"Indexed {report.build}")
+
+
+def _command_line() -> tuple[str, Mapping[str, Any]]:
+    """The command that runs and its parameters; `mkdocs serve --clean` tells plugins that it is a build."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return ("", {}) if context is None else (context.info_name or "", context.params)

@@ -1,0 +1,70 @@
+"""Finds the files of the search widget, and puts them into a site."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.settings import Settings
+
+__all__ = ["ASSETS", "CONFIG", "SCRIPT", "STYLE", "site_version", "theme_dir", "widget_config"]
+
+ASSETS = "assets/semsearch"
+SCRIPT = f"{ASSETS}/semsearch.js"
+STYLE = f"{ASSETS}/semsearch.css"
+CONFIG = f"{ASSETS}/config.json"
+
+DEFAULT_API_URL = "/-/semsearch"
+
+
+def theme_dir() -> Path:
+    """Returns the folder whose `assets/semsearch/` holds the widget: of the installed package, or of a checkout.
+
+    Raises:
+        FileNotFoundError: the package was installed without it.
+    """
+    package = Path(str(files("mkdocs_semsearch")))
+    for folder in (package / "theme", package.parent / "theme"):
+        if (folder / SCRIPT).is_file():
+            return folder
+    raise FileNotFoundError(
+        f"The search widget ({SCRIPT}) is missing beside {package}: install mkdocs-semsearch again."
+    )
+
+
+def site_version(environment: Mapping[str, str]) -> str | None:
+    """Returns which version of the documentation is being built, where mike or Read the Docs says so."""
+    return environment.get("MIKE_DOCS_VERSION") or environment.get("READTHEDOCS_VERSION") or None
+
+
+def widget_config(
+    settings: Settings, *, language: str, site_name: str, version: str | None, api_url: str | None = None
+) -> str:
+    """Returns the text of the `config.json` that the widget reads.
+
+    Args:
+        settings: the options.
+        language: of the site.
+        site_name: as configured.
+        version: of the documentation, or None.
+        api_url: where the search answers if not where the options say; the preview answers for itself.
+    """
+    body: dict[str, Any] = {
+        "api_url": api_url or settings.api_url or DEFAULT_API_URL,
+        "language": language,
+        "shortcut": settings.widget.shortcut,
+        "fallback": settings.widget.fallback,
+        "facets": _facets(settings.facets),
+        "site_name": site_name,
+        "version": version,
+        "build_id": None,
+    }
+    return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+
+
+def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:
+    return [{"name": facet.name, "type": facet.type, "label": facet.label} for facet in facets]

@@ -1,0 +1,160 @@
+"""`mkdocs build --strict` with the plugin: what lands in the index and in the site."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.artifact import current_build, read_manifest
+from tests.integration.sites import ENGINES, THEMES, DocsSite, embedded_and_reused
+
+PAGES = {
+    "index.md": "# Welcome\n\nStart *here*.\n",
+    "guide/tokens.md": (
+        "---\ntags: [security, api]\n---\n# Tokens\n\nIntroduction.\n\n"
+        "## Rotate\n\nRotate API tokens every month.\n\n## Revoke\n\nRevoke lost tokens at once.\n"
+    ),
+    "guide/install.md": "# Install\n\nUnpack the archive.\n",
+}
+
+
+@pytest.fixture
+def site(tmp_path):
+    return DocsSite(tmp_path).write(PAGES)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_index_is_complete_and_widget_is_in_place(site, engine, theme):
+    site.config["theme"] = {"name": theme}
+    site.build(engine=engine)
+    assert sorted(site.paths()) == sorted(PAGES)
+    assert site.page("guide/tokens.md")["facet:tags"] == ["security", "api"]
+    assert site.page("guide/tokens.md")["facet:page.section"] == "Guide"
+    assert site.page("index.md")["url"] == ""
+    assert (site.site_dir / "assets/semsearch/semsearch.js").is_file()
+    for html in (site.html(), site.html("guide/tokens/index.html"), site.html("404.html")):
+        assert html.count("assets/semsearch/semsearch.js") == 1
+        assert html.count("assets/semsearch/semsearch.css") == 1
+    assert site.widget_config()["api_url"] == "/-/semsearch"
+    assert [facet["name"] for facet in site.widget_config()["facets"]] == ["tags", "page.section"]
+
+
+def test_own_script_is_deferred_and_own_styles_come_first(site):
+    site.config["extra_css"] = ["mine.css"]
+    site.write({"mine.css": "body {}"}).build()
+    html = site.html()
+    script = html[html.rindex("<script", 0, html.index("semsearch.js")) :]
+    assert "defer" in script[: script.index(">")]
+    assert html.index("semsearch.css") < html.index("mine.css")
+
+
+def test_second_build_embeds_nothing_and_is_the_same_build(site):
+    first = site.build()
+    before = read_manifest(site.index_dir)
+    second = site.build()
+    assert embedded_and_reused(first)[0] == before.chunks
+    assert embedded_and_reused(second) == (0, before.chunks)
+    assert current_build(site.index_dir) == before
+
+
+def test_edited_section_alone_is_embedded(site):
+    site.build()
+    edited = PAGES["guide/tokens.md"].replace("every month", "every single week")
+    output = site.write({"guide/tokens.md": edited}).build()
+    chunks = read_manifest(site.index_dir).chunks
+    assert embedded_and_reused(output) == (1, chunks - 1)
+    assert "every single week" in site.text()
+    assert "every month" not in site.text()
+
+
+def test_lines_refer_to_the_source_file(site):
+    site.build()
+    lines = PAGES["guide/tokens.md"].splitlines()
+    (row,) = [row for row in site.table("chunks") if "Rotate API" in row["content"]]
+    assert lines.index("## Rotate") + 1 == row["start_line"]
+    assert "Rotate API tokens every month." in lines[row["start_line"] - 1 : row["end_line"]]
+
+
+def test_says_one_line_about_what_it_did(site):
+    lines = [line for line in site.build().splitlines() if "semsearch" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("INFO")
+    assert "3 pages" in lines[0]
+
+
+def test_order_is_that_of_the_navigation_then_the_rest(site):
+    site.config["nav"] = [{"Install": "guide/install.md"}, {"Deep": [{"Deeper": [{"Keys": "guide/tokens.md"}]}]}]
+    site.config["not_in_nav"] = "index.md"
+    site.build()
+    assert site.paths() == ["guide/install.md", "guide/tokens.md", "index.md"]
+    assert site.page("guide/tokens.md")["title"] == "Keys"
+    assert site.page("guide/tokens.md")["section"] == "Deep"
+    assert site.page("guide/install.md")["section"] is None
+
+
+@pytest.mark.parametrize("directory_urls", [True, False])
+def test_addresses_are_those_of_the_site(site, directory_urls):
+    site.config |= {"use_directory_urls": directory_urls, "site_url": "https://example.org/some/path/"}
+    site.build()
+    url = site.page("guide/install.md")["url"]
+    assert url == ("guide/install/" if directory_urls else "guide/install.html")
+    assert (site.site_dir / url).exists()
+    assert site.page("index.md")["url"] == ("" if directory_urls else "index.html")
+
+
+def test_published_index_is_a_whole_index(site):
+    site.options["publish_index"] = True
+    # A page that is written into the same folder must survive.
+    site.write({"semsearch.md": "# About this search\n"}).build()
+    assert current_build(site.site_dir / "semsearch") == current_build(site.index_dir)
+    assert "About this search" in site.html("semsearch/index.html")
+
+
+def test_disabled_plugin_leaves_no_trace(site):
+    site.word_hash = False
+    site.options["enabled"] = False
+    site.build()
+    assert not site.index_dir.exists()
+    assert "semsearch" not in site.html()
+    assert not (site.site_dir / "assets").exists()
+
+
+def test_dirty_build_does_not_lose_pages(site):
+    site.build()
+    site.write({"guide/install.md": "# Install\n\nChanged.\n"})
+    output = site.build("--dirty", strict=False)
+    assert sorted(site.paths()) == sorted(PAGES)
+    assert "build without --dirty" in output
+
+
+def test_wrong_options_are_sentences(site):
+    site.word_hash = False
+    site.options["embedder"] = {"kind": "quantum"}
+    output = site.build(fails=True)
+    assert "semsearch" in output
+    assert "'quantum' is not one of sentence-transformers, onnx, openai" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"index_dir": "site/index"}, ["index_dir", "inside site_dir", "publish_index"]),
+        ({"index_dir": "docs/index"}, ["index_dir", "inside docs_dir"]),
+        ({"index_dir": "."}, ["index_dir", "holds docs_dir"]),
+        ({"cache_dir": "docs/.cache"}, ["cache_dir", "inside docs_dir"]),
+    ],
+)
+def test_places_that_cannot_work_are_refused(site, options, words):
+    site.options |= options
+    output = site.build(fails=True)
+    assert all(word in output for word in words), output
+    assert "Traceback" not in output
+
+
+def test_failing_embedder_is_a_sentence(site):
+    site.word_hash = False
+    site.options["embedder"] = {"model": "./no-such-model"}
+    output = site.build(fails=True)
+    assert "no-such-model" in output
+    assert "Traceback" not in output

@@ -1,0 +1,148 @@
+"""Which pages are indexed, and what of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.integration.sites import DocsSite, installed
+
+
+@pytest.fixture
+def site(tmp_path):
+    return DocsSite(tmp_path).write({"index.md": "# Welcome\n\nStart here.\n"})
+
+
+def test_exclude_globs(site):
+    site.options["exclude"] = ["changelog/*", "*/internal.md"]
+    site.write({"changelog/2020/old.md": "# Old\n", "a/internal.md": "# Internal\n", "a/public.md": "# Public\n"})
+    site.build()
+    assert sorted(site.paths()) == ["a/public.md", "index.md"]
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "material"])
+def test_authors_can_exclude_pages_and_parts(site, theme):
+    site.config["theme"] = {"name": theme}
+    site.config["markdown_extensions"] = ["attr_list"]
+    site.write(
+        {
+            "hidden.md": "---\nsearch:\n  exclude: true\n---\n# Hidden\n",
+            "parts.md": "# Parts\n\nSeen.\n\n## Secret {data-search-exclude}\n\nUnseen.\n\n## Open\n\nSeen too.\n\n"
+            "Hush.\n{data-search-exclude}\n",
+        }
+    )
+    site.build()
+    assert sorted(site.paths()) == ["index.md", "parts.md"]
+    assert "Seen too." in site.text()
+    assert "Unseen" not in site.text()
+    assert "Hush" not in site.text()
+
+
+def test_drafts_and_excluded_docs_are_not_in_a_build(site):
+    site.config |= {"draft_docs": "draft.md\n", "exclude_docs": "gone.md\n"}
+    site.write({"draft.md": "# Draft\n", "gone.md": "# Gone\n"}).build()
+    assert site.paths() == ["index.md"]
+
+
+ZOO = {
+    "dates.md": "---\ndate: 2026-01-02\n---\n# A\n",
+    "moment.md": "---\ndate: 2026-01-02 10:00:00\n---\n# B\n",
+    "version.md": "---\nversion: 1.10\n---\n# C\n",
+    "version-quoted.md": '---\nversion: "1.9"\n---\n# D\n',
+    "country.md": "---\ncountry: NO\n---\n# E\n",
+    "keys.md": "---\nno: maybe\n1: one\n---\n# F\n",
+    "title.md": "---\ntitle: 2026\n---\nText.\n",
+    "untitled.md": "---\ntitle:\n---\nText.\n",
+    "broken.md": "---\ntags: [unclosed\n---\n# G\n",
+    "scalar.md": "---\njust text\n---\n# H\n",
+    "list.md": "---\ntags: [null, a, 2, 1.5]\n---\n# I\n",
+    "multi.md": "Title: Multi\nTags: x\n\nText.\n",
+    "null.md": "---\ntags:\n---\n# J\n",
+    "nested.md": "---\ntags: {a: b}\n---\n# K\n",
+}
+
+
+def test_front_matter_of_every_kind(site):
+    site.options["facets"] = {
+        "date": {"type": "date"},
+        "version": {"type": "string"},
+        "country": {"type": "string"},
+        "tags": {"type": "list"},
+    }
+    output = site.write(ZOO).build(strict=False)
+    assert sorted(site.paths()) == sorted([*ZOO, "index.md"])
+    assert str(site.page("dates.md")["facet:date"]) == "2026-01-02"
+    assert str(site.page("moment.md")["facet:date"]) == "2026-01-02"
+    assert site.page("version-quoted.md")["facet:version"] == "1.9"
+    assert site.page("version.md")["facet:version"] is None
+    assert site.page("country.md")["facet:country"] is None
+    assert site.page("title.md")["title"] == "2026"
+    assert site.page("untitled.md")["title"] == "Untitled"
+    assert site.page("multi.md")["facet:tags"] == ["x"]
+    assert set(json.loads(site.page("keys.md")["front_matter"])) == {"false", "1"}
+    warnings = [line for line in output.splitlines() if line.startswith("WARNING") and "semsearch" in line]
+    assert len(warnings) == 3, warnings
+    for field, page in (("version", "version.md"), ("country", "country.md"), ("tags", ".md")):
+        assert any(f"'{field}'" in line and page in line for line in warnings)
+
+
+def test_titles_are_plain_text(site):
+    site.write({"generic.md": "# The `List<int>` & *friends*\n"}).build()
+    assert site.page("generic.md")["title"] == "The List<int> & friends"
+
+
+@installed("mkdocs_gen_files")
+def test_generated_pages_have_no_source(site):
+    script = site.root / "gen.py"
+    script.write_text(
+        "import mkdocs_gen_files\n"
+        "with mkdocs_gen_files.open('made/up.md', 'w') as f:\n"
+        "    f.write('---\\ntags: [made]\\n---\\n# Made up\\n\\nBy a script.\\n')\n"
+    )
+    site.plugins = [{"gen-files": {"scripts": [str(script)]}}]
+    site.build()
+    (row,) = [row for row in site.table() if row["title"] == "Made up"]
+    assert row["url"] == "made/up/"
+    assert row["facet:tags"] == ["made"]
+    (chunk,) = [chunk for chunk in site.table("chunks") if "By a script." in chunk["content"]]
+    assert chunk["start_line"] is None
+
+
+@installed("mkdocs_static_i18n")
+@pytest.mark.parametrize("theme", ["mkdocs", "material"])
+@pytest.mark.parametrize("first", [True, False], ids=["i18n-first", "i18n-last"])
+def test_locales_make_one_index(site, theme, first):
+    site.config["theme"] = {"name": theme}
+    i18n = {
+        "i18n": {
+            "docs_structure": "suffix",
+            "fallback_to_default": True,
+            "languages": [
+                {"locale": "en", "default": True, "name": "English", "build": True},
+                {"locale": "fr", "name": "Français", "build": True},
+            ],
+        }
+    }
+    site.config["plugins"] = ["search", i18n, "semsearch"] if first else ["search", "semsearch", i18n]
+    site.write({"guide.md": "# Guide\n\nOnly in English.\n", "index.fr.md": "# Bienvenue\n\nCommencez ici.\n"})
+    output = site.build(strict=False)
+    assert output.count("semsearch: Indexed") == 1
+    assert {(row["path"], row["url"], row["language"]) for row in site.table()} == {
+        ("index.md", "", "en"),
+        ("guide.md", "guide/", "en"),
+        ("index.fr.md", "fr/", "fr"),
+    }
+    assert site.html("fr/index.html").count("semsearch/semsearch.js") == 1
+    assert site.widget_config()["language"] == "en"
+
+
+def test_blog_views_are_left_out(site):
+    site.config["theme"] = {"name": "material"}
+    site.plugins = ["blog"]
+    post = "---\ndate: 2026-01-0{0}\ncategories: [News]\n---\n# Post {0}\n\nThe news of day {0}.\n\n<!-- more -->\n"
+    site.write({"blog/index.md": "# Blog\n"} | {f"blog/posts/p{n}.md": post.format(n) for n in (1, 2)})
+    site.build()
+    posts = [row for row in site.table() if row["title"].startswith("Post")]
+    assert len(posts) == 2
+    assert sum("news of day 1" in row["content"] for row in site.table("chunks")) == 1

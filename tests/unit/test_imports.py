@@ -1,0 +1,78 @@
+"""Who may import whom, and what an import may load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mkdocs_semsearch
+
+PACKAGE = Path(mkdocs_semsearch.__file__).parent
+NAME = PACKAGE.name
+
+MAY_IMPORT = {
+    "errors": set(),
+    "artifact": {"errors"},
+    "chunking": {"errors", "artifact", "embedding"},
+    "embedding": {"errors", "artifact"},
+    "indexing": {"errors", "artifact", "chunking", "embedding"},
+    "searching": {"errors", "artifact", "embedding"},
+    "serving": {"errors", "artifact", "embedding", "searching"},
+    "settings": {"errors", "artifact"},
+    "theming": {"errors", "artifact", "settings"},
+    "progress": set(),
+}
+"""Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
+
+MAY_IMPORT_MKDOCS = {"plugin", "config", "preview", "chunking.mkdocs_pages"}
+"""In an environment with ProperDocs alone, `import mkdocs` works inside its own command only."""
+
+HEAVY = ("torch", "sentence_transformers", "pynndescent", "numba", "pyarrow", "mcp", "starlette", "numpy", "pydantic")
+
+
+def modules():
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+        if "theme" not in path.relative_to(PACKAGE).parts
+    }
+
+
+def imports(path):
+    """Every module that a file imports, wherever the statement stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_imports_go_in_one_direction(part):
+    own = {module: path for module, path in modules().items() if module.split(".")[0] == part}
+    assert own
+    for module, path in own.items():
+        used = {name.split(".")[1] for name in imports(path) if name.startswith(f"{NAME}.")}
+        assert used <= MAY_IMPORT[part] | {part}, f"{module} imports {used - MAY_IMPORT[part] - {part}}"
+
+
+def test_mkdocs_is_imported_by_its_adapters_only():
+    for module, path in modules().items():
+        if module not in MAY_IMPORT_MKDOCS:
+            assert not [name for name in imports(path) if name.split(".")[0] in ("mkdocs", "properdocs")], module
+
+
+def test_nothing_imports_pickle():
+    for module, path in modules().items():
+        assert not {"pickle", "joblib", "dill", "shelve"} & {name.split(".")[0] for name in imports(path)}, module
+
+
+def test_plugin_loads_nothing_heavy():
+    code = f"import sys, {NAME}.plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
