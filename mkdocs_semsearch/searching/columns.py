@@ -1,0 +1,238 @@
+"""Typed columns: how filters become row sets, and how values are counted.
+
+A column is stored as its distinct values and two parallel arrays, (row, value) pairs. Every filter then is a choice of
+values, and every count a `bincount`, for single values and lists alike.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import FacetType
+from mkdocs_semsearch.errors import FilterError
+from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
+
+__all__ = ["Column", "build_column", "infer_type"]
+
+Value = str | int | float | bool | datetime.date
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One filterable field over `rows` rows.
+
+    Attributes:
+        name: as the outside knows it.
+        type: how filter values are read.
+        rows: number of rows.
+        values: distinct values, in no particular order.
+        code_of: value to its position in `values`.
+        entry_rows, entry_codes: int32 `[m]`; row and value of every (row, value) pair.
+    """
+
+    name: str
+    type: FacetType
+    rows: int
+    values: tuple[Value, ...]
+    code_of: dict[Value, int]
+    entry_rows: NDArray[np.int32]
+    entry_codes: NDArray[np.int32]
+
+    def mask(self, condition: Filter) -> NDArray[np.bool_]:
+        """Returns bool `[rows]`: the rows for which a filter on this column holds, negation included.
+
+        Raises:
+            FilterError: a value that cannot be one of this column's type.
+        """
+        mask = np.zeros(self.rows, np.bool_)
+        mask[self._matching_rows(condition)] = True
+        return ~mask if condition.negate else mask
+
+    def counts(self, weights: NDArray[np.int64]) -> list[tuple[Value, int]]:
+        """Counts rows by value, each row as often as its weight says; values with no row are left out.
+
+        Args:
+            weights: int64 `[rows]`.
+
+        Returns:
+            Most frequent first, equal counts by value.
+        """
+        counts = np.bincount(self.entry_codes, weights=weights[self.entry_rows], minlength=len(self.values))
+        return self._sorted(counts)
+
+    def distinct_counts(self, group_of: NDArray[np.int64]) -> list[tuple[Value, int]]:
+        """Counts groups of rows by value, a group once however many of its rows have the value.
+
+        Args:
+            group_of: int64 `[rows]`; negative for rows that do not take part.
+
+        Returns:
+            As `counts`.
+        """
+        groups = group_of[self.entry_rows]
+        inside = groups >= 0
+        pairs = np.unique(groups[inside] * max(1, len(self.values)) + self.entry_codes[inside])
+        return self._sorted(np.bincount(pairs % max(1, len(self.values)), minlength=len(self.values)))
+
+    def _sorted(self, counts: NDArray[Any]) -> list[tuple[Value, int]]:
+        found = [(self.values[code], int(counts[code])) for code in np.flatnonzero(counts)]
+        return sorted(found, key=lambda pair: (-pair[1], str(pair[0])))
+
+    def _matching_rows(self, condition: Filter) -> NDArray[np.int32]:
+        if isinstance(condition, Exists):
+            return self.entry_rows
+        codes = self._matching_codes(condition)
+        if len(codes) == 1:
+            here: NDArray[np.bool_] = self.entry_codes == codes[0]
+        else:
+            chosen = np.zeros(len(self.values), np.bool_)
+            chosen[codes] = True
+            here = chosen[self.entry_codes]
+        return self.entry_rows[here]
+
+    def _matching_codes(self, condition: Filter) -> list[int]:
+        match condition:
+            case Equals(value=value):
+                wanted: Sequence[Scalar] = value if isinstance(value, tuple) else (value,)
+                return self._codes_of(wanted)
+            case In(values=values):
+                return self._codes_of(values)
+            case Prefix(value=value):
+                return self._codes_where(lambda item: str(item).startswith(value))
+            case Range():
+                return self._codes_in_range(condition)
+            case _:
+                raise AssertionError(condition)
+
+    def _codes_of(self, wanted: Iterable[Scalar]) -> list[int]:
+        codes = (self.code_of.get(_read(value, self.type, self.name)) for value in wanted)
+        return sorted({code for code in codes if code is not None})
+
+    def _codes_where(self, holds: Callable[[Value], bool]) -> list[int]:
+        return [code for code, value in enumerate(self.values) if holds(value)]
+
+    def _codes_in_range(self, condition: Range) -> list[int]:
+        bounds = [bound for bound in (condition.min, condition.max) if bound is not None]
+        key = _order_of(self.type, bounds)
+        low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
+        if (condition.min is not None and low is None) or (condition.max is not None and high is None):
+            raise _misfit(self.name, self.type, next(bound for bound in bounds if key(bound) is None))
+
+        def within(value: Value) -> bool:
+            place = key(value)
+            return place is not None and (low is None or place >= low) and (high is None or place <= high)
+
+        return self._codes_where(within)
+
+
+def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
+    """Builds a column from one value a row: None, a value of the type, or a sequence of values."""
+    codes: dict[Value, int] = {}
+    entry_rows: list[int] = []
+    entry_codes: list[int] = []
+    rows = 0
+    for row, value in enumerate(values):
+        rows += 1
+        if value is None:
+            continue
+        for item in dict.fromkeys(value) if isinstance(value, list | tuple) else (value,):
+            if item is not None:
+                entry_rows.append(row)
+                entry_codes.append(codes.setdefault(item, len(codes)))
+    return Column(
+        name, kind, rows, tuple(codes), codes, np.array(entry_rows, np.int32), np.array(entry_codes, np.int32)
+    )
+
+
+def infer_type(values: Iterable[Any]) -> FacetType:
+    """Chooses the type of a front-matter field that the configuration does not declare."""
+    kinds = {type(value) for value in values if value is not None}
+    if list in kinds or tuple in kinds:
+        return "list"
+    if kinds == {bool}:
+        return "boolean"
+    if kinds == {int}:
+        return "integer"
+    if kinds and kinds <= {int, float}:
+        return "number"
+    return "string"
+
+
+def _read(value: Scalar, kind: FacetType, field: str) -> Value:
+    """Reads a filter's value as one of the column's type."""
+    reading = _READERS[kind](value)
+    if reading is None:
+        raise _misfit(field, kind, value)
+    return reading
+
+
+def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:
+    wanted = {"integer": "a number", "number": "a number", "date": "a date (YYYY-MM-DD)", "boolean": "true or false"}
+    return FilterError(f"{field} is of type {kind}: {str(value)!r} is not {wanted.get(kind, 'text')}.", field="filters")
+
+
+def _as_text(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+
+
+def _as_number(value: Scalar) -> int | float | None:
+    if isinstance(value, bool | datetime.date):
+        return None
+    if isinstance(value, int | float):
+        return value if value == value else None
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _as_date(value: Scalar) -> datetime.date | None:
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    if isinstance(value, datetime.date):
+        return value
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.datetime.fromisoformat(value.strip()).date()
+    except ValueError:
+        return None
+
+
+def _as_boolean(value: Scalar) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "false": False}.get(str(value).lower())
+
+
+_READERS: dict[FacetType, Callable[[Scalar], Value | None]] = {
+    "string": _as_text,
+    "list": _as_text,
+    "integer": _as_number,
+    "number": _as_number,
+    "date": _as_date,
+    "boolean": _as_boolean,
+}
+
+
+def _order_of(kind: FacetType, bounds: Sequence[Scalar]) -> Callable[[Scalar], Any]:
+    """Chooses how values compare in a range: by the column's type; text as numbers or dates where the ends are such."""
+    if kind not in ("string", "list"):
+        return _READERS[kind]
+    for reader in (_as_number, _as_date):
+        if all(reader(bound) is not None for bound in bounds):
+            return reader
+    return _as_text

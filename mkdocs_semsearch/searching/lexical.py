@@ -1,0 +1,131 @@
+"""The lexical side: words, phrases, identifiers, prefixes and typos over Tantivy's index."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact.layout import LEXICAL
+from mkdocs_semsearch.artifact.lexical import lexical_schema, register_analyzers
+from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching.lexical_query import LexicalQueries, Matcher
+from mkdocs_semsearch.searching.question import Question
+
+if TYPE_CHECKING:
+    import tantivy
+
+__all__ = ["LexicalHits", "LexicalIndex"]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalHits:
+    """Rows that hold at least one word of a question, and their BM25 score.
+
+    Attributes:
+        rows: int64 `[m]`, best first.
+        scores: float32 `[m]`, above 0, never rising.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class LexicalIndex:
+    """An open lexical index; safe to share between threads."""
+
+    def __init__(self, searcher: tantivy.Searcher, queries: LexicalQueries, rows: int) -> None:
+        self._searcher = searcher
+        self._queries = queries
+        self._rows = rows
+
+    @classmethod
+    def load(cls, build_dir: Path, rows: int, stemmer: str | None) -> LexicalIndex:
+        """Opens the index without writing to its folder.
+
+        Raises:
+            IndexCorruptError: it cannot be read, or has other rows than the manifest says.
+        """
+        import tantivy
+
+        try:
+            with _linked(build_dir / LEXICAL) as folder:
+                index = tantivy.Index.open(str(folder))
+                index.config_reader(reload_policy="manual")
+                analyzers = register_analyzers(index, stemmer)
+                index.reload()
+                searcher = index.searcher()
+        except (OSError, ValueError) as error:
+            raise IndexCorruptError(
+                f"The lexical index in {build_dir} cannot be read ({error}): build again."
+            ) from None
+        if searcher.num_docs != rows:
+            raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
+        return cls(searcher, LexicalQueries(lexical_schema(), searcher, analyzers), rows)
+
+    def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
+        """Ranks the allowed rows by BM25.
+
+        Args:
+            question: its words are alternatives: more of them, and rarer ones, rank higher.
+            rows: bool `[n]`, the rows that may be returned; None for all.
+            limit: at most so many, the best.
+        """
+        query = self._queries.ranking(question)
+        if query is None or not self._rows or (rows is not None and not rows.any()):
+            return LexicalHits(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        # Tantivy knows no bit sets: it ranks everything, and the rows that may not be returned are dropped after it.
+        found = self._run(query, self._rows if rows is not None else min(limit, self._rows))
+        if rows is None:
+            return found
+        allowed = np.flatnonzero(rows[found.rows])[:limit]
+        return LexicalHits(found.rows[allowed], found.scores[allowed])
+
+    def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
+        """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""
+        mask = np.ones(self._rows, np.bool_)
+        for phrase in phrases:
+            held = np.zeros(self._rows, np.bool_)
+            query = self._queries.phrase(phrase)
+            if query is not None and self._rows:
+                held[self._run(query, self._rows).rows] = True
+            mask &= held
+        return mask
+
+    def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
+        """Returns the rows that hold an identifier whole, best first."""
+        query = self._queries.identifier(word)
+        return self._run(query, min(self._rows, 256)).rows if query and self._rows else np.zeros(0, np.int64)
+
+    def matcher(self, question: Question) -> Matcher:
+        """Returns what tells which words of a text the question meant."""
+        return self._queries.matcher(question)
+
+    def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        scores = np.fromiter((score for score, _ in hits), np.float32, len(hits))
+        return LexicalHits(np.array(rows, np.int64), scores)
+
+
+@contextlib.contextmanager
+def _linked(folder: Path) -> Iterator[Path]:
+    """Lends a folder of links to the files of another.
+
+    Tantivy takes a lock file even to read, but a build is immutable and may lie in a folder that cannot be written.
+    Once the index is open its files are mapped, and the links are no longer needed.
+    """
+    with tempfile.TemporaryDirectory(prefix="semsearch-") as place:
+        try:
+            for file in folder.iterdir():
+                (Path(place) / file.name).symlink_to(file.resolve())
+        except OSError:  # links need a privilege on Windows
+            yield folder
+            return
+        yield Path(place)

@@ -1,0 +1,174 @@
+"""Questions as Tantivy queries."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts, prepare
+from mkdocs_semsearch.searching.question import Question
+
+if TYPE_CHECKING:
+    import tantivy
+
+__all__ = ["LexicalQueries", "Matcher"]
+
+WEIGHTS = {"title": 2.0, "headings": 2.0, "text": 1.0, "code": 0.7, "parts": 0.4}
+"""How much a word counts by where it stands."""
+
+IDENTIFIER_WEIGHT = 2.0
+PREFIX_WEIGHT = 0.5
+CORRECTION_WEIGHT = 0.6
+TIE_BREAKER = 0.3
+"""Share of the lesser fields in a word's score, beside its best field."""
+
+_COMMON_SHARE = 0.4
+_MAX_WORDS = 64
+_MAX_COMPLETIONS = 12
+_MAX_CORRECTIONS = 3
+_SHORTEST_CORRECTED = 4
+_VOCABULARY_LIMIT = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """Tells which words of a text a question meant.
+
+    Attributes:
+        stems: stemmed terms of the question.
+        last: its last term, unstemmed; what it begins counts too, since it may not be finished.
+        analyzer: makes stems of words.
+    """
+
+    stems: frozenset[str]
+    last: str | None
+    analyzer: tantivy.TextAnalyzer
+
+    def stems_in(self, word: str) -> frozenset[str]:
+        """Returns the stems of the question that a word has; the empty set when it is none of them."""
+        found = self.stems.intersection(self.analyzer.analyze(prepare(word)))
+        if not found and self.last and len(self.last) > 2 and word.lower().startswith(self.last):
+            return frozenset((self.last,))
+        return frozenset(found)
+
+
+class LexicalQueries:
+    """Builds queries against one open index."""
+
+    def __init__(
+        self, schema: tantivy.Schema, searcher: tantivy.Searcher, analyzers: Mapping[str, tantivy.TextAnalyzer]
+    ) -> None:
+        self._schema = schema
+        self._searcher = searcher
+        self._analyzers = analyzers
+        self._terms_beginning = functools.lru_cache(maxsize=64)(self._read_terms_beginning)
+
+    def ranking(self, question: Question) -> tantivy.Query | None:
+        """Returns the query that ranks rows for a question; None when the question has no word."""
+        import tantivy
+
+        words = tuple(dict.fromkeys(question.words))[:_MAX_WORDS]
+        parts = [query for word in words for query in self._word(word)]
+        if words and not question.phrases:
+            parts += [tantivy.Query.boost_query(query, PREFIX_WEIGHT) for query in self._completions(words[-1])]
+        if not parts:
+            return None
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+
+    def phrase(self, phrase: str) -> tantivy.Query | None:
+        """Returns the query for rows in which a phrase occurs word for word."""
+        import tantivy
+
+        terms = self._analyse("exact", phrase)
+        if not terms:
+            return None
+        if len(terms) == 1:
+            return self._term("exact", terms[0])
+        return tantivy.Query.phrase_query(self._schema, "exact", list(terms))
+
+    def identifier(self, word: str) -> tantivy.Query | None:
+        """Returns the query for rows that hold an identifier whole; None when `word` is a plain word."""
+        forms = identifier_forms(word)
+        return self._term("identifiers", forms[0]) if forms else None
+
+    def matcher(self, question: Question) -> Matcher:
+        """Returns what tells which words of a text the question meant.
+
+        Words that stand in nearly half of all chunks are left out, unless the question has no others.
+        """
+        terms = [term for word in question.words for term in self._analyse("exact", word)]
+        terms += [part for word in question.words for part in identifier_parts(word)]
+        terms += [correction for term in terms for correction in self._corrections(term)]
+        common = _COMMON_SHARE * self._searcher.num_docs
+        telling = [term for term in terms if self._searcher.doc_freq("exact", term) < common] or terms
+        stems = frozenset(stem for term in telling for stem in self._analyse("text", term))
+        return Matcher(stems, terms[-1] if terms else None, self._analyzers["text"])
+
+    def _word(self, word: str) -> Iterator[tantivy.Query]:
+        import tantivy
+
+        terms = self._analyse("exact", word)
+        for term in dict.fromkeys(terms):
+            yield self._anywhere(term)
+            for correction in self._corrections(term) if len(terms) == 1 else ():
+                yield tantivy.Query.boost_query(self._anywhere(correction), CORRECTION_WEIGHT)
+        for form in identifier_forms(word)[:2]:
+            yield tantivy.Query.boost_query(self._term("identifiers", form), IDENTIFIER_WEIGHT)
+        for part in dict.fromkeys(identifier_parts(word)):
+            if part not in terms:
+                yield tantivy.Query.boost_query(self._term("parts", part), WEIGHTS["parts"])
+
+    def _anywhere(self, term: str) -> tantivy.Query:
+        """A word wherever it stands: its best field counts in full, the others a little."""
+        import tantivy
+
+        fields = [
+            tantivy.Query.boost_query(self._term(field, found), weight)
+            for field, weight in WEIGHTS.items()
+            for found in self._analyse(field, term)
+        ]
+        return tantivy.Query.disjunction_max_query(fields, TIE_BREAKER)
+
+    def _completions(self, word: str) -> Iterator[tantivy.Query]:
+        """The words that the last one may become while it is being typed."""
+        terms = self._analyse("exact", word)
+        if len(terms) != 1 or len(terms[0]) < 2:
+            return
+        longer = [(term, count) for term, count in self._terms_beginning(terms[0]) if term != terms[0]]
+        longer.sort(key=lambda pair: -pair[1])
+        for term, _ in longer[:_MAX_COMPLETIONS]:
+            yield self._anywhere(term)
+
+    def _corrections(self, term: str) -> tuple[str, ...]:
+        """Words of the index one typo away from a word it does not have, two in words of eight letters and more.
+
+        The first letter is taken to be right. Distance is that of optimal string alignment: a swap of neighbours is
+        one typo.
+        """
+        if len(term) < _SHORTEST_CORRECTED or term.isdigit() or self._searcher.doc_freq("exact", term):
+            return ()
+        if self._terms_beginning(term):
+            return ()  # the beginning of a word, not a typo
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        vocabulary = dict(self._terms_beginning(term[0]))
+        furthest = 1 if len(term) < 8 else 2
+        found = process.extract(
+            term, list(vocabulary), scorer=OSA.distance, score_cutoff=furthest, limit=_MAX_CORRECTIONS * 3
+        )
+        best = sorted(found, key=lambda match: (match[1], -vocabulary[match[0]]))
+        return tuple(match[0] for match in best if match[1] == best[0][1])[:_MAX_CORRECTIONS]
+
+    def _read_terms_beginning(self, prefix: str) -> tuple[tuple[str, int], ...]:
+        return tuple(self._searcher.terms_with_prefix("exact", prefix, limit=_VOCABULARY_LIMIT))
+
+    def _analyse(self, field: str, text: str) -> list[str]:
+        return list(self._analyzers[field].analyze(prepare(text)))
+
+    def _term(self, field: str, term: str) -> tantivy.Query:
+        import tantivy
+
+        return tantivy.Query.term_query(self._schema, field, term)

@@ -1,0 +1,45 @@
+"""Related pages, read off the k-NN graph."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from mkdocs_semsearch.searching.response import Result, Scores
+from mkdocs_semsearch.searching.store import Store
+from mkdocs_semsearch.searching.tables import Tables
+
+__all__ = ["related_pages"]
+
+
+def related_pages(tables: Tables, store: Store, page: int, limit: int) -> tuple[Result, ...]:
+    """Returns the pages nearest to a page, best first.
+
+    A page's score is the mean, over the chunks of the page asked for, of the similarity of its nearest neighbour on
+    that page, 0 where the neighbour list has none.
+    """
+    first, count = int(tables.first_chunk[page]), int(tables.chunk_count[page])
+    totals: dict[int, float] = defaultdict(float)
+    nearest: dict[int, tuple[float, int]] = {}
+    for row in range(first, first + count):
+        best: dict[int, float] = {}
+        near = store.neighbors_of(row)
+        for neighbor, similarity in zip(near.rows.tolist(), near.similarities.tolist(), strict=True):
+            other = int(tables.page_of[neighbor])
+            if other == page:
+                continue
+            best[other] = max(best.get(other, 0.0), similarity)
+            nearest[other] = max(nearest.get(other, (0.0, neighbor)), (similarity, neighbor))
+        for other, similarity in best.items():
+            totals[other] += similarity / count
+    ranked = sorted(totals, key=lambda other: (-totals[other], other))[:limit]
+    return tuple(_result(tables, other, totals[other], nearest[other]) for other in ranked)
+
+
+def _result(tables: Tables, page: int, score: float, nearest: tuple[float, int]) -> Result:
+    similarity, row = nearest
+    scores = Scores(semantic=_presented(similarity), lexical=None)
+    return Result(_presented(score), scores, tables.page(page), tables.section(row))
+
+
+def _presented(score: float) -> float:
+    return round(min(1.0, max(0.0, score)), 6)

@@ -1,0 +1,115 @@
+"""Ranked results: which sections or pages are shown, in which order, with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.searching.candidates import Candidates
+from mkdocs_semsearch.searching.excerpts import make_excerpt
+from mkdocs_semsearch.searching.lexical_query import Matcher
+from mkdocs_semsearch.searching.literal import RULES
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top
+from mkdocs_semsearch.searching.response import Result, Scores, SectionInfo
+from mkdocs_semsearch.searching.tables import Tables
+
+__all__ = ["Ranked", "RankedItem", "ResultWriter", "rank_pages", "rank_sections"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedItem:
+    """A result before it is written.
+
+    Attributes:
+        score: what it was ranked by.
+        best: position of its best chunk among the candidates.
+        sections: positions of the best chunks of a page's best sections; None where the result is a section.
+    """
+
+    score: float
+    best: int
+    sections: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One page of results, and how many there are in all."""
+
+    results: tuple[RankedItem, ...]
+    total: int
+
+
+def rank_sections(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
+    """Ranks sections by their best chunk: one result a section."""
+    sections = group_best(tables.section_of[found.rows], found.scores)
+    chosen = top(sections.scores, query.offset, query.limit)
+    results = (RankedItem(float(sections.scores[i]), int(sections.best[i])) for i in chosen)
+    return Ranked(tuple(results), len(sections.scores))
+
+
+def rank_pages(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
+    """Ranks pages by their best section and a little evidence from the next ones."""
+    sections = group_best(tables.section_of[found.rows], found.scores)
+    pages, scores = page_scores(tables.page_of[found.rows[sections.starts]], sections.scores)
+    results = []
+    for i in top(scores, query.offset, query.limit):
+        members = _members(pages, int(i), len(sections.scores))
+        order = members[top(sections.scores[members], 0, query.sections_per_page)]
+        best = tuple(int(sections.best[member]) for member in order)
+        results.append(RankedItem(float(scores[i]), best[0], best))
+    return Ranked(tuple(results), len(scores))
+
+
+def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
+    end = groups.starts[number + 1] if number + 1 < len(groups.starts) else members
+    return np.arange(groups.starts[number], end)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWriter:
+    """Fills results with what readers see."""
+
+    tables: Tables
+    matcher: Matcher
+    found: Candidates
+    explain: bool
+
+    def write(self, item: RankedItem) -> Result:
+        """Returns the result for a ranked item."""
+        page = self.tables.page(int(self.tables.page_of[self.found.rows[item.best]]))
+        scores = self._scores(item.best)
+        explain = self._explain(item.best) if self.explain else None
+        score = _presented(item.score)
+        if item.sections is None:
+            return Result(score, scores, page, section=self._section(item.best), explain=explain)
+        parts = tuple(
+            Result(_presented(self.found.scores[part]), self._scores(part), page, section=self._section(part))
+            for part in item.sections
+        )
+        return Result(score, scores, page, sections=parts, explain=explain)
+
+    def _section(self, position: int) -> SectionInfo:
+        row = int(self.found.rows[position])
+        excerpt = make_excerpt(self.tables.content(row), self.matcher)
+        return self.tables.section(row, excerpt.text, excerpt.highlights)
+
+    def _scores(self, position: int) -> Scores:
+        semantic, lexical = self.found.semantic, self.found.lexical
+        return Scores(
+            semantic=None if semantic is None else _presented(semantic[position]),
+            lexical=None if lexical is None else round(float(lexical[position]), 4),
+        )
+
+    def _explain(self, position: int) -> Mapping[str, Any]:
+        rule = RULES[self.found.ranks[position]]
+        boost = float(self.tables.boost[self.tables.page_of[self.found.rows[position]]])
+        return {"rule": rule or None, "boost": boost, **self.found.parts(position)}
+
+
+def _presented(score: float | np.floating[Any]) -> float:
+    return round(min(1.0, max(0.0, float(score))), 6)

@@ -1,0 +1,212 @@
+"""The one door to an index: a question in, ranked hits out. HTTP, CLI, MCP and the preview all come through here."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import Manifest, open_index
+from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
+from mkdocs_semsearch.searching.candidates import Candidates, Sides, find_candidates, matching_rows
+from mkdocs_semsearch.searching.facets import count_facet, facet_field
+from mkdocs_semsearch.searching.lexical import LexicalIndex
+from mkdocs_semsearch.searching.literal import LiteralNames
+from mkdocs_semsearch.searching.query import Filter, SearchQuery
+from mkdocs_semsearch.searching.query_encoder import QueryEncoder
+from mkdocs_semsearch.searching.question import Question, read_question
+from mkdocs_semsearch.searching.related import related_pages
+from mkdocs_semsearch.searching.response import FacetCount, FacetField, PageDetail, Result, SearchResponse
+from mkdocs_semsearch.searching.results import ResultWriter, rank_pages, rank_sections
+from mkdocs_semsearch.searching.store import EmbeddedStore
+from mkdocs_semsearch.searching.tables import Tables
+
+__all__ = ["Searcher", "open_searcher"]
+
+log = logging.getLogger(__name__)
+
+
+def open_searcher(index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool = False) -> Searcher:
+    """Opens an index for questions.
+
+    Args:
+        index_dir: the index folder; it needs nothing beside it, neither site nor sources.
+        embedder: for questions, in place of the one that the index names; must give vectors of the same kind.
+        verify: compare every file with its hash first.
+
+    Raises:
+        IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
+    """
+    index = open_index(Path(index_dir), verify=verify)
+    manifest, build_dir = index.manifest, index.build_dir
+    tables = Tables.load(build_dir, manifest)
+    sides = Sides(
+        store=EmbeddedStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
+        lexical=LexicalIndex.load(build_dir, manifest.chunks, manifest.lexical.get("stemmer")),
+        names=LiteralNames(tables),
+    )
+    return Searcher(manifest, tables, sides, QueryEncoder(manifest, build_dir, embedder))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question on its way through the searcher."""
+
+    query: SearchQuery
+    question: Question
+    vector: NDArray[np.float32] | None
+    degraded: bool
+
+
+class Searcher:
+    """An open index; immutable, safe to share between threads.
+
+    Attributes:
+        manifest: what the index is.
+    """
+
+    def __init__(self, manifest: Manifest, tables: Tables, sides: Sides, encoder: QueryEncoder) -> None:
+        self.manifest = manifest
+        self._tables = tables
+        self._sides = sides
+        self._encoder = encoder
+
+    def __enter__(self) -> Searcher:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the index; mapped files are released when the last answer that uses them is gone."""
+
+    @property
+    def build_id(self) -> str:
+        """Identity of the build that answers."""
+        return self.manifest.build_id
+
+    def warm_up(self) -> None:
+        """Loads the query encoder and runs a first question, so that no reader waits for it.
+
+        Raises:
+            EmbeddingError: no embedder can be loaded; lexical questions work all the same.
+        """
+        self._encoder.embed("warm-up")
+
+    def search(self, query: SearchQuery) -> SearchResponse:
+        """Answers a question.
+
+        In hybrid mode an embedder that fails costs the meaning but not the answer: words alone rank, and the response
+        says `degraded`.
+
+        Raises:
+            FilterError: a filter value that its field cannot have.
+            EmbeddingError: in semantic mode, the question could not be embedded.
+        """
+        started = time.perf_counter()
+        asked = self._ask(query)
+        found = self._find(asked, query.filters)
+        found = found.boosted(self._tables.boost[self._tables.page_of[found.rows]])
+        ranked = (rank_pages if query.granularity == "page" else rank_sections)(found, self._tables, query)
+        writer = ResultWriter(self._tables, self._sides.lexical.matcher(asked.question), found, explain=query.explain)
+        facets = {name: self._count(name, asked, found) for name in query.facets}
+        return SearchResponse(
+            query=query.query,
+            mode="lexical" if asked.degraded else query.mode,
+            granularity=query.granularity,
+            build_id=self.build_id,
+            results=tuple(writer.write(item) for item in ranked.results),
+            total_results=ranked.total,
+            filters_applied=query.filters,
+            facets=facets,
+            degraded=asked.degraded,
+            took_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    async def search_async(self, query: SearchQuery) -> SearchResponse:
+        """Answers a question on a worker thread, off the event loop."""
+        return await asyncio.to_thread(self.search, query)
+
+    def facet_fields(self) -> tuple[FacetField, ...]:
+        """Returns every declared facet with its values and the number of pages for each."""
+        return self._facet_fields
+
+    def page(self, path: str) -> PageDetail:
+        """Returns a page with the text of its sections in order.
+
+        Raises:
+            PageNotFoundError: no page with that path.
+        """
+        row = self._page_row(path)
+        first = int(self._tables.first_chunk[row])
+        chunks = range(first, first + int(self._tables.chunk_count[row]))
+        return PageDetail(self._tables.page(row), tuple(self._tables.section(chunk) for chunk in chunks))
+
+    def related(self, path: str, limit: int = 5) -> tuple[Result, ...]:
+        """Returns the pages nearest to a page by the k-NN graph, each with the section that is nearest.
+
+        Raises:
+            PageNotFoundError: no page with that path.
+        """
+        return related_pages(self._tables, self._sides.store, self._page_row(path), limit)
+
+    @functools.cached_property
+    def _facet_fields(self) -> tuple[FacetField, ...]:
+        return tuple(facet_field(self._tables, facet) for facet in self.manifest.facets)
+
+    def _page_row(self, path: str) -> int:
+        row = self._tables.page_row(path)
+        if row is None:
+            raise PageNotFoundError(path)
+        return row
+
+    def _ask(self, query: SearchQuery) -> _Asked:
+        question = read_question(query.query)
+        if query.mode == "lexical" or not self._tables.chunks:
+            return _Asked(query, question, None, degraded=False)
+        try:
+            return _Asked(query, question, self._encoder.embed(question.text), degraded=False)
+        except EmbeddingError as error:
+            if query.mode == "semantic":
+                raise
+            log.warning("Answering by words alone: %s", error)
+            return _Asked(query, question, None, degraded=True)
+
+    def _find(self, asked: _Asked, filters: tuple[Filter, ...]) -> Candidates:
+        return find_candidates(
+            self._sides,
+            asked.question,
+            asked.vector,
+            mode=asked.query.mode,
+            rows=self._allowed(asked, filters),
+            min_score=asked.query.min_score,
+        )
+
+    def _allowed(self, asked: _Asked, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
+        mask = self._tables.chunk_mask(filters)
+        if not asked.question.phrases:
+            return mask
+        held = self._sides.lexical.phrase_rows(asked.question.phrases)
+        return held if mask is None else mask & held
+
+    def _count(self, name: str, asked: _Asked, found: Candidates) -> tuple[FacetCount, ...]:
+        """Counts a field over all matches; its own filter does not shrink its own counts."""
+        others = tuple(item for item in asked.query.filters if item.field != name)
+        rows = found.rows
+        if len(others) < len(asked.query.filters):
+            rows = matching_rows(
+                self._sides,
+                asked.question,
+                asked.vector,
+                rows=self._allowed(asked, others),
+                min_score=asked.query.min_score,
+                chunks=self._tables.chunks,
+            )
+        return count_facet(self._tables, name, rows, by_page=asked.query.granularity == "page")

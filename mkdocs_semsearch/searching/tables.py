@@ -1,0 +1,227 @@
+"""The pages and chunks of an open build: arrays for ranking, rows for display, columns for filters."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
+from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching.columns import Column, build_column, infer_type
+from mkdocs_semsearch.searching.query import Filter
+from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Tables"]
+
+_PAGE_FIELDS = {
+    "page.path": "string",
+    "page.url": "string",
+    "page.title": "string",
+    "page.section": "string",
+    "page.language": "string",
+    "page.languages": "list",
+    "page.primary_language": "string",
+    "page.file_size": "integer",
+    "page.chunk_count": "integer",
+}
+_CHUNK_FIELDS = {
+    "chunk.kind": "string",
+    "chunk.language": "string",
+    "chunk.node_type": "string",
+    "chunk.node_name": "string",
+    "chunk.parent_context": "string",
+    "chunk.scope_depth": "integer",
+    "chunk.definitions": "list",
+    "chunk.references": "list",
+}
+
+
+class Tables:
+    """What `pages.parquet` and `chunks.parquet` hold.
+
+    Attributes:
+        page_of: int32 `[chunks]`; page row of every chunk, never falling.
+        section_of: int32 `[chunks]`; running number of the section in the whole index, never falling.
+        boost: float32 `[pages]`.
+        chunk_count: int32 `[pages]`.
+    """
+
+    def __init__(self, pages: pa.Table, chunks: pa.Table, manifest: Manifest) -> None:
+        self._pages = pages
+        self._chunks = chunks
+        self._manifest = manifest
+        self._columns: dict[str, Column] = {}
+        self._lock = threading.Lock()
+        self._front_matter: list[dict[str, Any]] | None = None
+        self.page_of: NDArray[np.int32] = chunks["page"].to_numpy()
+        self.section_of = _running_sections(self.page_of, chunks["section"].to_numpy())
+        self.boost: NDArray[np.float32] = pages["boost"].to_numpy()
+        self.first_chunk: NDArray[np.int32] = pages["first_chunk"].to_numpy()
+        self.chunk_count: NDArray[np.int32] = pages["chunk_count"].to_numpy()
+        self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
+
+    @classmethod
+    def load(cls, build_dir: Path, manifest: Manifest) -> Tables:
+        """Reads both tables.
+
+        Raises:
+            IndexCorruptError: a table cannot be read or its rows are not those of the manifest.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            pages = pq.read_table(build_dir / PAGES, memory_map=True).combine_chunks()
+            chunks = pq.read_table(build_dir / CHUNKS, memory_map=True).combine_chunks()
+        except (OSError, pa.ArrowException) as error:
+            raise IndexCorruptError(f"The tables in {build_dir} cannot be read ({error}): build again.") from None
+        if (pages.num_rows, chunks.num_rows) != (manifest.pages, manifest.chunks):
+            raise IndexCorruptError(f"The tables in {build_dir} do not fit the manifest: build the index again.")
+        return cls(pages, chunks, manifest)
+
+    @property
+    def pages(self) -> int:
+        """Number of pages."""
+        return len(self.boost)
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.page_of)
+
+    def page_row(self, path: str) -> int | None:
+        """Returns the row of a page by its path, or None."""
+        return self._row_of_path.get(path)
+
+    def chunk_mask(self, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
+        """Returns bool `[chunks]`: the chunks for which all filters hold; None where there is no filter."""
+        mask: NDArray[np.bool_] | None = None
+        for condition in filters:
+            column = self.column(condition.field)
+            found = column.mask(condition)
+            if not self.is_chunk_field(condition.field):
+                found = found[self.page_of]
+            mask = found if mask is None else mask & found
+        return mask
+
+    def is_chunk_field(self, name: str) -> bool:
+        """Tells whether a field belongs to chunks rather than pages."""
+        return name in _CHUNK_FIELDS
+
+    def column(self, name: str) -> Column:
+        """Returns the column of a field, built on first use; a field that no page has gives an empty one."""
+        with self._lock:
+            if name not in self._columns:
+                column = self._build(name)
+                if not len(column.values):
+                    return column  # not kept: names that match nothing come from outside and have no end
+                self._columns[name] = column
+            return self._columns[name]
+
+    def _build(self, name: str) -> Column:
+        declared = {facet.name: facet.type for facet in self._manifest.facets}
+        if name in declared and facet_column(name) in self._pages.column_names:
+            return build_column(name, declared[name], self._pages[facet_column(name)].to_pylist())
+        if name == "page.primary_language":
+            values = ((languages or [None])[0] for languages in self._pages["languages"].to_pylist())
+            return build_column(name, "string", values)
+        if name in _PAGE_FIELDS:
+            return build_column(name, _PAGE_FIELDS[name], self._pages[name.removeprefix("page.")].to_pylist())  # type: ignore[arg-type]
+        if name == "chunk.scope_depth":
+            return build_column(name, "integer", (len(path) or None for path in self._chunks["scope_path"].to_pylist()))
+        if name in _CHUNK_FIELDS:
+            return build_column(name, _CHUNK_FIELDS[name], self._chunks[name.removeprefix("chunk.")].to_pylist())  # type: ignore[arg-type]
+        return self._front_matter_column(name)
+
+    def _front_matter_column(self, name: str) -> Column:
+        """A front-matter field that the configuration does not declare, typed by what the pages hold."""
+        values = [_look_up(front_matter, name) for front_matter in self.front_matter()]
+        kind = infer_type(values)
+        if kind in ("string", "list"):
+            values = [_texts(value) for value in values]
+        return build_column(name, kind, values)
+
+    def front_matter(self) -> list[dict[str, Any]]:
+        """Returns every page's front matter."""
+        if self._front_matter is None:
+            self._front_matter = [json.loads(text) for text in self._pages["front_matter"].to_pylist()]
+        return self._front_matter
+
+    def page(self, row: int) -> PageInfo:
+        """Returns what a result says of a page."""
+        record = self._pages.slice(row, 1).to_pylist()[0]
+        languages = tuple(record["languages"])
+        return PageInfo(
+            path=record["path"],
+            url=record["url"],
+            title=record["title"],
+            frontmatter=json.loads(record["front_matter"]),
+            file_size=record["file_size"],
+            chunk_count=record["chunk_count"],
+            languages=languages,
+            primary_language=languages[0] if languages else None,
+        )
+
+    def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
+        """Returns what a result says of the section that a chunk belongs to."""
+        record: dict[str, Any] = self._chunks.slice(row, 1).to_pylist()[0]
+        page_url = self._pages["url"][record.pop("page")].as_py()
+        del record["section"]
+        lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+        url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
+        return SectionInfo(**(record | lists), url=url, excerpt=excerpt, highlights=highlights)
+
+    def content(self, row: int) -> str:
+        """Returns the text of a chunk."""
+        text: str = self._chunks["content"][row].as_py()
+        return text
+
+    def headings(self, row: int) -> list[str]:
+        """Returns the heading path of a chunk, beginning with the page's title."""
+        headings: list[str] = self._chunks["heading_hierarchy"][row].as_py()
+        return headings
+
+    def heading_paths(self) -> Iterator[list[str]]:
+        """Yields the heading path of every chunk, in the order of the rows."""
+        yield from self._chunks["heading_hierarchy"].to_pylist()
+
+
+def _running_sections(page_of: NDArray[np.int32], section: NDArray[np.int32]) -> NDArray[np.int32]:
+    if not len(page_of):
+        return np.zeros(0, np.int32)
+    begins = (np.diff(page_of) != 0) | (np.diff(section) != 0)
+    return np.concatenate([[0], np.cumsum(begins)]).astype(np.int32)
+
+
+def _look_up(front_matter: Mapping[str, Any], name: str) -> Any:
+    """Finds a key, or a path of keys parted by dots."""
+    if name in front_matter:
+        return front_matter[name]
+    value: Any = front_matter
+    for key in name.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return None
+        value = value[key]
+    return None if isinstance(value, Mapping) else value
+
+
+def _texts(value: Any) -> Any:
+    if value is None or isinstance(value, Mapping):
+        return None
+    if isinstance(value, list):
+        return [_text(item) for item in value if item is not None and not isinstance(item, Mapping | list)]
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
