@@ -1,0 +1,44 @@
+"""The page for people at `/docs`: rendered here, with a style sheet and a script of our own, no CDN."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.responses import ApiResponse
+
+__all__ = ["docs_asset", "docs_page"]
+
+_ASSETS = {"docs.css": "text/css; charset=utf-8", "docs.js": "text/javascript; charset=utf-8"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
+    """Renders an OpenAPI document as HTML."""
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["json"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    html = environment.from_string(_read("docs.html.jinja")).render(document=document)
+    policy = ("content-security-policy", _POLICY)
+    return ApiResponse.of(200, "text/html; charset=utf-8", html.encode(), (policy, *headers))
+
+
+def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
+    """Returns the style sheet or the script of the page.
+
+    Raises:
+        HttpError: 404, there is no such file.
+    """
+    if name not in _ASSETS:
+        raise HttpError(404, "not_found", "There is nothing at this address: /docs lists what there is.")
+    return ApiResponse.of(200, _ASSETS[name], _read(name).encode(), headers)
+
+
+def _read(name: str) -> str:
+    return files("mkdocs_semsearch.serving").joinpath("assets", name).read_text(encoding="utf-8")

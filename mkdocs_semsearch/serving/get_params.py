@@ -1,0 +1,156 @@
+"""GET query string in, `SearchRequest` out: the linkable, cacheable form of a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.wire import SearchRequest, request_from
+
+__all__ = ["parse_parameters", "parse_search_parameters", "whole_number"]
+
+MAX_PARAMETERS = 400
+FIELD_SUFFIXES = ("min", "max", "exists", "prefix", "not")
+
+
+def parse_parameters(query_string: str) -> dict[str, list[str]]:
+    """Returns every parameter with its values in order; `+` and `%20` are spaces, bytes are UTF-8.
+
+    Raises:
+        HttpError: 422 when there are too many.
+    """
+    # A WSGI server hands bytes over as latin-1 text.
+    text = query_string.encode("latin-1", "replace").decode("utf-8", "replace")
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise _wrong(f"The address has more than {MAX_PARAMETERS} parameters.", None) from None
+    parameters: dict[str, list[str]] = {}
+    for name, value in pairs:
+        parameters.setdefault(name, []).append(value)
+    return parameters
+
+
+def parse_search_parameters(query_string: str) -> SearchRequest:
+    """Reads the parameters of `GET /api/v1/search`.
+
+    `f.<field>=v` is a filter, repeated it means any of these; `f.<field>.min` and `.max` are the ends of a range,
+    `.exists=true|false` asks whether there is a value, `.prefix` compares the beginning, `.not` excludes. Only the
+    last part of a name is looked at, so field names may have dots.
+
+    Raises:
+        HttpError: 422, with a sentence and the parameter at fault.
+    """
+    values: dict[str, Any] = {}
+    filters: dict[tuple[str, str], list[str]] = {}
+    for name, given in parse_parameters(query_string).items():
+        if name.startswith("f."):
+            filters[_field_and_suffix(name)] = given
+        elif name in _READERS:
+            field, reader = _READERS[name]
+            values[field] = reader(name, _single(name, given))
+        else:
+            raise _wrong(
+                f"Unknown parameter {name[:100]!r}: allowed are {', '.join(_READERS)} and f.<field>.", name[:100]
+            )
+    if "query" not in values:
+        raise _wrong("The parameter q is missing: ?q=rotate+api+keys.", "q")
+    if filters:
+        values["filters"] = _filters(filters)
+    return request_from(values)
+
+
+def whole_number(name: str, text: str) -> int:
+    """Reads a decimal integer.
+
+    Raises:
+        HttpError: 422 when it is none.
+    """
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise _wrong(f"{name} is {text[:40]!r}: it must be a whole number.", name)
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    if not re.fullmatch(r"-?[0-9]{0,18}(\.[0-9]{0,30})?", text) or not re.search("[0-9]", text):
+        raise _wrong(f"{name} is {text[:40]!r}: it must be a number such as 0.35.", name)
+    return float(text)
+
+
+def _flag(name: str, text: str) -> bool:
+    flags = {"true": True, "1": True, "false": False, "0": False}
+    if text not in flags:
+        raise _wrong(f"{name} is {text[:40]!r}: it must be true or false.", name)
+    return flags[text]
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _names(name: str, text: str) -> list[str]:
+    return [part for part in (piece.strip() for piece in text.split(",")) if part]
+
+
+_READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+    "q": ("query", _text),
+    "limit": ("limit", whole_number),
+    "offset": ("offset", whole_number),
+    "granularity": ("granularity", _text),
+    "sections_per_page": ("sections_per_page", whole_number),
+    "mode": ("mode", _text),
+    "min_score": ("min_score", _number),
+    "facets": ("facets", _names),
+    "explain": ("explain", _flag),
+}
+
+
+def _field_and_suffix(name: str) -> tuple[str, str]:
+    field = name.removeprefix("f.")
+    head, _, tail = field.rpartition(".")
+    return (head, tail) if head and tail in FIELD_SUFFIXES else (field, "")
+
+
+def _filters(given: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
+    """One filter for each field and suffix, but one for both ends of a range."""
+    filters: list[dict[str, Any]] = []
+    ranges: dict[str, dict[str, Any]] = {}
+    for (field, suffix), values in given.items():
+        name = f"f.{field}.{suffix}" if suffix else f"f.{field}"
+        if "" in values:
+            raise _wrong(f"{name} has no value.", name)
+        if suffix in ("", "not"):
+            filters.append(_any_of(field, values, negate=suffix == "not"))
+        elif suffix in ("min", "max"):
+            if field not in ranges:
+                ranges[field] = {"op": "range", "field": field}
+                filters.append(ranges[field])
+            ranges[field][suffix] = _single(name, values)
+        elif suffix == "prefix":
+            filters.append({"op": "prefix", "field": field, "value": _single(name, values)})
+        else:
+            exists = _flag(name, _single(name, values))
+            filters.append({"op": "exists", "field": field} | ({} if exists else {"negate": True}))
+    return filters
+
+
+def _any_of(field: str, values: list[str], *, negate: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = (
+        {"op": "equals", "field": field, "value": values[0]}
+        if len(values) == 1
+        else {"op": "in", "field": field, "values": values}
+    )
+    return plain | {"negate": True} if negate else plain
+
+
+def _single(name: str, values: list[str]) -> str:
+    if len(values) > 1:
+        raise _wrong(f"{name} is given {len(values)} times: once is allowed.", name)
+    return values[0]
+
+
+def _wrong(message: str, field: str | None) -> HttpError:
+    return HttpError(422, "invalid_request", message, field=field)

@@ -1,0 +1,108 @@
+"""Counters and histograms in the Prometheus text format, safe to use from many threads."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping
+
+__all__ = ["Gauges", "Metrics"]
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+Labels = tuple[tuple[str, str], ...]
+Gauges = Mapping[str, Mapping[Labels, float]]
+
+
+class Metrics:
+    """What the server counts. Label values come from fixed sets, never from what a visitor sends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counters: dict[str, dict[Labels, float]] = defaultdict(lambda: defaultdict(float))
+        self._histograms: dict[Labels, _Histogram] = defaultdict(_Histogram)
+
+    def observe_request(self, *, route: str, method: str, status: int, seconds: float) -> None:
+        """Counts one answered request."""
+        labels = (("route", route), ("method", method), ("status", str(status)))
+        with self._lock:
+            self._counters["semsearch_requests_total"][labels] += 1
+            self._histograms[(("stage", "request"), ("route", route))].add(seconds)
+
+    def observe_search(self, *, mode: str, seconds: float, results: int, degraded: bool) -> None:
+        """Counts one answered search."""
+        labels = (("mode", mode),)
+        with self._lock:
+            self._counters["semsearch_searches_total"][labels] += 1
+            self._counters["semsearch_results_total"][labels] += results
+            self._counters["semsearch_searches_without_results_total"][labels] += results == 0
+            self._counters["semsearch_searches_degraded_total"][labels] += degraded
+            self._histograms[(("stage", "search"), ("mode", mode))].add(seconds)
+
+    def render(self, gauges: Gauges | None = None) -> str:
+        """Returns everything counted so far, with the gauges given, in the Prometheus text format 0.0.4."""
+        with self._lock:
+            lines = [
+                line for name in sorted(self._counters) for line in _samples(name, "counter", self._counters[name])
+            ]
+            if self._histograms:
+                lines += [_help("semsearch_duration_seconds"), "# TYPE semsearch_duration_seconds histogram"]
+            for labels in sorted(self._histograms):
+                lines += self._histograms[labels].lines("semsearch_duration_seconds", labels)
+        for name in sorted(gauges or {}):
+            lines += _samples(name, "gauge", (gauges or {})[name])
+        return "\n".join(lines) + "\n"
+
+
+class _Histogram:
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS) + 1)
+        self.sum = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
+        self.sum += seconds
+
+    def lines(self, name: str, labels: Labels) -> list[str]:
+        lines: list[str] = []
+        total = 0
+        for bound, count in zip((*map(_number, BUCKETS), "+Inf"), self.counts, strict=True):
+            total += count
+            lines.append(f"{name}_bucket{_labels((*labels, ('le', bound)))} {total}")
+        return [*lines, f"{name}_sum{_labels(labels)} {_number(self.sum)}", f"{name}_count{_labels(labels)} {total}"]
+
+
+_HELP = {
+    "semsearch_requests_total": "Requests answered, by route, method and status.",
+    "semsearch_searches_total": "Searches answered, by mode.",
+    "semsearch_results_total": "Results found in all searches.",
+    "semsearch_searches_without_results_total": "Searches that found nothing.",
+    "semsearch_searches_degraded_total": "Hybrid searches answered by words alone because the embedder was down.",
+    "semsearch_duration_seconds": "Time of a whole request (stage request) and of the search in it (stage search).",
+    "semsearch_index_info": "The loaded build of the index; always 1.",
+    "semsearch_index_built_timestamp_seconds": "When the loaded build was made, as Unix time.",
+    "semsearch_index_pages": "Pages in the loaded build.",
+    "semsearch_index_chunks": "Chunks in the loaded build.",
+    "semsearch_ready": "1 while an index is loaded, else 0.",
+}
+
+
+def _help(name: str) -> str:
+    return f"# HELP {name} {_HELP[name]}"
+
+
+def _samples(name: str, kind: str, values: Mapping[Labels, float]) -> list[str]:
+    samples = [f"{name}{_labels(labels)} {_number(value)}" for labels, value in sorted(values.items())]
+    return [_help(name), f"# TYPE {name} {kind}", *samples]
+
+
+def _labels(labels: Labels) -> str:
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}" if labels else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}" if value != int(value) else str(int(value))

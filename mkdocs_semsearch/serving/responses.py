@@ -1,0 +1,74 @@
+"""What leaves the process: status, headers and bytes, without a web framework."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ApiResponse", "encode_json", "entity_tag", "json_response", "tag_matches"]
+
+Headers = tuple[tuple[str, str], ...]
+
+SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
+
+
+@dataclass(frozen=True, slots=True)
+class ApiResponse:
+    """One HTTP answer; header names are in lower case, `content-length` is among them."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+    @classmethod
+    def of(cls, status: int, content_type: str | None, body: bytes, headers: Headers = ()) -> ApiResponse:
+        """Makes an answer with the headers that every answer has."""
+        kind: Headers = (("content-type", content_type),) if content_type else ()
+        length: Headers = (("content-length", str(len(body))),) if status not in (204, 304) else ()
+        return cls(status, (*kind, *length, *SECURITY_HEADERS, *headers), body)
+
+    def without_body(self) -> ApiResponse:
+        """The answer to HEAD: the same headers, no body."""
+        return ApiResponse(self.status, self.headers, b"")
+
+
+def json_response(status: int, content: Any, headers: Headers = ()) -> ApiResponse:
+    """Makes a JSON answer."""
+    return ApiResponse.of(status, "application/json", encode_json(content), headers)
+
+
+def encode_json(content: Any) -> bytes:
+    """Returns UTF-8 JSON that every parser reads: front matter may hold NaN (becomes null) and half surrogates."""
+    try:
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def entity_tag(*parts: str) -> str:
+    """Returns a weak entity tag: two answers with it say the same, `took_ms` apart."""
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+    return f'W/"{digest[:32]}"'
+
+
+def tag_matches(if_none_match: str | None, tag: str) -> bool:
+    """Whether an `If-None-Match` header names the tag (weak comparison)."""
+    if not if_none_match:
+        return False
+    given = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return "*" in given or tag.removeprefix("W/") in given
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
