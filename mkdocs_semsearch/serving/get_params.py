@@ -69,7 +69,7 @@ def whole_number(name: str, text: str) -> int:
     Raises:
         HttpError: 422 when it is none.
     """
-    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+    if not re.fullmatch(r"-?[0-9]{1,100}", text):
         raise _wrong(f"{name} is {text[:40]!r}: it must be a whole number.", name)
     return int(text)
 

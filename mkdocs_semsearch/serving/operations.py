@@ -5,19 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
+from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
 
-if TYPE_CHECKING:
-    from mkdocs_semsearch.searching.searcher import Searcher
-
 __all__ = ["Operations", "SearcherLender", "SearcherProvider", "SearcherSource"]
 
-SearcherProvider = Callable[[], "Searcher | None"]
+SearcherProvider = Callable[[], Searcher | None]
 """Returns the searcher of the moment, or None while there is no index."""
 
 

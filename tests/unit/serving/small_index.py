@@ -1,0 +1,88 @@
+"""A real index of four pages with the word-hash embedder: what the tests of the protocols search."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage
+from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.indexing.build import BuildOptions, build_index
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from tests.word_hash import WordHashEmbedder
+
+__all__ = ["PAGES", "DeadEmbedder", "build", "open_small"]
+
+FACETS = (
+    FacetDeclaration("tags", "list", "Tags"),
+    FacetDeclaration("status", "string", "Status"),
+    FacetDeclaration("year", "integer", "Year"),
+    FacetDeclaration("date", "date", "Date"),
+    FacetDeclaration("draft", "boolean", "Draft"),
+)
+
+
+def _page(path: str, title: str, sections: Sequence[tuple[str, str]], **facets: object) -> ChunkedPage:
+    chunks = tuple(
+        Chunk(
+            i, i, (title, heading), heading.lower().replace(" ", "-"), text, start_line=10 * i + 1, end_line=10 * i + 9
+        )
+        for i, (heading, text) in enumerate(sections)
+    )
+    plain = {
+        name: value.isoformat()
+        if isinstance(value, datetime.date)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for name, value in facets.items()
+    }
+    url = path.removesuffix(".md").removesuffix("index")
+    return ChunkedPage(path, f"{url}/" if url else "", title, chunks, plain, facets, file_size=100, language="en")
+
+
+PAGES = (
+    _page("index.md", "Welcome", [("Welcome", "This manual explains keys, tokens and how to search them.")]),
+    _page(
+        "guide/auth.md",
+        "Über Auth",
+        [("Tokens", "Rotate API keys every month."), ("Revoke", "Revoke keys that leaked, and rotate the others.")],
+        tags=("security", "api"),
+        status="stable",
+        year=2024,
+        date=datetime.date(2024, 3, 1),
+        draft=False,
+    ),
+    _page(
+        "guide/backup.md",
+        "Backup",
+        [("Keys", "Keep the keys of the backup apart."), ("Restore", "Restore a backup with the restore command.")],
+        tags=("operations", "security"),
+        status="draft",
+        year=2022,
+        date=datetime.date(2022, 1, 1),
+        draft=True,
+    ),
+    _page("reference/cli.md", "Command line", [("Keys", "The keys command lists keys.")], status="stable", year=2026),
+)
+
+
+class DeadEmbedder(WordHashEmbedder):
+    """An embedder that does not answer."""
+
+    def embed(self, texts, role):
+        raise EmbedderUnavailableError("The embedder at 192.0.2.1 does not answer: try later.")
+
+
+def build(index_dir: Path, pages: Sequence[ChunkedPage] = PAGES) -> Path:
+    """Builds the index and returns its folder."""
+    options = BuildOptions(facets=FACETS, site_name="Example", export_encoder=False)
+    build_index(pages, embedder=WordHashEmbedder(), index_dir=index_dir, options=options)
+    return index_dir
+
+
+def open_small(index_dir: Path) -> Searcher:
+    """Opens such an index with the embedder that belongs to it."""
+    return open_searcher(index_dir, embedder=WordHashEmbedder())
