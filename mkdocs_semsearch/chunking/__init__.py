@@ -5,6 +5,7 @@ from __future__ import annotations
 from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document, DocumentSource, FrontMatter
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
+from mkdocs_semsearch.chunking.site_folder import SiteFolder
 
 __all__ = [
     "Chunk",
@@ -15,5 +16,6 @@ __all__ = [
     "Document",
     "DocumentSource",
     "FrontMatter",
+    "SiteFolder",
     "embedding_text",
 ]

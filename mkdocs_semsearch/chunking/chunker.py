@@ -72,11 +72,12 @@ class Chunker:
             fences = FenceLanguages(markdown.fences)
             found = [fences.restore(item) if isinstance(item, Block) else item for item in found]
             source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
+        sections = split_sections(found, title, source_map.is_excluded if source_map else None)
         return ChunkedPage(
             path=document.path,
             url=document.url,
             title=title,
-            chunks=tuple(self._chunks(split_sections(found, title), source_map)),
+            chunks=tuple(self._chunks(sections, source_map)),
             front_matter=front_matter,
             facets=self._facets.values(document),
             boost=self._facets.boost(document),

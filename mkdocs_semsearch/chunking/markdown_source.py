@@ -23,16 +23,18 @@ _NOT_TEXT = re.compile(
 )
 _LINK_TARGET = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _TAG_OR_MACRO = re.compile(r"<[^<>]*>|\{\{.*?\}\}|\{%.*?%\}|\{[:#.][^}]*\}\s*$|\{\s+[#.:][^}]*\}\s*$|&\w+;")
+_ATTRIBUTES = re.compile(r"\{[^{}]*\}\s*$")
 _SHORTCODE = re.compile(r"(?<!\w):[a-z][\w+-]*:(?!\w)")
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceHeading:
-    """A line that may be a heading: its words, and the offset of its line."""
+    """A line that may be a heading: its words, the offset of its line, whether the search is to leave it out."""
 
     comparable: str
     start: int
+    excluded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,16 @@ class _LineReader:
     def _heading(self, offset: int, line: str, previous: tuple[int, str]) -> None:
         match = _ATX.match(line)
         if match:
-            self.headings.append(SourceHeading(comparable_heading(match[2]), offset))
+            self._add(match[2], offset)
         elif _SETEXT.match(line) and previous[1].strip():
-            self.headings.append(SourceHeading(comparable_heading(previous[1]), previous[0]))
+            self._add(previous[1], previous[0])
         elif "<h" in line.lower() and (match := _HTML_HEADING.search(line)):
-            self.headings.append(SourceHeading(comparable_heading(match[1]), offset))
+            self._add(match[1], offset)
+
+    def _add(self, text: str, offset: int) -> None:
+        attributes = _ATTRIBUTES.search(text)
+        excluded = attributes is not None and "data-search-exclude" in attributes.group()
+        self.headings.append(SourceHeading(comparable_heading(text), offset, excluded))
 
 
 def _language(info: str) -> str | None:

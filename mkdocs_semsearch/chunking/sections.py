@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from mkdocs_semsearch.chunking.blocks import ApiObject, Block, Heading
@@ -38,10 +38,15 @@ class Section:
         """Whether a reader may look the section up: it has text, an id of its own, or stands for nothing else."""
         if self.blocks:
             return True
-        return self.heading is not None and (self.heading.anchor is not None or not self.has_subsections)
+        if self.heading is None or self.heading.anchor is not None:
+            return self.heading is not None
+        # Material puts an h1 without an id above pages that have none: the page's title is no text of its own.
+        return not self.has_subsections and len(self.hierarchy) > 1
 
 
-def split_sections(found: Iterable[Heading | Block], title: str) -> list[Section]:
+def split_sections(
+    found: Iterable[Heading | Block], title: str, is_excluded: Callable[[Heading], bool] | None = None
+) -> list[Section]:
     """Groups blocks by heading.
 
     The heading path always starts with the page's title. An h1 that says the same (white space and case aside) is not
@@ -51,6 +56,7 @@ def split_sections(found: Iterable[Heading | Block], title: str) -> list[Section
     Args:
         found: what `read_page` returns.
         title: plain text; may be empty.
+        is_excluded: finds headings that the author keeps out of the search but whose HTML does not tell.
     """
     found = list(found)
     title = title or next((item.text for item in found if isinstance(item, Heading) and item.level == 1), "")
@@ -65,8 +71,9 @@ def split_sections(found: Iterable[Heading | Block], title: str) -> list[Section
             continue
         if excluded_level is not None and item.level > excluded_level:
             continue
-        excluded_level = item.level if item.excluded else None
-        if item.excluded:
+        excluded = item.excluded or (is_excluded is not None and is_excluded(item))
+        excluded_level = item.level if excluded else None
+        if excluded:
             continue
         while path and path[-1].level >= item.level:
             path.pop()

@@ -42,7 +42,12 @@ class SourceMap:
     def __init__(self, markdown: MarkdownSource, headings: Sequence[Heading]) -> None:
         self._markdown = markdown
         self._line_starts = _line_starts(markdown.text)
+        self._excluded: set[int] = set()
         self._sections = self._match(headings)
+
+    def is_excluded(self, heading: Heading) -> bool:
+        """Tells whether the source has `data-search-exclude` on a heading; Material removes it from the HTML."""
+        return id(heading) in self._excluded
 
     def spans(self, heading: Heading | None, contents: Sequence[str]) -> list[SourceSpan]:
         """Returns the places of the chunks of one section, given their contents in order.
@@ -71,6 +76,8 @@ class SourceMap:
                 if wanted and places[index].comparable == wanted:
                     matched.append((heading, places[index].start))
                     next_place = index + 1
+                    if places[index].excluded:
+                        self._excluded.add(id(heading))
                     break
         ends = [start for _, start in matched] + [len(self._markdown.text)]
         own = {id(heading): (start, end) for (heading, start), end in zip(matched, ends[1:], strict=True)}

@@ -1,0 +1,153 @@
+"""What a generator's configuration file tells about its pages, read without the generator.
+
+Understands `mkdocs.yml` and `properdocs.yml` (MkDocs, ProperDocs, Zensical) and `zensical.toml`. Plugins are not run:
+what only they know (navigation from other files, pages that they generate, inherited front matter) is not known here.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from mkdocs_semsearch.errors import ConfigurationError
+
+__all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "SiteConfig", "load_site_config", "title_of_name"]
+
+MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
+_MAX_PARENTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NavEntry:
+    """A page in the navigation: its place, its title there if it has one, the title of its top-level section."""
+
+    position: int
+    title: str | None
+    section: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SiteConfig:
+    """The part of a configuration that concerns pages.
+
+    Attributes:
+        docs_dir: where the Markdown files are.
+        site_name: as written; `""` if missing.
+        use_directory_urls: whether `a.md` becomes `a/index.html`.
+        nav: source path to entry; None where the navigation follows the folders.
+    """
+
+    docs_dir: Path
+    site_name: str = ""
+    use_directory_urls: bool = True
+    nav: Mapping[str, NavEntry] | None = field(default=None)
+
+    def html_path(self, source_path: str) -> str:
+        """Returns the path of the HTML file that a source file becomes."""
+        path = PurePosixPath(source_path)
+        name = "index" if path.stem == "README" else path.stem
+        if name == "index" or not self.use_directory_urls:
+            return str(path.with_name(name + ".html"))
+        return str(path.with_name(name) / "index.html")
+
+    def nav_entry(self, source_path: str) -> NavEntry | None:
+        """Returns the place of a page in the navigation, or None for a page that is not in it."""
+        if self.nav is not None:
+            return self.nav.get(source_path)
+        parents = PurePosixPath(source_path).parts[:-1]
+        return NavEntry(0, None, title_of_name(parents[0]) if parents else None)
+
+
+def title_of_name(name: str) -> str:
+    """Returns the title MkDocs gives a folder or file: `getting-started` → `Getting started`."""
+    title = name.replace("-", " ").replace("_", " ")
+    return title.capitalize() if title.lower() == title else title
+
+
+def load_site_config(config_file: Path) -> SiteConfig:
+    """Reads a configuration file.
+
+    Raises:
+        ConfigurationError: it is missing, cannot be parsed, or names a docs folder that is not there.
+    """
+    values = _read(config_file)
+    docs_dir = config_file.parent / str(values.get("docs_dir") or "docs")
+    if not docs_dir.is_dir():
+        raise ConfigurationError(f"{config_file} names the docs folder {docs_dir}, which does not exist.")
+    nav = values.get("nav")
+    return SiteConfig(
+        docs_dir=docs_dir,
+        site_name=str(values.get("site_name") or ""),
+        use_directory_urls=values.get("use_directory_urls") is not False,
+        nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
+    )
+
+
+def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:
+    try:
+        text = config_file.read_text(encoding="utf-8-sig")
+        if config_file.suffix == ".toml":
+            values = tomllib.loads(text)
+            return values["project"] if isinstance(values.get("project"), dict) else values
+        values = yaml.load(text, _TolerantLoader)
+    except OSError as error:
+        raise ConfigurationError(f"{config_file} cannot be read: {error.strerror or error}.") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigurationError(f"{config_file} cannot be parsed: {reason}.") from error
+    if not isinstance(values, dict):
+        raise ConfigurationError(f"{config_file} is no configuration: it holds no options.")
+    parent = values.pop("INHERIT", None)
+    if isinstance(parent, str) and depth < _MAX_PARENTS:
+        return {**_read(config_file.parent / parent, depth + 1), **values}
+    return values
+
+
+class _TolerantLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """A safe loader that takes tags it does not know (`!!python/name:`, `!relative`) for nothing at all."""
+
+
+def _environment(loader: Any, node: yaml.Node) -> Any:
+    """`!ENV NAME`, `!ENV [NAME, OTHER, default]`."""
+    if isinstance(node, yaml.ScalarNode):
+        names, default = [str(loader.construct_scalar(node))], None
+    elif isinstance(node, yaml.SequenceNode):
+        *names, default = loader.construct_sequence(node) or [None]
+        if not names:
+            names, default = [default], None
+    else:
+        return None
+    value = next((os.environ[str(name)] for name in names if str(name) in os.environ), None)
+    return default if value is None else yaml.safe_load(value)
+
+
+_TolerantLoader.add_constructor("!ENV", _environment)
+_TolerantLoader.add_multi_constructor("!", lambda loader, suffix, node: None)
+_TolerantLoader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: None)
+
+
+def _nav_entries(nav: list[Any]) -> dict[str, NavEntry]:
+    entries: dict[str, NavEntry] = {}
+    for path, title, section in _walk_nav(nav):
+        entries.setdefault(path, NavEntry(len(entries), title, section))
+    return entries
+
+
+def _walk_nav(nav: list[Any]) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yields path, title and top-level section of the pages; does not recurse."""
+    pending: list[tuple[Any, str | None, str | None]] = [(item, None, None) for item in reversed(nav)]
+    while pending:
+        item, title, section = pending.pop()
+        if isinstance(item, str):
+            yield item, title, section
+        elif isinstance(item, list):
+            inside = section or title
+            pending.extend((child, None, inside) for child in reversed(item))
+        elif isinstance(item, dict):
+            pending.extend((value, str(key), section) for key, value in reversed(item.items()))
