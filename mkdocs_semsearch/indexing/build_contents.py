@@ -102,7 +102,7 @@ class BuildContents:
             return EncoderInfo(reason="switched off")
         if not onnx_installed():
             return EncoderInfo(reason="the packages onnx and onnxruntime are not installed (extra `onnx`)")
-        from mkdocs_semsearch.embedding import export_query_encoder
+        from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 
         step = max(1, len(self.texts) // _PARITY_SAMPLE)
         sample = self.texts[::step][:_PARITY_SAMPLE]

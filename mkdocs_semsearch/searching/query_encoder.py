@@ -42,7 +42,8 @@ class QueryEncoder:
             return self._embedder
 
     def _open(self) -> Embedder:
-        from mkdocs_semsearch.embedding import load_query_encoder, open_embedder
+        from mkdocs_semsearch.embedding import open_embedder
+        from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 
         if self._manifest.encoder.exported:
             try:

@@ -138,6 +138,10 @@ class Searcher:
         """Returns every declared facet with its values and the number of pages for each."""
         return self._facet_fields
 
+    def has_page(self, path: str) -> bool:
+        """Tells whether the index has a page with that path."""
+        return self._tables.page_row(path) is not None
+
     def page(self, path: str) -> PageDetail:
         """Returns a page with the text of its sections in order.
 
