@@ -1,0 +1,182 @@
+"""Real pages of each theme, a real server, Debian's Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+ROOT = Path(__file__).parents[2]
+THEMES = ("mkdocs", "readthedocs", "material")
+
+DOCS = {
+    "index.md": "# Welcome\n\nThe front page.\n\n" + "Filler text for scrolling.\n\n" * 60,
+    "guide/auth.md": "---\ntags: [security, api]\n---\n# Authentication\n\nEvery request carries a token.\n\n"
+    + "Filler.\n\n" * 40
+    + "## Tokens\n\nRotate an access token every 90 days.\n\n"
+    + "Filler.\n\n" * 40
+    + "## Limits\n\nA token lives 90 days.\n",
+    "guide/install.md": "# Installation\n\n## Linux\n\nInstall it, then set the token.\n\n## Verify\n\nRun the check.\n",
+    "reference/errors.md": "# Errors and status codes\n\n## 401 Unauthorized {#401}\n\nThe token has expired.\n",
+    "reference/hidden.md": "# Tabs and details\n\n"
+    + "Filler.\n\n" * 40
+    + '??? note "Closed"\n\n    <h3 id="inside-details">Inside details</h3>\n\n    The collapsed answer.\n\n'
+    + '=== "First"\n\n    First platform.\n\n=== "Second"\n\n    <h3 id="second-tab">Second tab</h3>\n\n'
+    + "    The uncommon platform.\n\n"
+    + "Filler.\n\n" * 40,
+}
+EXTENSIONS = ["attr_list", "admonition", "pymdownx.details", {"pymdownx.tabbed": {"alternate_style": True}}]
+FACETS = [
+    {"name": "tags", "type": "list", "label": "Tags"},
+    {"name": "status", "type": "string", "label": "Status"},
+    {"name": "year", "type": "integer", "label": "Year"},
+    {"name": "date", "type": "date", "label": "Date"},
+]
+CONFIG = {
+    "api_url": "/-/semsearch",
+    "language": "en",
+    "shortcut": True,
+    "fallback": True,
+    "facets": FACETS,
+    "site_name": "Test site",
+    "version": None,
+    "build_id": None,
+}
+
+
+def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Path:
+    """Builds the documents with MkDocs and puts the widget's assets where the plugin puts them."""
+    for name, text in DOCS.items():
+        path = folder / "docs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    settings = {
+        "site_name": "Test site",
+        "theme": theme,
+        "plugins": ["search"],
+        "markdown_extensions": EXTENSIONS,
+        "extra_css": ["assets/semsearch/semsearch.css"],
+        "extra_javascript": [{"path": "assets/semsearch/semsearch.js", "defer": True}],
+        **options,
+    }
+    (folder / "mkdocs.yml").write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
+    subprocess.run(command, check=True, env={**os.environ, **quiet}, capture_output=True)
+    assets = folder / "site" / "assets" / "semsearch"
+    shutil.copytree(ROOT / "theme" / "assets" / "semsearch", assets)
+    (assets / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    return folder / "site"
+
+
+@pytest.fixture(scope="session")
+def build_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Returns `build(theme, **mkdocs options) -> site folder`; equal sites are built once."""
+    built: dict[str, Path] = {}
+
+    def build(
+        theme: str = "mkdocs", *, features: tuple[str, ...] = (), palette: str | None = None, **options: object
+    ) -> Path:
+        settings: dict[str, object] = {"name": theme}
+        if theme != "material":
+            settings |= {"highlightjs": False}  # it comes from a CDN
+        if theme == "material":
+            settings |= {"font": False, "features": [*features, "search.highlight"]}
+            if palette:
+                settings["palette"] = {"scheme": palette}
+        elif palette:
+            settings |= {"color_mode": palette}
+        key = json.dumps([settings, options], sort_keys=True)
+        if key not in built:
+            built[key] = _build_site(tmp_path_factory.mktemp(theme), settings, **options)
+        return built[key]
+
+    return build
+
+
+@pytest.fixture
+def configure(build_site: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """Returns `configure(theme, **config.json entries) -> a copy of the site with another config.json`."""
+
+    def copy(theme: str = "mkdocs", **entries: object) -> Path:
+        site = tmp_path / "copy"
+        shutil.copytree(build_site(theme), site)
+        (site / "assets/semsearch/config.json").write_text(json.dumps(CONFIG | entries), encoding="utf-8")
+        return site
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Debian's Chromium; a missing one is a failure in CI and a skip elsewhere."""
+    if not Path(CHROMIUM).exists():
+        complaint = f"{CHROMIUM} is missing: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(complaint)
+        pytest.skip(complaint)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def serving() -> ModuleType:
+    """The module `site_server` beside this file."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("site_server", Path(__file__).with_name("site_server.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["site_server"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page on a desktop screen; `page.problems` are the console's errors and warnings."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    yield _watched(context.new_page())
+    context.close()
+
+
+@pytest.fixture
+def phone(browser: Any) -> Iterator[Any]:
+    """A page on a phone."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    yield _watched(context.new_page())
+    context.close()
+
+
+def _watched(page: Any) -> Any:
+    page.problems = []
+
+    def note(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            page.problems.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    return page

@@ -1,0 +1,220 @@
+"""A built site and a sidecar with canned answers on one port, as a real HTTP server in a thread."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+__all__ = ["CSP", "PAGES", "Sidecar", "SiteServer", "answer"]
+
+CSP = "default-src 'self'; connect-src 'self' {api}"
+API = "/-/semsearch/api/v1/"
+
+# Each section: anchor, headings, kind, content.
+PAGES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("pages.json").read_text(encoding="utf-8"))
+FIELDS = [
+    {"name": "tags", "type": "list", "label": "Tags"},
+    {"name": "status", "type": "string", "label": "Status"},
+    {"name": "year", "type": "integer", "label": "Year"},
+    {"name": "date", "type": "date", "label": "Date"},
+]
+
+
+def answer(params: dict[str, list[str]], pages: list[dict[str, Any]] = PAGES) -> dict[str, Any]:
+    """Searches the canned pages for any of the words, in the form of the HTTP API."""
+    words = re.findall(r"\w+", params["q"][0].lower())
+    found = []
+    for page in pages:
+        sections = [_section(page, index, part, words) for index, part in enumerate(page["sections"])]
+        sections = sorted((item for item in sections if item["score"]), key=lambda item: -item["score"])
+        if sections:
+            found.append((page, sections))
+    kept = [item for item in found if _holds(item[0], params)]
+    offset, limit = int(params.get("offset", ["0"])[0]), int(params.get("limit", ["10"])[0])
+    per_page = int(params.get("sections_per_page", ["3"])[0])
+    return {
+        "query": params["q"][0],
+        "mode": "hybrid",
+        "granularity": "page",
+        "build_id": "canned",
+        "took_ms": 1.0,
+        "total_results": len(kept),
+        "filters_applied": [],
+        "facets": {
+            name: _counts(name, [page for page, _ in found if _holds(page, params, but=name)])
+            for name in params.get("facets", [""])[0].split(",")
+            if name
+        },
+        "results": [
+            {
+                "score": sections[0]["score"],
+                "scores": {"semantic": 0.5, "lexical": 1.0},
+                "page": {key: page[key] for key in ("path", "url", "title", "frontmatter")}
+                | {"file_size": 100, "chunk_count": len(page["sections"]), "languages": [], "primary_language": None},
+                "sections": sections[:per_page],
+            }
+            for page, sections in sorted(kept, key=lambda item: -item[1][0]["score"])[offset : offset + limit]
+        ],
+    }
+
+
+def _section(
+    page: dict[str, Any], index: int, part: tuple[str, list[str], str, str], words: list[str]
+) -> dict[str, Any]:
+    anchor, headings, kind, content = part
+    marks = sorted(
+        {m.span() for word in words for m in re.finditer(rf"\b{re.escape(word)}\w*", content, re.IGNORECASE)}
+    )
+    hits = len(marks) + sum(word in " ".join(headings).lower() for word in words)
+    return {
+        "score": round(hits / (hits + 2), 3),
+        "scores": {"semantic": 0.5, "lexical": float(hits)},
+        "chunk_id": f"{page['path']}-{index}",
+        "chunk_index": index,
+        "heading_hierarchy": headings,
+        "anchor": anchor,
+        "url": f"{page['url']}#{anchor}",
+        "content": content,
+        "excerpt": content,
+        "highlights": marks,
+        "kind": kind,
+        "language": "python" if kind == "code" else None,
+    }
+
+
+def _values(page: dict[str, Any], name: str) -> list[Any]:
+    value = page["frontmatter"].get(name, page["path"] if name == "page.path" else [])
+    return value if isinstance(value, list) else [value]
+
+
+def _holds(page: dict[str, Any], params: dict[str, list[str]], but: str | None = None) -> bool:
+    for key, wanted in params.items():
+        if not key.startswith("f.") or key[2:] == but:
+            continue
+        name, _, end = key[2:].rpartition(".")
+        if end in ("min", "max") and name != but:
+            values = [str(item) for item in _values(page, name)]
+            if not any(item >= wanted[0] if end == "min" else item <= wanted[0] for item in values):
+                return False
+        elif end not in ("min", "max") and not set(map(str, _values(page, key[2:]))) & set(wanted):
+            return False
+    return True
+
+
+def _counts(name: str, pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    values = [item for page in pages for item in _values(page, name)]
+    return [
+        {"value": item, "count": values.count(item)}
+        for item in sorted(set(values), key=lambda v: (-values.count(v), v))
+    ]
+
+
+@dataclass
+class Sidecar:
+    """What the API does: change the fields while a test runs."""
+
+    pages: list[dict[str, Any]] = field(default_factory=lambda: PAGES)
+    alive: bool = True
+    status: int = 200
+    delay: Callable[[str], float] = lambda query: 0.0
+    change: Callable[[dict[str, Any]], dict[str, Any]] = lambda body: body
+    requests: list[str] = field(default_factory=list)
+
+    def respond(self, path: str) -> tuple[int, dict[str, Any]] | None:
+        """Returns status and body, or None for a connection that breaks off."""
+        self.requests.append(path)
+        if not self.alive:
+            return None
+        parts = urlsplit(path)
+        params = parse_qs(parts.query)
+        if parts.path.endswith("/facets"):
+            every = {item["name"]: _counts(item["name"], self.pages) for item in FIELDS}
+            return 200, {"facets": [item | {"values": every[item["name"]]} for item in FIELDS], "build_id": "canned"}
+        time.sleep(self.delay(params.get("q", [""])[0]))
+        if self.status != 200:
+            return self.status, {"error": {"code": "broken", "message": "Broken on purpose", "field": None}}
+        return 200, self.change(answer(params, self.pages))
+
+    @property
+    def questions(self) -> list[str]:
+        """The queries of the searches asked so far."""
+        searches = [urlsplit(path) for path in self.requests if "/search?" in path]
+        return [parse_qs(parts.query)["q"][0] for parts in searches]
+
+
+class SiteServer:
+    """Serves a built site under `mount`, and the sidecar under `/-/semsearch`."""
+
+    def __init__(self, site: Path, *, mount: str = "/", csp: str | None = None, sidecar: Sidecar | None = None) -> None:
+        self.sidecar = sidecar or Sidecar()
+        self.site, self.mount, self.csp = site, mount, csp
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = self.origin + mount
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> SiteServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if API in self.path:
+                    answered = outer.sidecar.respond(self.path)
+                    if answered is None:
+                        self.close_connection = True
+                        self.connection.close()
+                        return
+                    status, body = answered
+                    self._send(status, "application/json", json.dumps(body).encode(), cors=True)
+                else:
+                    self._send_file(urlsplit(self.path).path)
+
+            def _send_file(self, path: str) -> None:
+                relative = path.removeprefix(outer.mount) if path.startswith(outer.mount) else None
+                file = outer.site / (relative or "") if relative is not None else outer.site / "missing"
+                if file.is_dir():
+                    file = file / "index.html"
+                status = 200 if file.is_file() else 404
+                if status == 404:
+                    file = outer.site / "404.html"
+                kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+                self._send(status, kind, file.read_bytes())
+
+            def _send(self, status: int, kind: str, body: bytes, *, cors: bool = False) -> None:
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Type", f"{kind}; charset=utf-8")
+                    self.send_header("Content-Length", str(len(body)))
+                    self.send_header("Cache-Control", "no-store")
+                    if cors:
+                        self.send_header("Access-Control-Allow-Origin", "*")
+                    if outer.csp and kind == "text/html":
+                        self.send_header("Content-Security-Policy", outer.csp)
+                    self.end_headers()
+                    self.wfile.write(body)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass  # the browser gave the request up, as it should
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        return Handler
