@@ -63,9 +63,16 @@ def _onnx() -> Callable[..., Embedder]:
     return load_query_encoder
 
 
+def _openai() -> Callable[..., Embedder]:
+    from mkdocs_semsearch.embedding.openai import open_openai
+
+    return open_openai
+
+
 _OPENERS: dict[str, Callable[[], Callable[..., Embedder]]] = {
     "sentence-transformers": _sentence_transformers,
     "onnx": _onnx,
+    "openai": _openai,
 }
 
 KINDS = tuple(_OPENERS)

@@ -1,0 +1,278 @@
+"""Vectors from any endpoint that speaks OpenAI's `/v1/embeddings`: TEI, vLLM, Ollama, llama.cpp, OpenAI itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.embedding.http_json import JsonEndpoint, Reply, parse_endpoint
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+
+__all__ = ["OpenAIEmbedder", "open_openai"]
+
+KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+BATCH_CHARACTERS = 100_000
+# A token has at least about this many characters in ordinary text; the server is asked again with less if it had not.
+CHARACTERS_PER_TOKEN = 4
+TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
+QUERY_TIMEOUT = 10.0
+QUERY_RETRIES = 1
+# Endpoints refuse empty texts.
+BLANK = "."
+
+
+def open_openai(
+    model: str,
+    *,
+    base_url: str = DEFAULT_BASE_URL,
+    dimension: int | None = None,
+    dimensions: int | None = None,
+    revision: str = "",
+    max_tokens: int = 512,
+    query_prompt: str = "",
+    document_prompt: str = "",
+    batch_size: int = 32,
+    concurrency: int = 4,
+    timeout: float = 60.0,
+    retries: int = 5,
+    sleep: Callable[[float], None] = time.sleep,
+) -> OpenAIEmbedder:
+    """Opens an OpenAI-compatible endpoint; nothing is sent before the first `embed` or `identity`.
+
+    The key comes from the environment alone: `SEMSEARCH_EMBEDDER_API_KEY`, else `OPENAI_API_KEY`; none is sent if
+    neither is set.
+
+    Args:
+        model: the name by which the endpoint knows the model.
+        base_url: what stands before `/embeddings`, usually ending in `/v1`.
+        dimension: length of the model's vectors; asked from the endpoint by one request if not given.
+        dimensions: ask the endpoint to shorten vectors to this length.
+        revision: part of the fingerprint: change it when the endpoint serves other weights under the same name.
+        max_tokens: tokens after which a text is cut (estimated at four characters each).
+        query_prompt: put in front of questions.
+        document_prompt: put in front of documents.
+        batch_size: texts in a request, at most; a request also has at most 100,000 characters.
+        concurrency: requests at the same time while documents are embedded.
+        timeout: seconds for one request; a question gets at most 10.
+        retries: further attempts after timeouts, 429 and 5xx; a question gets at most one.
+        sleep: how to wait between attempts.
+
+    Raises:
+        ConfigurationError: an option has a value that cannot work.
+    """
+    counts = {"max_tokens": max_tokens, "batch_size": batch_size, "concurrency": concurrency}
+    lengths = {name: n for name, n in (("dimension", dimension), ("dimensions", dimensions)) if n is not None}
+    for name, count in (counts | lengths).items():
+        if not _is_whole(count, 1):
+            raise ConfigurationError(f"embedder.{name}: {count!r} is not a whole number above 0.")
+    if not _is_whole(retries, 0):
+        raise ConfigurationError(f"embedder.retries: {retries!r} is not a whole number of 0 or more.")
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
+        raise ConfigurationError(f"embedder.timeout: {timeout!r} is not a number of seconds above 0.")
+    key = next((value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None)
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(
+            "The embedder's API key in the environment holds characters that no HTTP header can carry."
+        )
+    url = parse_endpoint(base_url, "/embeddings")
+    headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
+    return OpenAIEmbedder(
+        model,
+        JsonEndpoint(url, headers, sleep=sleep),
+        key=key,
+        dimension=dimensions or dimension,
+        dimensions=dimensions,
+        revision=revision,
+        max_tokens=max_tokens,
+        prompts={"query": query_prompt, "document": document_prompt},
+        batch_size=batch_size,
+        concurrency=concurrency,
+        timeout=float(timeout),
+        retries=retries,
+    )
+
+
+class OpenAIEmbedder:
+    """An `Embedder` over an OpenAI-compatible endpoint; safe for use from several threads.
+
+    How far a text's vector depends on its neighbours in a request is up to the server (float16 servers: about 1e-3).
+    """
+
+    def __init__(
+        self,
+        model: str,
+        endpoint: JsonEndpoint,
+        *,
+        key: str | None,
+        dimension: int | None,
+        dimensions: int | None,
+        revision: str,
+        max_tokens: int,
+        prompts: dict[Role, str],
+        batch_size: int,
+        concurrency: int,
+        timeout: float,
+        retries: int,
+    ) -> None:
+        self._model = model
+        self._endpoint = endpoint
+        self._key = key
+        self._dimension = dimension
+        self._dimensions = dimensions
+        self._revision = revision
+        self._max_tokens = max_tokens
+        self._prompts = prompts
+        self._batch_size = batch_size
+        self._concurrency = concurrency
+        self._timeout = timeout
+        self._retries = retries
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What makes these vectors these vectors; asks the endpoint once if the dimension was not given."""
+        described = json.dumps([self._model, self._revision, self._dimensions])
+        return EmbedderIdentity(
+            kind="openai",
+            model=self._model,
+            fingerprint=hashlib.sha256(described.encode("utf-8", "replace")).hexdigest(),
+            dimension=self._known_dimension(),
+            max_tokens=self._max_tokens,
+            query_prompt=self._prompts["query"],
+            document_prompt=self._prompts["document"],
+        )
+
+    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all) as requests are answered."""
+        dimension = self._known_dimension()
+        prompted = [self._prompts[role] + well_formed(text) for text in texts]
+        limit = self._max_tokens * CHARACTERS_PER_TOKEN
+        cut = [text[:limit] if text.strip() else BLANK for text in prompted]
+        batches = list(_batches(cut, self._batch_size))
+        parts: list[NDArray[np.float32]] = [np.zeros((0, dimension), dtype=np.float32)]
+        done = 0
+        for batch, answer in self._answers(batches, role):
+            source = f"The embedder at {self._where}"
+            parts.append(unit_rows(answer, count=len(batch), dimension=dimension, source=source))
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(cut))
+        return np.concatenate(parts)
+
+    def _answers(self, batches: list[list[str]], role: Role) -> Iterator[tuple[list[str], list[Any]]]:
+        """Yields each batch with its vectors, in order; several requests are under way at a time."""
+        if len(batches) < 2:
+            yield from ((batch, self._ask(batch, role)) for batch in batches)
+            return
+        with ThreadPoolExecutor(max_workers=min(self._concurrency, len(batches))) as pool:
+            futures = [pool.submit(self._ask, batch, role) for batch in batches]
+            try:
+                for batch, future in zip(batches, futures, strict=True):
+                    yield batch, future.result()
+            finally:
+                for future in futures:
+                    future.cancel()
+
+    @property
+    def _where(self) -> str:
+        return f"{self._endpoint.address} (model {self._model!r})"
+
+    def _known_dimension(self) -> int:
+        with self._lock:
+            if self._dimension is None:
+                (vector,) = self._ask(["dimension"], "query")
+                if not isinstance(vector, list) or not vector:
+                    raise EmbeddingError(f"The embedder at {self._where} answered with an empty vector.")
+                self._dimension = len(vector)
+            return self._dimension
+
+    def _ask(self, texts: list[str], role: Role) -> list[Any]:
+        quick = role == "query"
+        limit = max(map(len, texts))
+        while True:
+            payload: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
+            if self._dimensions is not None:
+                payload["dimensions"] = self._dimensions
+            reply = self._endpoint.post(
+                payload,
+                timeout=min(self._timeout, QUERY_TIMEOUT) if quick else self._timeout,
+                retries=min(self._retries, QUERY_RETRIES) if quick else self._retries,
+            )
+            if reply.status == 200:
+                return self._vectors(reply, len(texts))
+            message = self._message(reply)
+            # Text that is dense in tokens (code, Chinese): what fits is up to the server's tokenizer, so try less.
+            if reply.status not in (400, 413, 422) or not TOO_LONG.search(message) or limit < 64:
+                raise self._refusal(reply.status, message)
+            limit //= 2
+            texts = [text[:limit] for text in texts]
+
+    def _vectors(self, reply: Reply, count: int) -> list[Any]:
+        try:
+            entries = json.loads(reply.body)["data"]
+            by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(entries)}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise EmbeddingError(
+                f"The embedder at {self._where} answered with something that is no list of embeddings: is base_url "
+                "that of an OpenAI-compatible API, with /v1?"
+            ) from error
+        if len(entries) != count or set(by_index) != set(range(count)):
+            raise EmbeddingError(f"The embedder at {self._where} answered {count} texts with {len(entries)} vectors.")
+        return [by_index[place] for place in range(count)]
+
+    def _message(self, reply: Reply) -> str:
+        try:
+            content = json.loads(reply.body)
+            error = content.get("error", content.get("message", content.get("detail", content)))
+            text = str(error.get("message", error) if isinstance(error, dict) else error)
+        except (ValueError, AttributeError):
+            text = reply.body.decode("utf-8", "replace")
+        text = " ".join(text.split())[:300]
+        return text if self._key is None else text.replace(self._key, "***")
+
+    def _refusal(self, status: int, message: str) -> EmbeddingError:
+        said = f" It said: {message}" if message else ""
+        if status in (401, 403):
+            given = "the key in the environment" if self._key else "a request without a key"
+            advice = f"refused {given} (HTTP {status}): set {KEY_VARIABLES[0]} to one that may use this model."
+        elif status == 404:
+            advice = (
+                "was not found (HTTP 404): check the model's name, and that base_url ends where /embeddings begins."
+            )
+        elif status == 429:
+            advice = "refused the request because the account's quota is used up (HTTP 429)."
+        elif 300 <= status < 400:
+            advice = f"redirects elsewhere (HTTP {status}): give the final address as base_url."
+        else:
+            advice = f"refused the request (HTTP {status})."
+        return EmbeddingError(f"The embedder at {self._where} {advice}{said}")
+
+
+def _batches(texts: list[str], size: int) -> Iterator[list[str]]:
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        if batch and (len(batch) == size or characters + len(text) > BATCH_CHARACTERS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(text)
+        characters += len(text)
+    if batch:
+        yield batch
+
+
+def _is_whole(value: object, lowest: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= lowest

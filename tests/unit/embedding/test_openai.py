@@ -1,0 +1,289 @@
+"""An OpenAI-compatible endpoint that behaves, and one that does not."""
+
+from __future__ import annotations
+
+import logging
+import time
+from email.utils import formatdate
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.embedding.http_json import retry_delay
+from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError
+from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
+from tests.word_hash import WordHashEmbedder
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def no_key_from_outside(monkeypatch):
+    for name in ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY", "HTTP_PROXY", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server():
+    with EmbeddingServer() as server:
+        yield server
+
+
+def connect(server, waits=None, **options):
+    options = {"dimension": server.dimension, "base_url": server.base_url} | options
+    return open_embedder("openai", "word-hash", sleep=(waits if waits is not None else []).append, **options)
+
+
+def test_vectors_come_back_in_the_order_of_the_texts(server):
+    texts = [f"text number {i}" for i in range(100)]
+    embedder = connect(server)
+    np.testing.assert_allclose(
+        embedder.embed(texts, "document"), WordHashEmbedder().embed(texts, "document"), atol=1e-6
+    )
+    assert sorted(len(request["input"]) for request, _ in server.requests) == [4, 32, 32, 32]
+    assert server.requests[0][0]["path"] == "/v1/embeddings"
+
+
+def test_requests_are_limited_by_characters_too(server):
+    connect(server, max_tokens=100_000).embed(["word " * 10_000] * 5, "document")
+    assert sorted(len(request["input"]) for request, _ in server.requests) == [1, 2, 2]
+
+
+def test_progress_counts_texts(server):
+    seen = []
+    connect(server).embed(["a"] * 40, "document", progress=lambda done, count: seen.append((done, count)))
+    assert seen == [(32, 40), (40, 40)]
+
+
+def test_prompts_blanks_and_long_texts(server):
+    embedder = connect(server, query_prompt="q: ", document_prompt="d: ", max_tokens=10)
+    embedder.embed(["x" * 500, "a\ud800"], "query")
+    embedder.embed(["text"], "document")
+    sent = [request["input"] for request, _ in server.requests]
+    assert sent == [["q: " + "x" * 37, "q: a?"], ["d: text"]]
+    connect(server).embed(["", " \n"], "document")
+    assert server.requests[-1][0]["input"] == [".", "."]
+
+
+def test_the_dimension_is_asked_for_once(server):
+    embedder = connect(server, dimension=None)
+    assert embedder.identity.dimension == server.dimension
+    assert embedder.identity == embedder.identity
+    assert len(server.requests) == 1
+
+
+def test_a_shorter_dimension_is_asked_from_the_endpoint(server):
+    server.answer = lambda request, number: (200, {}, {"data": [{"embedding": [3.0, 4.0]}]})
+    vectors = connect(server, dimensions=2).embed(["text"], "query")
+    np.testing.assert_allclose(vectors, [[0.6, 0.8]], atol=1e-6)
+    assert server.requests[0][0]["dimensions"] == 2
+
+
+def test_connections_are_used_again(server):
+    embedder = connect(server)
+    for _ in range(5):
+        embedder.embed(["text"], "query")
+    assert len(server.connections) == 1
+
+
+def test_a_connection_that_the_server_closed_is_replaced(server):
+    embedder = connect(server, retries=0)
+    server.answer = lambda request, number: (200, {"Connection": "close"}, good_answer(request)[2])
+    for _ in range(3):
+        assert embedder.embed(["text"], "query").shape == (1, server.dimension)
+
+
+def test_the_fingerprint_follows_model_and_revision(server):
+    one, two, three = connect(server), connect(server, revision="2"), connect(server, timeout=5)
+    assert one.identity.fingerprint != two.identity.fingerprint
+    assert one.identity == three.identity
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_passing_trouble_is_waited_out(server, status):
+    waits = []
+    server.answer = lambda request, number: (status, {}, {"error": "busy"}) if number < 3 else good_answer(request)
+    assert connect(server, waits).embed(["text"], "document").shape == (1, server.dimension)
+    assert len(waits) == 2
+    assert all(0 < wait <= 1 for wait in waits)
+
+
+def test_the_server_says_how_long_to_wait(server):
+    waits = []
+    server.answer = lambda request, number: (429, {"Retry-After": "7"}, {}) if number == 1 else good_answer(request)
+    connect(server, waits).embed(["text"], "document")
+    assert 7 <= waits[0] <= 8
+
+
+def test_a_pause_of_an_hour_is_not_waited_for(server):
+    waits = []
+    server.answer = lambda request, number: (429, {"Retry-After": "3600"}, {})
+    with pytest.raises(EmbedderUnavailableError, match=r"a pause of 36\d\d s"):
+        connect(server, waits).embed(["text"], "document")
+    assert waits == []
+
+
+def test_trouble_that_stays_is_reported(server):
+    server.answer = lambda request, number: (500, {}, b"boom")
+    with pytest.raises(EmbedderUnavailableError, match="HTTP status 500; attempts: 6"):
+        connect(server).embed(["text"], "document")
+    with pytest.raises(EmbedderUnavailableError, match="attempts: 2"):
+        connect(server).embed(["text"], "query")
+
+
+def test_a_used_up_quota_is_not_retried(server):
+    server.answer = lambda request, number: (429, {}, {"error": {"message": "Pay.", "code": "insufficient_quota"}})
+    with pytest.raises(EmbeddingError, match="quota is used up"):
+        connect(server).embed(["text"], "document")
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_hangs(server):
+    server.answer = server.hang
+    with pytest.raises(EmbedderUnavailableError, match=r"no answer within 0\.2 s; attempts: 2"):
+        connect(server, timeout=0.2, retries=1).embed(["text"], "document")
+
+
+@pytest.mark.parametrize("headers", [{}, {"Connection": "close"}])
+def test_a_server_that_trickles(server, headers):
+    server.answer = lambda request, number: (200, headers, (b"{" for _ in server.ticks()))
+    with pytest.raises(EmbedderUnavailableError, match="no answer within"):
+        connect(server, timeout=0.3, retries=0).embed(["text"], "document")
+
+
+def test_an_answer_that_breaks_off(server):
+    server.answer = lambda request, number: (200, {"Content-Length": "1000", "Connection": "close"}, b"{")
+    with pytest.raises(EmbedderUnavailableError, match="IncompleteRead"):
+        connect(server, retries=0).embed(["text"], "document")
+
+
+def test_nobody_listens(server):
+    url = server.base_url
+    server.__exit__()
+    with pytest.raises(EmbedderUnavailableError, match=r"127\.0\.0\.1.*ConnectionRefused.*Check that it runs"):
+        open_embedder("openai", "m", base_url=url, dimension=3, retries=0).embed(["text"], "query")
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ([{"index": 0, "embedding": [1.0, 2.0]}], r"shape \[1, 2\]"),
+        ([{"index": 0, "embedding": [float("nan")] * 64}], "NaN"),
+        ([{"index": 0, "embedding": [None] * 64}], "NaN"),
+        ([{"index": 0, "embedding": "AAAA"}], "not numbers"),
+        ([{"index": 0, "embedding": [1.0] * 64}, {"index": 1, "embedding": [1.0] * 64}], "1 texts with 2 vectors"),
+        ([], "1 texts with 0 vectors"),
+        ([{"index": 5, "embedding": [1.0] * 64}], "1 texts with 1 vectors"),
+        ([[1.0, 2.0]], "no list of embeddings"),
+        ("nonsense", "no list of embeddings"),
+    ],
+)
+def test_answers_that_cannot_be_used(server, data, sentence):
+    server.answer = lambda request, number: (200, {}, {"data": data})
+    with pytest.raises(EmbeddingError, match=sentence) as caught:
+        connect(server).embed(["text"], "document")
+    assert not isinstance(caught.value, EmbedderUnavailableError)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b"null", b'{"data": null}', b"\xff\xfe"])
+def test_bodies_that_are_no_answer(server, body):
+    server.answer = lambda request, number: (200, {}, body)
+    with pytest.raises(EmbeddingError, match="no list of embeddings"):
+        connect(server).embed(["text"], "document")
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (401, "set SEMSEARCH_EMBEDDER_API_KEY"),
+        (403, "refused"),
+        (404, "check the model's name"),
+        (400, "refused the request"),
+        (301, "redirects elsewhere"),
+    ],
+)
+def test_refusals_say_what_to_do(server, status, sentence):
+    server.answer = lambda request, number: (status, {"Location": "http://example.org"}, {"error": {"message": "no."}})
+    with pytest.raises(EmbeddingError, match=sentence) as caught:
+        connect(server).embed(["text"], "document")
+    assert "It said: no." in str(caught.value)
+    assert len(server.requests) == 1
+
+
+def test_texts_with_more_tokens_than_expected_are_cut_further(server):
+    def answer(request, number):
+        if max(map(len, request["input"])) > 600:
+            return 400, {}, {"error": {"message": "maximum context length is 512 tokens"}}
+        return good_answer(request)
+
+    server.answer = answer
+    assert connect(server).embed(["漢" * 3000, "short"], "document").shape == (2, server.dimension)
+    assert [len(request["input"][0]) for request, _ in server.requests] == [2048, 1024, 512]
+
+
+def test_the_key_is_sent_and_shown_nowhere(server, monkeypatch, caplog):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+    monkeypatch.setenv("SEMSEARCH_EMBEDDER_API_KEY", KEY)
+    server.answer = lambda request, number: (401, {}, {"error": {"message": f"wrong key {KEY}"}})
+    with caplog.at_level(logging.DEBUG), pytest.raises(EmbeddingError) as caught:
+        connect(server).embed(["text"], "query")
+    assert server.requests[0][1]["Authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(caught.value) + caplog.text + repr(connect(server)) + repr(connect(server).identity)
+    assert "***" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"base_url": "localhost:80"}, "base_url"),
+        ({"base_url": "ftp://host"}, "base_url"),
+        ({"base_url": "http://"}, "base_url"),
+        ({"base_url": "http://host:99999"}, "base_url"),
+        ({"base_url": None}, "base_url"),
+        ({"base_url": "http://user:word@host"}, "SEMSEARCH_EMBEDDER_API_KEY"),
+        ({"dimension": 0}, "dimension"),
+        ({"batch_size": "many"}, "batch_size"),
+        ({"retries": -1}, "retries"),
+        ({"timeout": True}, "timeout"),
+        ({"api_key": "sk"}, "api_key.*has no such option"),
+    ],
+)
+def test_options_that_cannot_work(options, sentence):
+    with pytest.raises(ConfigurationError, match=sentence) as caught:
+        open_embedder("openai", "m", **options)
+    assert "word@" not in str(caught.value)
+
+
+def test_an_unknown_kind_names_the_known_ones():
+    with pytest.raises(ConfigurationError, match="'magic' is not one of sentence-transformers, onnx, openai"):
+        open_embedder("magic", "m")
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": formatdate(1_000_020, usegmt=True)}, 20),
+        ({"retry-after": formatdate(900_000, usegmt=True)}, 0),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m2.5s"}, 62.5),
+        ({"x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": "1m"}, None),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20ms"}, 0.02),
+    ],
+)
+def test_how_long_the_server_asks_to_wait(headers, seconds):
+    assert retry_delay(headers, 1_000_000) == (pytest.approx(seconds) if seconds is not None else None)
+
+
+def test_the_default_way_to_wait_is_to_sleep(server):
+    server.answer = lambda request, number: (503, {"Retry-After": "0"}, {}) if number == 1 else good_answer(request)
+    began = time.monotonic()
+    embedder = open_embedder("openai", "m", base_url=server.base_url, dimension=server.dimension)
+    assert embedder.embed(["text"], "query").shape == (1, server.dimension)
+    assert time.monotonic() >= began
