@@ -1,0 +1,182 @@
+"""The four tools for agents: the JSON of the HTTP routes, errors with the same sentence (extra `mcp`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import WithJsonSchema
+
+from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
+from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
+from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
+from mkdocs_semsearch.serving.metrics import Metrics
+from mkdocs_semsearch.serving.operations import Operations, SearcherSource
+from mkdocs_semsearch.serving.wire import (
+    EqualsFilter,
+    ExistsFilter,
+    InFilter,
+    PrefixFilter,
+    RangeFilter,
+    request_from,
+    to_query,
+)
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+    from starlette.types import ASGIApp
+
+__all__ = ["build_server", "run_stdio", "streamable_http"]
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+FILTER_MODELS = (EqualsFilter, InFilter, RangeFilter, ExistsFilter, PrefixFilter)
+
+# The rules are checked by the same models as in HTTP, behind a loose type, so that the sentences are the same too.
+Filters = Annotated[
+    list[dict[str, Any]],
+    WithJsonSchema(
+        {
+            "type": "array",
+            "description": "All must hold. `list_facets` shows the fields and their values.",
+            "items": {"oneOf": [model.model_json_schema() for model in FILTER_MODELS]},
+        }
+    ),
+]
+Limit = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 50})]
+Granularity = Annotated[str, WithJsonSchema({"type": "string", "enum": ["section", "page"]})]
+
+INSTRUCTIONS = (
+    "Searches the documentation of {site}. Ask search_docs in whole sentences or in exact names; put a phrase that "
+    "must occur in double quotes. Read a whole page with get_page and the path of a result."
+)
+
+
+def build_server(operations: Operations) -> MCPServer[Any]:
+    """Makes the MCP server with its tools.
+
+    Raises:
+        MissingExtraError: the extra `mcp` is not installed.
+    """
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp_types import ToolAnnotations
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "MCP needs the extra `mcp`: install it with `pip install 'mkdocs-semsearch[mcp]'`."
+        ) from None
+    with _untouched_logging():
+        server: MCPServer[Any] = MCPServer(
+            "semsearch", title="Documentation search", instructions=INSTRUCTIONS.format(site=_site_name(operations))
+        )
+    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+    @server.tool(title="Search the documentation", annotations=reads)
+    def search_docs(
+        query: str,
+        limit: Limit = 10,
+        filters: Filters | None = None,
+        granularity: Granularity = "section",
+    ) -> dict[str, Any]:
+        """Finds the sections (or pages) of the documentation that answer a question, best first."""
+        values = {"query": query, "limit": limit, "filters": filters or [], "granularity": granularity}
+        return _answer(operations, lambda searcher: operations.search(searcher, to_query(request_from(values))))
+
+    @server.tool(title="Read a page", annotations=reads)
+    def get_page(path: str) -> dict[str, Any]:
+        """Returns one page of the documentation: its metadata and its sections in order."""
+        return _answer(operations, lambda searcher: operations.page(searcher, path))
+
+    @server.tool(title="List the facets", annotations=reads)
+    def list_facets() -> dict[str, Any]:
+        """Lists the fields that filters can use, with their values and how often each occurs."""
+        return _answer(operations, operations.facets)
+
+    @server.tool(title="Find related pages", annotations=reads)
+    def related_pages(path: str) -> dict[str, Any]:
+        """Returns the pages nearest in meaning to one page."""
+        return _answer(operations, lambda searcher: operations.related(searcher, path))
+
+    return server
+
+
+def run_stdio(source: Searcher | SearcherSource) -> None:
+    """Serves MCP on standard input and output until the client hangs up.
+
+    Args:
+        source: a searcher, or where searchers come from.
+    """
+    given: Any = source
+    provider: SearcherSource = given if callable(given) or hasattr(given, "lease") else lambda: given
+    build_server(Operations(provider, Metrics())).run("stdio")
+
+
+def streamable_http(
+    operations: Operations, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()
+) -> tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]:
+    """Makes the HTTP endpoint of MCP.
+
+    Args:
+        operations: what the tools call.
+        hosts: values of `Host` to answer to besides localhost; `*` answers to all.
+        origins: web pages that may call it.
+
+    Returns:
+        The endpoint, and the context in which it must be used.
+    """
+    from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    server = build_server(operations)
+    known = [
+        *(f"{host}{port}" for host in LOCAL_HOSTS for port in ("", ":*")),
+        *hosts,
+        *(f"{host}:*" for host in hosts),
+    ]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection="*" not in hosts,
+        allowed_hosts=known,
+        allowed_origins=[*(f"{scheme}://{host}" for scheme in ("http", "https") for host in known), *origins],
+    )
+    server.streamable_http_app(
+        json_response=True,
+        stateless_http=True,
+        transport_security=security,
+        max_request_body_size=MAX_BODY_BYTES,
+    )
+    return StreamableHTTPASGIApp(server.session_manager), server.session_manager.run
+
+
+def _answer(operations: Operations, ask: Callable[[Searcher], dict[str, Any]]) -> dict[str, Any]:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    try:
+        with operations.searcher() as searcher:
+            return ask(searcher)
+    except HttpError as error:
+        raise ToolError(error.message) from None
+    except SemsearchError as error:
+        raise ToolError(from_semsearch_error(error).message) from None
+
+
+def _site_name(operations: Operations) -> str:
+    try:
+        with operations.searcher() as searcher:
+            return searcher.manifest.site_name or "this site"
+    except HttpError:
+        return "this site"
+
+
+@contextmanager
+def _untouched_logging() -> Iterator[None]:
+    """The SDK sets up the root logger unless it has a handler; that is for the program to decide."""
+    root = logging.getLogger()
+    placeholder = logging.NullHandler()
+    root.addHandler(placeholder)
+    try:
+        yield
+    finally:
+        root.removeHandler(placeholder)

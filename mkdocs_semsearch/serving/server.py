@@ -1,0 +1,94 @@
+"""Runs the sidecar in this process."""
+
+from __future__ import annotations
+
+import logging.config
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.serving.settings import LogLevel
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+__all__ = ["run"]
+
+
+def run(
+    app: Starlette,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    log_level: LogLevel = "info",
+    on_start: Callable[[str], None] | None = None,
+) -> None:
+    """Serves until SIGINT or SIGTERM, then lets the requests in flight end.
+
+    Args:
+        app: from `create_app`.
+        host: address to listen on.
+        port: 0 takes any free one.
+        log_level: of everything the server logs, to stderr.
+        on_start: called with the server's URL once it answers.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
+    """
+    import uvicorn
+
+    listener = _listen(host, port)
+    logging.config.dictConfig(_logging(log_level))
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if on_start is not None and not self.should_exit:
+                on_start(_url(host, listener.getsockname()[1]))
+
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        # The access log of uvicorn shows what people search for.
+        access_log=False,
+        server_header=False,
+        # Longer than the idle time of the usual reverse proxies, which must be the ones to hang up.
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+        lifespan="on",
+    )
+    with listener:
+        Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(f"Cannot listen on {host!r}, port {port}: {error}.") from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ConfigurationError(f"Cannot listen on {host!r}, port {port}: {error}. Choose another --port.") from None
+    return listener
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def _logging(level: LogLevel) -> dict[str, Any]:
+    logger = {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
+    quiet = {**logger, "level": "DEBUG" if level == "debug" else "WARNING"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "loggers": {"mkdocs_semsearch": logger, "uvicorn": quiet, "mcp": quiet},
+    }
