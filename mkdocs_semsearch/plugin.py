@@ -23,7 +23,7 @@ from mkdocs_semsearch.pipeline import (
     index_site,
     open_configured_embedder,
 )
-from mkdocs_semsearch.preview import Preview, live_reload_is_off, preview_path
+from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, preview_path
 from mkdocs_semsearch.progress import EmbeddingProgress
 from mkdocs_semsearch.settings import Settings
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.chunking.document import Document
     from mkdocs_semsearch.chunking.mkdocs_pages import MkDocsPages
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
-    from mkdocs_semsearch.searching import Searcher
+    from mkdocs_semsearch.searching.searcher import Searcher
 
 __all__ = ["SemsearchPlugin"]
 
@@ -203,10 +203,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         index_dir = self._checked_settings.cache_dir / "preview"
 
         def job(progress: Progress) -> Searcher:
-            from mkdocs_semsearch.searching import open_searcher
-
             _say(self._index(documents, site, index_dir, progress))
-            return open_searcher(index_dir, embedder=self._embedder)
+            return open_preview(index_dir, self._embedder)
 
         self._preview.submit(job)
 

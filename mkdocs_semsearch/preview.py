@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.plugins import get_plugin_logger
@@ -19,13 +20,13 @@ from mkdocs_semsearch.progress import EmbeddingProgress
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-    from mkdocs_semsearch.embedding.protocol import Progress
-    from mkdocs_semsearch.searching import Searcher
+    from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.serving.api import SearchApi
 
     Job = Callable[[Progress], Searcher]
 
-__all__ = ["MOUNT", "Preview", "live_reload_is_off", "preview_path"]
+__all__ = ["MOUNT", "Preview", "live_reload_is_off", "open_preview", "preview_path"]
 
 MOUNT = "-/semsearch"
 SECONDS_TO_STOP = 2.0
@@ -107,6 +108,7 @@ class Preview:
             try:
                 # The one that is replaced is not closed: a request may be reading it. It goes with its last reader.
                 self.searcher = job(self._progress())
+                self.searcher.warm_up()
             except _Stopped:
                 return
             except SemsearchError as error:
@@ -125,6 +127,14 @@ class Preview:
         return progress
 
 
+def open_preview(index_dir: Path, embedder: Embedder | None) -> Searcher:
+    """Opens the preview's index, to be asked through its own query encoder, or else through the build's embedder."""
+    from mkdocs_semsearch.artifact.opening import read_manifest
+    from mkdocs_semsearch.searching.searcher import open_searcher
+
+    return open_searcher(index_dir, embedder=None if read_manifest(index_dir).encoder.exported else embedder)
+
+
 def preview_path(site_url: str | None) -> str:
     """Returns the path on the preview's origin under which the search answers (`/docs/-/semsearch`)."""
     from urllib.parse import urlsplit
@@ -137,10 +147,12 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
     """Returns whether `serve` was started without live reload, in which case no plugin is asked to take part in it.
 
     Args:
-        parameters: what the `serve` command got; MkDocs calls the switch `livereload`, ProperDocs `no_livereload`.
-            MkDocs 1.6 under click 8.3.0 and 8.3.1 loses its default and turns live reload off by itself.
+        parameters: what the `serve` command got. Under click 8.3.0 and 8.3.1 MkDocs 1.6 turns live reload off by
+            itself: those two lose the default of a switch that is declared in two halves.
     """
-    return bool(parameters.get("no_livereload")) or ("livereload" in parameters and not parameters["livereload"])
+    if "no_livereload" in parameters:  # ProperDocs, whose `livereload` says nothing
+        return bool(parameters["no_livereload"])
+    return "livereload" in parameters and not parameters["livereload"]
 
 
 def _respond(api: SearchApi, path: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -155,9 +167,10 @@ def _respond(api: SearchApi, path: str, environ: WSGIEnvironment, start_response
         _headers(environ),
         environ["wsgi.input"].read(size) if size else b"",
     )
-    headers = [(name, value) for name, value in response.headers if name != "cache-control"]
-    # The next edit must show at once: no browser may answer from what it saw a minute ago.
-    headers.append(("cache-control", "no-cache"))
+    headers = [(name, value) for name, value in response.headers if name not in ("cache-control", "etag")]
+    # The next edit must show at once, so no browser may answer from what it saw a minute ago; and asking whether that
+    # still holds is no good either, because MkDocs logs every status but 200, 304 too, as a warning.
+    headers.append(("cache-control", "no-store"))
     start_response(f"{response.status} {HTTPStatus(response.status).phrase}", headers)
     return [response.body]
 

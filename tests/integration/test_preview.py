@@ -1,0 +1,228 @@
+"""A real `serve` in a process of its own: the search answers, and goes on answering."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from urllib.parse import quote
+
+import pytest
+
+from tests.integration.sites import ENGINES, QUIET, DocsSite
+
+PATIENCE_SECONDS = 90
+
+
+class Server:
+    """A running `serve` and what it has said so far."""
+
+    def __init__(self, process, port):
+        self.process = process
+        self.port = port
+        self.lines = []
+        self.reader = threading.Thread(target=lambda: self.lines.extend(process.stdout), daemon=True)
+        self.reader.start()
+
+    @property
+    def output(self):
+        return "".join(self.lines)
+
+    def get(self, path, method="GET", body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body=body)
+            response = connection.getresponse()
+            return response.status, dict(response.getheaders()), response.read()
+        finally:
+            connection.close()
+
+    def search(self, text, mount="/"):
+        status, _, body = self.get(f"{mount}-/semsearch/api/v1/search?q={quote(text)}&mode=lexical")
+        return status, json.loads(body)
+
+    def finds(self, text, path, mount="/"):
+        status, body = self.search(text, mount)
+        return status == 200 and path in [result["page"]["path"] for result in body["results"]]
+
+    def wait(self, condition):
+        end = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < end:
+            assert self.process.poll() is None, self.output
+            assert "Traceback" not in self.output, self.output
+            try:
+                if condition():
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        pytest.fail(f"nothing happened in {PATIENCE_SECONDS} s:\n{self.output}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def serving(site, *arguments, engine="mkdocs"):
+    port = free_port()
+    command = [sys.executable, "-m", engine, "serve", "-f", str(site.write_config()), "-a", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(
+        [*command, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=site.root,
+        env=os.environ | QUIET,
+    )
+    server = Server(process, port)
+    try:
+        yield server
+    finally:
+        process.terminate()
+        process.wait(30)
+        server.reader.join(10)
+        process.stdout.close()
+
+
+@pytest.fixture
+def site(tmp_path):
+    pages = {"index.md": "# Welcome\n\nStart here.\n", "tokens.md": "# Tokens\n\nRotate API tokens every month.\n"}
+    return DocsSite(tmp_path).write(pages)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_answers_and_follows_edits(site, engine):
+    with serving(site, engine=engine) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        answers = []
+
+        def found():
+            answers.append(server.search("tokens")[0])
+            return server.finds("wombat", "index.md")
+
+        server.wait(found)
+        assert set(answers) == {200}
+        site.write({"new.md": "# Brand new\n\nAn echidna.\n"})
+        server.wait(lambda: server.finds("echidna", "new.md"))
+        assert not site.index_dir.exists()
+
+
+def test_whole_api_answers_on_the_sites_origin(site):
+    site.config["site_url"] = "https://example.org/docs/v1/"
+    mount = "/docs/v1/"
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md", mount))
+        api = f"{mount}-/semsearch"
+        status, headers, body = server.get(f"{api}/api/v1/search", "POST", json.dumps({"query": "tokens"}))
+        assert (status, headers["content-type"]) == (200, "application/json")
+        assert json.loads(body)["results"][0]["page"]["path"] == "tokens.md"
+        assert server.get(f"{api}/api/v1/search", "POST", "{}")[0] == 422
+        assert server.get(f"{api}/api/v1/search", "POST", "x" * 100_000)[0] == 413
+        assert server.get(f"{api}/readyz")[0] == 200
+        assert server.get(f"{api}/nothing")[0] == 404
+        assert server.get(f"{api}/api/v1/pages/tokens.md")[0] == 200
+        assert server.get(f"{mount}-/semsearchers")[0] == 404
+        assert server.get(f"{mount}tokens/")[0] == 200
+        config = json.loads(server.get(f"{mount}assets/semsearch/config.json")[2])
+        assert config["api_url"] == api
+        assert server.get(f"{api}/api/v1/search?q=tokens")[1]["cache-control"] == "no-store"
+
+
+def test_configured_api_url_gives_way_to_the_preview(site):
+    site.options["api_url"] = "https://search.example.org"
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        assert json.loads(server.get("/assets/semsearch/config.json")[2])["api_url"] == "/-/semsearch"
+
+
+def test_drafts_are_found_in_the_preview_only(site):
+    site.config["draft_docs"] = "draft.md\n"
+    site.write({"draft.md": "# Draft\n\nA numbat.\n"})
+    with serving(site) as server:
+        server.wait(lambda: server.finds("numbat", "draft.md"))
+    assert not site.index_dir.exists()
+    site.build()
+    assert "draft.md" not in site.paths()
+
+
+def test_dirty_rebuild_keeps_the_other_pages(site):
+    with serving(site, "--dirty") as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        server.wait(lambda: server.finds("wombat", "index.md"))
+        assert server.finds("tokens", "tokens.md")
+
+
+def test_clean_serve_is_a_preview_too(site):
+    with serving(site, "--clean") as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        assert not site.index_dir.exists()
+
+
+def test_broken_build_does_not_stop_the_search(site):
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        config = site.root / "mkdocs.yml"
+        good = config.read_text(encoding="utf-8")
+        config.write_text(good.replace("semsearch: {}", "semsearch: {graph: hnsw}"), encoding="utf-8")
+        server.wait(lambda: "An error happened during the rebuild" in server.output)
+        assert "'hnsw' is not one of" in server.output
+        assert server.finds("tokens", "tokens.md")
+        config.write_text(good, encoding="utf-8")
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        server.wait(lambda: server.finds("wombat", "index.md"))
+
+
+def test_failing_embedder_leaves_the_preview_alive(site):
+    site.word_hash = False
+    site.options["embedder"] = {"model": "./no-such-model"}
+    with serving(site, "--strict") as server:
+        server.wait(lambda: "no-such-model" in server.output)
+        server.wait(lambda: server.get("/tokens/")[0] == 200)
+        assert server.search("tokens")[0] == 503
+        assert "Traceback" not in server.output
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_says_why_nothing_answers_without_live_reload(site, engine):
+    with serving(site, "--no-livereload", engine=engine) as server:
+        server.wait(lambda: "Serving on" in server.output)
+        assert len(re.findall("does not answer in this preview", server.output)) == 1
+        assert server.get("/-/semsearch/healthz")[0] == 404
+
+
+def test_ends_on_interrupt(site):
+    import signal
+
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(30) == 0
+    assert "Traceback" not in server.output
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_meaning_is_found_with_the_real_model(site):
+    site.word_hash = False
+    site.write({"backup.md": "# Backup\n\nCopy the database to another disk every night.\n"})
+
+    with serving(site) as server:
+
+        def found():
+            question = quote("how do I avoid losing my data")
+            status, _, body = server.get(f"/-/semsearch/api/v1/search?q={question}&mode=semantic")
+            return status == 200 and json.loads(body)["results"][0]["page"]["path"] == "backup.md"
+
+        server.wait(found)
