@@ -57,12 +57,16 @@ class Block:
         text: what a reader sees; of code the bare code; of a table its rows as `| a | b |`, the header first.
         language: of code.
         header: the header row of a table that has one, else `""`.
+        whole: of a piece of a longer code block that block's code, else `""`.
+        first_line: index of the piece's first line in `whole`.
     """
 
     kind: BlockKind
     text: str
     language: str | None = None
     header: str = ""
+    whole: str = ""
+    first_line: int = 0
 
     def render(self) -> str:
         """Returns the block as light Markdown."""

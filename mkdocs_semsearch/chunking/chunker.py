@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
-from mkdocs_semsearch.chunking.code_structure import structure_of
+from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
@@ -152,12 +152,13 @@ def _span_fields(span: SourceSpan | None) -> dict[str, Any]:
 def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
     """What the chunk defines: a documented object by its heading, else by its code."""
     structure = structure_of(group)
+    fields = {name: getattr(structure, name) for name in CodeStructure.__slots__}
     if section.api is None:
-        return asdict(structure)
+        return fields
     api = section.api
     parents = api.scope_path[-2:-1] if api.parent_is_class else api.scope_path[:-1]
     return {
-        **asdict(structure),
+        **fields,
         "node_type": api.node_type,
         "node_name": api.scope_path[-1],
         "parent_context": ".".join(parents) or None,

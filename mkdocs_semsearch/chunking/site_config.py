@@ -41,12 +41,18 @@ class SiteConfig:
         site_name: as written; `""` if missing.
         use_directory_urls: whether `a.md` becomes `a/index.html`.
         nav: source path to entry; None where the navigation follows the folders.
+        site_url: as written; `""` if missing.
+        language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
+        plugin_options: what the configuration says under `plugins: - semsearch:`.
     """
 
     docs_dir: Path
     site_name: str = ""
     use_directory_urls: bool = True
     nav: Mapping[str, NavEntry] | None = field(default=None)
+    site_url: str = ""
+    language: str = "en"
+    plugin_options: Mapping[str, Any] = field(default_factory=dict)
 
     def html_path(self, source_path: str) -> str:
         """Returns the path of the HTML file that a source file becomes."""
@@ -86,7 +92,23 @@ def load_site_config(config_file: Path) -> SiteConfig:
         site_name=str(values.get("site_name") or ""),
         use_directory_urls=values.get("use_directory_urls") is not False,
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
+        site_url=str(values.get("site_url") or ""),
+        language=_language(values.get("theme")),
+        plugin_options=_plugin_options(values.get("plugins")),
     )
+
+
+def _language(theme: Any) -> str:
+    named = theme if isinstance(theme, dict) else {}
+    return str(named.get("language") or named.get("locale") or "en").replace("_", "-")
+
+
+def _plugin_options(plugins: Any) -> Mapping[str, Any]:
+    """Finds the options of this package's plugin, whether plugins are a list or a mapping."""
+    listed = plugins if isinstance(plugins, list) else [plugins]
+    found = (item["semsearch"] for item in listed if isinstance(item, dict) and "semsearch" in item)
+    options = next(found, None)
+    return options if isinstance(options, dict) else {}
 
 
 def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def split_block(block: Block, budget: int, cost: Cost) -> list[Block]:
         texts = _split_table(block, budget, cost)
         return [Block("table", text, header=block.header) for text in texts]
     if block.kind == "code":
-        return [Block("code", text, block.language) for text in _split_code(block.text, budget, cost)]
+        return _split_code(block, budget, cost)
     return [Block(block.kind, text) for text in split_text(block.text, budget, cost)]
 
 
@@ -92,29 +92,32 @@ def _split_table(block: Block, budget: int, cost: Cost) -> list[str]:
     return ["\n".join([*header, *piece.rstrip("\n").split("\n")]) for piece in _pack(units, room, cost)]
 
 
-def _split_code(code: str, budget: int, cost: Cost) -> list[str]:
-    pieces: list[str] = []
-    lines: list[str] = []
+def _split_code(block: Block, budget: int, cost: Cost) -> list[Block]:
+    pieces: list[list[tuple[int, str]]] = []
+    lines: list[tuple[int, str]] = []  # with their numbers
     costs: list[int] = []
-    used = 0
-    for line in code.split("\n"):
+    for number, line in enumerate(block.text.split("\n")):
         for unit in _fitting(line, budget, cost):
             tokens = cost(unit)
-            while lines and used + tokens > budget:
+            while lines and sum(costs) + tokens > budget:
                 cut = _blank_line_to_cut_at(lines)
-                pieces.append("\n".join(lines[:cut]))
+                pieces.append(lines[:cut])
                 del lines[:cut], costs[:cut]
-                used = sum(costs)
-            lines.append(unit)
+            lines.append((number, unit))
             costs.append(tokens)
-            used += tokens
-    pieces.append("\n".join(lines))
-    return [text for text in (piece.strip("\n").rstrip() for piece in pieces) if text]
+    pieces.append(lines)
+    return [_code_piece(block, piece) for piece in pieces if any(text.strip() for _, text in piece)]
 
 
-def _blank_line_to_cut_at(lines: list[str]) -> int:
+def _code_piece(block: Block, lines: list[tuple[int, str]]) -> Block:
+    first_line = next(number for number, text in lines if text.strip())
+    text = "\n".join(text for _, text in lines).strip("\n").rstrip()
+    return Block("code", text, block.language, whole=block.text, first_line=first_line)
+
+
+def _blank_line_to_cut_at(lines: list[tuple[int, str]]) -> int:
     """How many lines to cut off: up to the last blank line of the second half, else all."""
     for index in range(len(lines) - 1, len(lines) // 2, -1):
-        if not lines[index].strip():
+        if not lines[index][1].strip():
             return index
     return len(lines)

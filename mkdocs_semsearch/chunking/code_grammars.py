@@ -1,0 +1,167 @@
+"""Tree-sitter grammars of the languages whose structure is read, and what to look for in each.
+
+In a query `@definition.<node type>` marks what is defined, with `@name` inside it; `@scope` marks what gives a parent
+to definitions inside it without being one; `@parent` names a parent that stands beside the definition (a Go receiver);
+`@reference` marks names that are used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Query
+
+__all__ = ["Grammar", "load_grammar"]
+
+_PYTHON = """
+(function_definition name: (identifier) @name) @definition.function
+(class_definition name: (identifier) @name) @definition.class
+(call function: [(identifier) @reference (attribute attribute: (identifier) @reference)])
+(decorator [(identifier) @reference (attribute attribute: (identifier) @reference)])
+(class_definition superclasses: (argument_list
+  [(identifier) @reference (attribute attribute: (identifier) @reference)]))
+(import_statement name: [(dotted_name) @reference (aliased_import name: (dotted_name) @reference)])
+(import_from_statement module_name: (_) @reference)
+(import_from_statement name: [(dotted_name) @reference (aliased_import name: (dotted_name) @reference)])
+"""
+
+_JAVASCRIPT = """
+(function_declaration name: (identifier) @name) @definition.function
+(generator_function_declaration name: (identifier) @name) @definition.function
+(class_declaration name: (_) @name) @definition.class
+(method_definition name: (property_identifier) @name) @definition.method
+(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) @definition.function
+(call_expression function: [(identifier) @reference (member_expression property: (property_identifier) @reference)])
+(new_expression constructor: [(identifier) @reference (member_expression property: (property_identifier) @reference)])
+(import_specifier name: (identifier) @reference)
+(import_clause (identifier) @reference)
+(import_statement source: (string (string_fragment) @reference))
+"""
+
+_JSX = """
+(jsx_opening_element name: (identifier) @reference)
+(jsx_self_closing_element name: (identifier) @reference)
+"""
+
+_TYPESCRIPT = """
+(abstract_class_declaration name: (_) @name) @definition.class
+(interface_declaration name: (_) @name) @definition.interface
+(type_alias_declaration name: (_) @name) @definition.type
+(enum_declaration name: (_) @name) @definition.enum
+(function_signature name: (identifier) @name) @definition.function
+(internal_module name: (identifier) @name) @definition.module
+(implements_clause (type_identifier) @reference)
+"""
+
+_GO = """
+(function_declaration name: (identifier) @name) @definition.function
+(method_declaration receiver: (parameter_list (parameter_declaration type: [
+  (type_identifier) @parent (pointer_type (type_identifier) @parent)
+  (generic_type type: (type_identifier) @parent) (pointer_type (generic_type type: (type_identifier) @parent))]))
+  name: (field_identifier) @name) @definition.method
+(type_spec name: (type_identifier) @name type: (struct_type)) @definition.struct
+(type_spec name: (type_identifier) @name type: (interface_type)) @definition.interface
+(type_spec name: (type_identifier) @name
+  type: [(type_identifier) (function_type) (map_type) (slice_type) (qualified_type)]) @definition.type
+(call_expression function: [(identifier) @reference (selector_expression field: (field_identifier) @reference)])
+(import_spec path: (interpreted_string_literal) @reference)
+"""
+
+_RUST = """
+(function_item name: (identifier) @name) @definition.function
+(function_signature_item name: (identifier) @name) @definition.function
+(struct_item name: (type_identifier) @name) @definition.struct
+(enum_item name: (type_identifier) @name) @definition.enum
+(trait_item name: (type_identifier) @name) @definition.trait
+(type_item name: (type_identifier) @name) @definition.type
+(mod_item name: (identifier) @name) @definition.module
+(macro_definition name: (identifier) @name) @definition.macro
+(impl_item type: [(type_identifier) @name (generic_type type: (type_identifier) @name)]) @scope
+(impl_item trait: (type_identifier) @reference)
+(call_expression function: [(identifier) @reference (scoped_identifier name: (identifier) @reference)
+  (field_expression field: (field_identifier) @reference)])
+(macro_invocation macro: (identifier) @reference)
+(use_declaration argument: [(identifier) (scoped_identifier)] @reference)
+(use_declaration argument: (scoped_identifier name: (identifier) @reference))
+(use_list [(identifier) (scoped_identifier)] @reference)
+"""
+
+_JAVA = """
+(class_declaration name: (identifier) @name) @definition.class
+(interface_declaration name: (identifier) @name) @definition.interface
+(enum_declaration name: (identifier) @name) @definition.enum
+(record_declaration name: (identifier) @name) @definition.record
+(method_declaration name: (identifier) @name) @definition.method
+(constructor_declaration name: (identifier) @name) @definition.constructor
+(method_invocation name: (identifier) @reference)
+(object_creation_expression type: (type_identifier) @reference)
+(import_declaration (scoped_identifier) @reference)
+(superclass (type_identifier) @reference)
+"""
+
+_C = """
+(function_definition declarator: (function_declarator declarator: (identifier) @name)) @definition.function
+(function_definition
+  declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+  @definition.function
+(declaration declarator: (function_declarator declarator: (identifier) @name)) @definition.function
+(struct_specifier name: (type_identifier) @name body: (_)) @definition.struct
+(enum_specifier name: (type_identifier) @name body: (_)) @definition.enum
+(type_definition declarator: (type_identifier) @name) @definition.type
+(preproc_def name: (identifier) @name) @definition.macro
+(preproc_function_def name: (identifier) @name) @definition.macro
+(call_expression function: (identifier) @reference)
+(preproc_include path: (_) @reference)
+"""
+
+_BASH = """
+(function_definition name: (word) @name) @definition.function
+(command name: (command_name (word) @reference))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    module: str
+    query: str
+    function: str = "language"
+
+
+_RECIPES = {
+    "bash": _Recipe("tree_sitter_bash", _BASH),
+    "c": _Recipe("tree_sitter_c", _C),
+    "go": _Recipe("tree_sitter_go", _GO),
+    "java": _Recipe("tree_sitter_java", _JAVA),
+    "javascript": _Recipe("tree_sitter_javascript", _JAVASCRIPT + _JSX),
+    "python": _Recipe("tree_sitter_python", _PYTHON),
+    "rust": _Recipe("tree_sitter_rust", _RUST),
+    "tsx": _Recipe("tree_sitter_typescript", _JAVASCRIPT + _TYPESCRIPT + _JSX, "language_tsx"),
+    "typescript": _Recipe("tree_sitter_typescript", _JAVASCRIPT + _TYPESCRIPT, "language_typescript"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A parser and the query to run on its trees."""
+
+    parser: Parser
+    query: Query
+
+
+@cache
+def load_grammar(language: str) -> Grammar | None:
+    """Returns the grammar of a language; None for other languages, and where tree-sitter is not installed."""
+    recipe = _RECIPES.get(language)
+    if recipe is None:
+        return None
+    try:
+        tree_sitter: Any = importlib.import_module("tree_sitter")
+        module = importlib.import_module(recipe.module)
+    except ImportError:
+        return None
+    grammar = tree_sitter.Language(getattr(module, recipe.function)())
+    return Grammar(tree_sitter.Parser(grammar), tree_sitter.Query(grammar, recipe.query))
