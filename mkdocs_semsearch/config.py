@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,9 +12,10 @@ from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWar
 
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.settings import DEFAULT_FACETS, EmbedderSettings, Settings, StoreSettings, WidgetSettings
 
-__all__ = ["SemsearchConfig", "refuse_place"]
+__all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
 
 EMBEDDER_KINDS = ("sentence-transformers", "onnx", "openai")
 STORE_KINDS = ("embedded", "qdrant")
@@ -243,6 +245,25 @@ class SemsearchConfig(_Options):
             cache_dir=root / (self.cache_dir or ""),
             graph=self.graph,  # type: ignore[arg-type]
         )
+
+
+def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
+    """Checks the plugin's options outside of a build.
+
+    Args:
+        options: as written in the configuration.
+        config_file: where they are written; relative paths are meant from its folder.
+
+    Raises:
+        ConfigurationError: names every option that is wrong.
+    """
+    config = SemsearchConfig(config_file_path=str(config_file) if config_file else None)
+    config.load_dict(dict(options))
+    errors, _ = config.validate()
+    if errors:
+        complaints = "; ".join(f"{option}: {error}" for option, error in errors)
+        raise ConfigurationError(f"{config_file or 'The options'}, plugin semsearch: {complaints}")
+    return config.settings()
 
 
 def _embedder_settings(embedder: _Embedder, root: Path) -> EmbedderSettings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.query import Mode, SearchQuery
 from mkdocs_semsearch.searching.response import Result
-from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 
-__all__ = ["Evaluation", "EvaluationQuery", "Judged", "evaluate", "read_queries"]
+__all__ = ["Evaluation", "EvaluationQuery", "Judged", "evaluate", "evaluate_indexes", "read_queries"]
 
 DEPTH = 10
 HIT_DEPTHS = (1, 3, 5, 10)
@@ -101,12 +101,36 @@ def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
 def _read_line(line: str, place: str) -> EvaluationQuery:
     try:
         item: dict[str, Any] = json.loads(line)
-        pages = (item["answer_page"], *(item.get("also_pages") or ()))
+        pages = tuple(path for page in (item["answer_page"], *(item.get("also_pages") or ())) for path in _paths(page))
         return EvaluationQuery(item["query"], pages, item.get("answer_anchor"), item.get("corpus"))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise QueryError(
             f'{place} is not a question: write {{"query": "…", "answer_page": "path/of/page.md"}} on one line.'
         ) from None
+
+
+def _paths(page: str) -> tuple[str, ...]:
+    """`guide.md` and `guide/index.md` have the same address, and lists of answers know only that."""
+    return (page, f"{page.removesuffix('.md')}/index.md") if page.endswith(".md") else (page,)
+
+
+def evaluate_indexes(
+    indexes: Mapping[str | None, Path], queries: Sequence[EvaluationQuery], *, mode: Mode, by_section: bool
+) -> Evaluation:
+    """Asks every question of the index for its corpus.
+
+    Args:
+        indexes: folder of the index for each corpus; the key None takes all questions.
+        queries: questions; those about another corpus are left out and counted.
+        mode: what ranks.
+        by_section: see `evaluate`.
+    """
+    judged: list[Judged] = []
+    for corpus, folder in indexes.items():
+        asked = [question for question in queries if corpus is None or question.corpus == corpus]
+        with open_searcher(folder) as searcher:
+            judged += evaluate(searcher, asked, mode=mode, by_section=by_section).judged
+    return Evaluation(tuple(judged), skipped=len(queries) - len(judged))
 
 
 def evaluate(

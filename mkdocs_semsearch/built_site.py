@@ -1,0 +1,82 @@
+"""Indexes a site that some generator has already built: the plugin's work, without the plugin."""
+
+from __future__ import annotations
+
+import shutil
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch import theming
+from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.pipeline import Site, SiteReport, copy_index, index_site, open_configured_embedder
+from mkdocs_semsearch.settings import Settings
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.embedding.protocol import Progress
+
+__all__ = ["index_built_site"]
+
+CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
+
+
+def index_built_site(
+    site_dir: Path,
+    *,
+    config_file: Path | None = None,
+    index_dir: Path | None = None,
+    widget: bool = False,
+    progress: Progress | None = None,
+) -> SiteReport:
+    """Indexes a folder of HTML pages.
+
+    Args:
+        site_dir: the built site.
+        config_file: the generator's configuration, for the plugin's options, front matter and source lines; by
+            default one of `CONFIG_FILES` in the working folder, when it is there.
+        index_dir: where to write; by default what the configuration says.
+        widget: also copy the search box into the site, for generators that run no plugins.
+        progress: called while texts are being embedded.
+
+    Raises:
+        SemsearchError: the site, the configuration or an option cannot be used; the previous index is untouched.
+    """
+    from mkdocs_semsearch.chunking import SiteFolder
+    from mkdocs_semsearch.chunking.site_config import load_site_config
+
+    config_file = config_file or next((Path(name) for name in CONFIG_FILES if Path(name).is_file()), None)
+    config = load_site_config(config_file) if config_file else None
+    settings = _settings(config.plugin_options if config else {}, config_file)
+    site = (
+        Site(config.site_name, config.site_url, config.language) if config else Site(site_dir.resolve().name, "", "en")
+    )
+    source = SiteFolder(site_dir, config_file=config_file)
+    documents = (page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
+    target = index_dir or settings.index_dir
+    report = index_site(
+        documents,
+        site=site,
+        settings=settings,
+        embedder=open_configured_embedder(settings.embedder),
+        index_dir=target,
+        progress=progress,
+    )
+    if settings.publish_index:
+        copy_index(target, site_dir / "semsearch")
+    if widget:
+        _copy_widget(site_dir, settings, site)
+    return report
+
+
+def _settings(options: object, config_file: Path | None) -> Settings:
+    try:
+        from mkdocs_semsearch.config import read_settings
+    except ImportError:
+        raise ConfigurationError("`semsearch index` needs MkDocs for reading options: pip install mkdocs.") from None
+    return read_settings(options, config_file)  # type: ignore[arg-type]
+
+
+def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
+    shutil.copytree(theming.theme_dir() / theming.ASSETS, site_dir / theming.ASSETS, dirs_exist_ok=True)
+    config = theming.widget_config(settings, language=site.language, site_name=site.name, version=None)
+    (site_dir / theming.CONFIG).write_text(config, encoding="utf-8")

@@ -1,0 +1,136 @@
+"""Answers as text for a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from dataclasses import replace
+from typing import Any
+
+from mkdocs_semsearch.artifact import FORMAT, OpenIndex
+from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
+from mkdocs_semsearch.searching.evaluation import Evaluation
+from mkdocs_semsearch.searching.response import Result, SectionInfo, filter_to_json
+
+__all__ = ["evaluation_text", "inspection", "inspection_text", "no_results_text", "results_text"]
+
+
+def results_text(response: SearchResponse) -> str:
+    """Returns ranked results, each with its place in the source."""
+    lines = [_result_text(number, result) for number, result in enumerate(response.results, 1)]
+    for name, counts in response.facets.items():
+        lines.append(f"{name}: " + ", ".join(f"{item.value} ({item.count})" for item in counts))
+    shown, total = len(response.results), response.total_results
+    note = " (by words alone: the embedder does not answer)" if response.degraded else ""
+    lines.append(f"{shown} of {total} results in {response.took_ms:.0f} ms{note}")
+    return "\n\n".join(lines)
+
+
+def _result_text(number: int, result: Result) -> str:
+    sections = (result.section,) if result.section else tuple(part.section for part in result.sections)
+    head = f"{number:>2}. {result.page.title}  [{result.score:.3f}]"
+    body = [line for section in sections if section is not None for line in _section_lines(section, result)]
+    if result.explain is not None:
+        body.append("    " + ", ".join(f"{name} {_short(value)}" for name, value in result.explain.items()))
+    return "\n".join([head, *body])
+
+
+def _section_lines(section: SectionInfo, result: Result) -> list[str]:
+    width = max(60, min(110, shutil.get_terminal_size((100, 24)).columns))
+    trail = " › ".join(section.heading_hierarchy[1:])
+    place = f"{result.page.path}:{section.start_line}-{section.end_line}" if section.start_line else result.page.path
+    lines = [f"    {place}  {'#' + section.anchor if section.anchor else ''}".rstrip()]
+    if trail:
+        lines.insert(0, f"    {trail}")
+    for line in section.excerpt.split("\n")[:6]:
+        lines += textwrap.wrap(line, width, initial_indent="      ", subsequent_indent="      ")
+    return lines
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def no_results_text(response: SearchResponse, searcher: Searcher) -> str:
+    """Says that nothing was found, and what could be tried: fewer filters, other words, the nearest weaker hit."""
+    lines = [f"No results for “{response.query}”."]
+    query = SearchQuery(response.query, limit=1, mode=response.mode)
+    filters = response.filters_applied
+    for dropped in filters:
+        rest = replace(query, filters=tuple(item for item in filters if item != dropped))
+        total = searcher.search(rest).total_results
+        if total:
+            lines.append(f"  Without the filter on {dropped.field} ({_filter_text(dropped)}): {total} results.")
+    weaker = searcher.search(replace(query, mode="hybrid")).results
+    if weaker and weaker[0].section is not None:
+        trail = " › ".join(weaker[0].section.heading_hierarchy)
+        lines.append(f"  Nearest without filters or a least score: {trail} ({weaker[0].page.path}).")
+    lines.append("  Or try other words: a synonym, fewer words, no quotation marks.")
+    return "\n".join(lines)
+
+
+def _filter_text(condition: Any) -> str:
+    plain = {key: value for key, value in filter_to_json(condition).items() if key != "field"}
+    return " ".join(str(value) for value in plain.values())
+
+
+def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
+    """Returns what there is to say of an index, ready for JSON."""
+    manifest = index.manifest
+    return {
+        "format": FORMAT,
+        "build_id": manifest.build_id,
+        "created": manifest.created,
+        "generator": manifest.generator,
+        "site": {"name": manifest.site_name, "url": manifest.site_url, "language": manifest.language},
+        "pages": manifest.pages,
+        "sections": manifest.sections,
+        "chunks": manifest.chunks,
+        "embedder": {
+            "kind": manifest.embedder.kind,
+            "model": manifest.embedder.model,
+            "dimension": manifest.embedder.dimension,
+            "fingerprint": manifest.embedder.fingerprint,
+        },
+        "encoder": {
+            "exported": manifest.encoder.exported,
+            "quantized": manifest.encoder.quantized,
+            "reason": manifest.encoder.reason,
+        },
+        "graph": dict(manifest.graph),
+        "facets": [{"name": facet.name, "type": facet.type, "label": facet.label} for facet in manifest.facets],
+        "size_bytes": manifest.size,
+        "files": [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in manifest.files],
+        "verified": verified,
+    }
+
+
+def inspection_text(found: dict[str, Any]) -> str:
+    """Returns an inspection as text."""
+    encoder = found["encoder"]
+    exported = ("in the index" + (", 8-bit" if encoder["quantized"] else "")) if encoder["exported"] else "not exported"
+    rows = [
+        ("build", f"{found['build_id']} of {found['created']} by {found['generator']}, format {found['format']}"),
+        ("site", " ".join(filter(None, (found["site"]["name"], found["site"]["url"], found["site"]["language"])))),
+        ("content", f"{found['pages']} pages, {found['sections']} sections, {found['chunks']} chunks"),
+        ("embedder", f"{found['embedder']['model']}, {found['embedder']['dimension']} dimensions"),
+        ("encoder", exported + (f" ({encoder['reason']})" if encoder["reason"] else "")),
+        ("graph", f"{found['graph'].get('method')}, {found['graph'].get('neighbors')} neighbors"),
+        ("facets", ", ".join(f"{facet['name']} ({facet['type']})" for facet in found["facets"]) or "none"),
+        ("size", f"{found['size_bytes'] / 1e6:.1f} MB in {len(found['files'])} files"),
+    ]
+    if found["verified"]:
+        rows.append(("verified", "every file has the hash that the manifest says"))
+    return "\n".join(f"{name:<10}{value}" for name, value in rows)
+
+
+def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool) -> str:
+    """Returns the figures as text, and on request the questions that missed."""
+    lines = [f"{name:<13}{value}" for name, value in figures.items()]
+    if misses:
+        lines += [
+            f"{item.rank or '-':>3}  {item.question.query[:70]}  wanted {item.question.pages[0]}, first {item.first}"
+            for item in found.judged
+            if item.rank != 1
+        ]
+    return "\n".join(lines)
