@@ -1,0 +1,55 @@
+# Two commands on a fresh machine: `make demo` and `make test`. `make help` lists the rest.
+
+PYTHON ?= python3
+PORT ?= 8765
+HOST ?= 127.0.0.1
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# Both generators print a notice about MkDocs 2.0 with every command.
+export NO_MKDOCS_2_WARNING := 1
+export DISABLE_MKDOCS_2_WARNING := true
+
+.PHONY: help setup demo test browser lint format clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(INSTALLED) ## make .venv and install the package with everything for demo and tests
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); \
+		else echo "No virtual environment could be made: sudo apt-get install python3-venv" >&2; exit 1; fi; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,mcp,qdrant,dev]'
+	@touch $@
+
+demo: setup ## build the documentation and serve site and search (PORT=8765)
+	cd example-site && ../$(BIN)/mkdocs build --quiet --strict
+	cd example-site && ../$(BIN)/semsearch serve --site site --host $(HOST) --port $(PORT)
+
+test: setup browser ## run every test
+	$(BIN)/python -m pytest
+
+# Debian's Chromium drives the browser tests; Playwright's own browser is not downloaded.
+browser:
+	@command -v chromium >/dev/null 2>&1 || { \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+		elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq chromium >/dev/null; \
+		fi; } || true
+
+lint: setup ## style, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what was built; .venv stays
+	rm -rf dist example-site/site example-site/semsearch-index .mypy_cache .ruff_cache .pytest_cache
