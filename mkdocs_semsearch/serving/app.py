@@ -77,8 +77,9 @@ def create_app(
     if find_spec("mcp") is not None:
         from mkdocs_semsearch.serving.mcp import streamable_http
 
+        name = source.site_name() if isinstance(source, LiveIndex) else ""
         mcp_endpoint, sessions = streamable_http(
-            api.operations, hosts=settings.mcp_hosts, origins=settings.cors_origins
+            api.operations, site_name=name, hosts=settings.mcp_hosts, origins=settings.cors_origins
         )
         routes.append(Route("/mcp", endpoint=mcp_endpoint))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.errors import EmbeddingError, IndexNotFoundError, SemsearchError
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 
@@ -71,6 +72,13 @@ class LiveIndex:
             if loaded is not None:
                 self._release(loaded)
 
+    def site_name(self) -> str:
+        """Returns the name of the site as the manifest has it now; `""` while there is none to read."""
+        try:
+            return read_manifest(self.index_dir).site_name
+        except (SemsearchError, OSError):
+            return ""
+
     def refresh(self) -> bool:
         """Looks at the manifest once and takes a new build in; returns whether the searcher changed."""
         with self._refreshing:
@@ -78,7 +86,7 @@ class LiveIndex:
             if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
                 return False
             try:
-                searcher = self._open_index(self.index_dir)
+                searcher = self._open()
             except IndexNotFoundError as error:
                 self._complain(logging.WARNING, str(error))
                 return False
@@ -91,7 +99,7 @@ class LiveIndex:
                 return False
             # The stamp from before opening: what is written while opening is looked at next time.
             self._seen, self._retry_at, self._complained = stamp, math.inf, None
-            return self._take_in(searcher)
+            return searcher is not None and self._take_in(searcher)
 
     def start(self) -> None:
         """Opens the index if there is one, and watches it from a background thread from now on."""
@@ -123,12 +131,21 @@ class LiveIndex:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
 
-    def _take_in(self, searcher: Searcher) -> bool:
+    def _open(self) -> Searcher | None:
+        """A searcher that is ready to answer; None when the build is the one in use."""
+        searcher = self._open_index(self.index_dir)
         current = self._loaded.searcher if self._loaded is not None else None
-        if current is not None and current.build_id == searcher.build_id:
+        try:
+            if current is None or current.build_id != searcher.build_id:
+                _warm_up(searcher)
+                return searcher
+        except BaseException:
             searcher.close()
-            return False
-        _warm_up(searcher)
+            raise
+        searcher.close()
+        return None
+
+    def _take_in(self, searcher: Searcher) -> bool:
         self._replace(_Loaded(searcher))
         manifest = searcher.manifest
         log.info(

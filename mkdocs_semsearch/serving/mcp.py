@@ -13,8 +13,9 @@ from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
+from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
-from mkdocs_semsearch.serving.operations import Operations, SearcherSource
+from mkdocs_semsearch.serving.operations import Operations
 from mkdocs_semsearch.serving.wire import (
     EqualsFilter,
     ExistsFilter,
@@ -55,8 +56,12 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(operations: Operations) -> MCPServer[Any]:
+def build_server(operations: Operations, *, site_name: str = "") -> MCPServer[Any]:
     """Makes the MCP server with its tools.
+
+    Args:
+        operations: what the tools call.
+        site_name: for the instructions that agents read.
 
     Raises:
         MissingExtraError: the extra `mcp` is not installed.
@@ -70,7 +75,7 @@ def build_server(operations: Operations) -> MCPServer[Any]:
         ) from None
     with _untouched_logging():
         server: MCPServer[Any] = MCPServer(
-            "semsearch", title="Documentation search", instructions=INSTRUCTIONS.format(site=_site_name(operations))
+            "semsearch", title="Documentation search", instructions=INSTRUCTIONS.format(site=site_name or "this site")
         )
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
@@ -103,24 +108,35 @@ def build_server(operations: Operations) -> MCPServer[Any]:
     return server
 
 
-def run_stdio(source: Searcher | SearcherSource) -> None:
+def run_stdio(source: Searcher | LiveIndex) -> None:
     """Serves MCP on standard input and output until the client hangs up.
 
     Args:
-        source: a searcher, or where searchers come from.
+        source: an open searcher, or an index that is watched from now on until the end.
+
+    Raises:
+        MissingExtraError: the extra `mcp` is not installed.
     """
-    given: Any = source
-    provider: SearcherSource = given if callable(given) or hasattr(given, "lease") else lambda: given
-    build_server(Operations(provider, Metrics())).run("stdio")
+    if isinstance(source, LiveIndex):
+        server = build_server(Operations(source, Metrics()), site_name=source.site_name())
+        source.start()
+        try:
+            server.run("stdio")
+        finally:
+            source.close()
+    else:
+        name = source.manifest.site_name
+        build_server(Operations(lambda: source, Metrics()), site_name=name).run("stdio")
 
 
 def streamable_http(
-    operations: Operations, *, hosts: Sequence[str] = (), origins: Sequence[str] = ()
+    operations: Operations, *, site_name: str = "", hosts: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]:
     """Makes the HTTP endpoint of MCP.
 
     Args:
         operations: what the tools call.
+        site_name: for the instructions that agents read.
         hosts: values of `Host` to answer to besides localhost; `*` answers to all.
         origins: web pages that may call it.
 
@@ -130,7 +146,7 @@ def streamable_http(
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
     from mcp.server.transport_security import TransportSecuritySettings
 
-    server = build_server(operations)
+    server = build_server(operations, site_name=site_name)
     known = [
         *(f"{host}{port}" for host in LOCAL_HOSTS for port in ("", ":*")),
         *hosts,
@@ -160,14 +176,6 @@ def _answer(operations: Operations, ask: Callable[[Searcher], dict[str, Any]]) -
         raise ToolError(error.message) from None
     except SemsearchError as error:
         raise ToolError(from_semsearch_error(error).message) from None
-
-
-def _site_name(operations: Operations) -> str:
-    try:
-        with operations.searcher() as searcher:
-            return searcher.manifest.site_name or "this site"
-    except HttpError:
-        return "this site"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging.config
 import socket
 from collections.abc import Callable
@@ -58,23 +59,27 @@ def run(
         timeout_graceful_shutdown=10,
         lifespan="on",
     )
-    with listener:
+    # Uvicorn raises SIGINT again when it is done; Ctrl-C is a way to end, not an error.
+    with listener, contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    place = f"Cannot listen on {host!r}, port {port}"
+    if not 0 <= port <= 65535:
+        raise ConfigurationError(f"{place}: ports go from 1 to 65535, 0 takes any free one.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
-    except (OSError, OverflowError) as error:
-        raise ConfigurationError(f"Cannot listen on {host!r}, port {port}: {error}.") from None
+    except OSError as error:
+        raise ConfigurationError(f"{place}: {error}.") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(2048)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listener.close()
-        raise ConfigurationError(f"Cannot listen on {host!r}, port {port}: {error}. Choose another --port.") from None
+        raise ConfigurationError(f"{place}: {error}. Choose another --port or --host.") from None
     return listener
 
 

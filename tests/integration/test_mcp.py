@@ -1,0 +1,226 @@
+"""The tools for agents, driven by the SDK's own client: in process, over HTTP and over standard input and output."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from starlette.testclient import TestClient
+
+from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.mcp import build_server
+from mkdocs_semsearch.serving.metrics import Metrics
+from mkdocs_semsearch.serving.operations import Operations
+from tests.unit.serving.small_index import DeadEmbedder, build, open_small
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ["get_page", "list_facets", "related_pages", "search_docs"]
+
+
+@pytest.fixture(scope="module")
+def index_dir(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("served") / "index")
+
+
+@pytest.fixture(scope="module")
+def searcher(index_dir):
+    with open_small(index_dir) as opened:
+        yield opened
+
+
+def call(target, name, arguments=None):
+    """Returns (is_error, structured content or text of the error)."""
+
+    async def run():
+        async with Client(target) as client:
+            result = await client.call_tool(name, arguments or {})
+            text = result.content[0].text
+            if not result.is_error:
+                assert json.loads(text) == result.structured_content
+            return result.is_error, text if result.is_error else result.structured_content
+
+    return anyio.run(run)
+
+
+def server_of(source):
+    return build_server(Operations(source, Metrics()), site_name="Example")
+
+
+def test_tools_say_what_they_take(searcher):
+    async def run():
+        async with Client(server_of(lambda: searcher)) as client:
+            return (await client.list_tools()).tools, client.instructions
+
+    tools, instructions = anyio.run(run)
+    assert sorted(tool.name for tool in tools) == TOOLS
+    assert "Example" in instructions
+    schemas = {tool.name: tool.input_schema for tool in tools}
+    assert sorted(schemas["search_docs"]["properties"]) == ["filters", "granularity", "limit", "query"]
+    assert schemas["search_docs"]["required"] == ["query"]
+    assert "prefix" in json.dumps(schemas["search_docs"])
+    assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
+
+
+def test_tools_answer_with_the_json_of_the_routes(searcher):
+    api = SearchApi(lambda: searcher)
+
+    def http(path, query_string=""):
+        return json.loads(api.handle("GET", path, query_string).body)
+
+    filters = [{"op": "equals", "field": "tags", "value": "security"}]
+    failed, found = call(server_of(lambda: searcher), "search_docs", {"query": "keys", "limit": 2, "filters": filters})
+    assert not failed
+    expected = http("/api/v1/search", "q=keys&limit=2&f.tags=security")
+    assert found.pop("took_ms") > 0
+    expected.pop("took_ms")
+    assert found == expected
+    for name, arguments, path in [
+        ("get_page", {"path": "guide/auth.md"}, "/api/v1/pages/guide/auth.md"),
+        ("list_facets", {}, "/api/v1/facets"),
+        ("related_pages", {"path": "guide/auth.md"}, "/api/v1/related/guide/auth.md"),
+    ]:
+        assert call(server_of(lambda: searcher), name, arguments) == (False, http(path))
+    failed, pages = call(server_of(lambda: searcher), "search_docs", {"query": "keys", "granularity": "page"})
+    assert not failed
+    assert pages["results"][0]["sections"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("search_docs", {"query": "  "}, "query is empty: type at least one word."),
+        ("search_docs", {"query": "a", "limit": 51}, "limit must be at most 50."),
+        ("search_docs", {"query": "a", "granularity": "x"}, "granularity must be one of section or page."),
+        ("search_docs", {"query": "a", "filters": [{"op": "x"}]}, "filters[0] has an unknown op"),
+        (
+            "search_docs",
+            {"query": "a", "filters": [{"op": "range", "field": "year", "min": "soon"}]},
+            "year is of type integer: 'soon' is not a number.",
+        ),
+        ("get_page", {"path": "nowhere.md"}, "No page 'nowhere.md' in this index"),
+        ("related_pages", {"path": "nowhere.md"}, "No page 'nowhere.md' in this index"),
+    ],
+)
+def test_errors_are_tool_errors_with_the_same_sentence(searcher, name, arguments, sentence):
+    failed, text = call(server_of(lambda: searcher), name, arguments)
+    assert failed
+    assert sentence in text
+
+
+def test_without_an_index_the_tools_say_so():
+    failed, text = call(server_of(lambda: None), "list_facets")
+    assert failed
+    assert "There is no search index yet" in text
+
+
+def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
+    with open_searcher(index_dir, embedder=DeadEmbedder()) as opened:
+        failed, found = call(server_of(lambda: opened), "search_docs", {"query": "keys"})
+    assert not failed
+    assert found["degraded"]
+    assert found["results"]
+
+
+def test_making_a_server_leaves_logging_alone(searcher):
+    before = list(logging.getLogger().handlers)
+    server_of(lambda: searcher)
+    assert logging.getLogger().handlers == before
+
+
+@contextlib.contextmanager
+def running(app):
+    """A real server on a free port."""
+    import socket
+
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/-/semsearch/mcp"])
+def test_over_http(index_dir, path):
+    with running(create_app(LiveIndex(index_dir, open_index=open_small))) as url:
+        failed, found = call(f"{url}{path}", "search_docs", {"query": "rotate keys"})
+    assert not failed
+    assert found["results"][0]["page"]["path"]
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "headers", "status"),
+    [
+        ({}, {"Host": "localhost:8765"}, 200),
+        ({}, {"Host": "docs.example.org"}, 421),
+        ({"mcp_hosts": ["docs.example.org"]}, {"Host": "docs.example.org"}, 200),
+        ({"mcp_hosts": ["docs.example.org"]}, {"Host": "docs.example.org:8443"}, 200),
+        ({"mcp_hosts": ["*"]}, {"Host": "anything.example"}, 200),
+        ({}, {"Host": "localhost", "Origin": "https://evil.org"}, 403),
+        (
+            {"cors_origins": ["https://docs.example.org"]},
+            {"Host": "localhost", "Origin": "https://docs.example.org"},
+            200,
+        ),
+    ],
+)
+def test_only_known_hosts_and_origins_reach_it(index_dir, options, headers, status):
+    app = create_app(LiveIndex(index_dir, open_index=open_small), **options)
+    given = {"Accept": "application/json, text/event-stream"} | headers
+    with TestClient(app) as client:
+        response = client.post("/mcp", json=INITIALIZE, headers=given)
+    assert response.status_code == status
+    assert status != 200 or "the documentation of Example" in response.text
+
+
+@pytest.mark.parametrize("source", ["open_small(index_dir)", "LiveIndex(index_dir, open_index=open_small)"])
+def test_over_standard_input_and_output(index_dir, source):
+    program = textwrap.dedent(
+        f"""
+        import sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from pathlib import Path
+        from mkdocs_semsearch.serving.mcp import run_stdio
+        from tests.unit.serving.small_index import open_small
+        from mkdocs_semsearch.serving.live_index import LiveIndex
+        index_dir = Path({str(index_dir)!r})
+        run_stdio({source})
+        """
+    )
+    failed, found = call(
+        stdio_client(StdioServerParameters(command=sys.executable, args=["-c", program])), "list_facets"
+    )
+    assert not failed
+    assert found["facets"][0]["name"] == "tags"

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+import logging
+import threading
+
+import pytest
+
+from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
+
+
+class Opening:
+    """Opens real indexes and remembers which searchers were closed."""
+
+    def __init__(self):
+        self.opened, self.closed = [], []
+
+    def __call__(self, index_dir):
+        searcher = open_small(index_dir)
+        real_close = searcher.close
+        self.opened.append(searcher.build_id)
+        searcher.is_closed = False
+
+        def close():
+            self.closed.append(searcher.build_id)
+            searcher.is_closed = True
+            real_close()
+
+        searcher.close = close
+        return searcher
+
+
+@pytest.fixture
+def opening():
+    return Opening()
+
+
+@pytest.fixture
+def live(tmp_path, opening):
+    index = LiveIndex(tmp_path / "index", open_index=opening, poll_seconds=0.01)
+    yield index
+    index.close()
+
+
+def current(live):
+    with live.lease() as searcher:
+        return searcher and searcher.build_id
+
+
+def test_there_may_be_no_index_yet(live, caplog):
+    assert live.refresh() is False
+    assert live.refresh() is False
+    assert current(live) is None
+    assert len(caplog.records) == 1
+    assert live.site_name() == ""
+    build(live.index_dir)
+    assert live.refresh() is True
+    assert current(live)
+    assert live.site_name() == "Example"
+
+
+def test_a_new_build_takes_the_place_of_the_old(live, opening):
+    build(live.index_dir)
+    live.refresh()
+    first = current(live)
+    assert live.refresh() is False
+    build(live.index_dir, PAGES[:3])
+    assert live.refresh() is True
+    assert current(live) != first
+    assert opening.closed == [first]
+
+
+def test_the_same_build_written_again_changes_nothing(live, opening):
+    build(live.index_dir)
+    live.refresh()
+    manifest = live.index_dir / "manifest.json"
+    manifest.write_text(manifest.read_text() + "\n")
+    assert live.refresh() is False
+    assert len(opening.opened) == 2
+    assert opening.closed == opening.opened[1:]
+    assert current(live)
+
+
+def test_a_replaced_searcher_is_closed_after_its_last_request(live, opening):
+    build(live.index_dir)
+    live.refresh()
+    with live.lease() as first, live.lease() as second:
+        build(live.index_dir, PAGES[:3])
+        live.refresh()
+        assert first is second
+        assert opening.closed == []
+        assert first.search(SearchQuery("keys")).total_results == 6
+    assert opening.closed == [first.build_id]
+
+
+def test_a_bad_build_is_refused_and_said_once(live, caplog):
+    build(live.index_dir)
+    live.refresh()
+    good = current(live)
+    manifest = live.index_dir / "manifest.json"
+    whole = manifest.read_text()
+    for bad in ("", "{}", whole.replace('"format": 1', '"format": 99'), whole.replace(good, "f" * 16)):
+        caplog.clear()
+        manifest.write_text(bad)
+        assert live.refresh() is False
+        assert live.refresh() is False
+        assert current(live) == good
+        (record,) = caplog.records
+        assert record.levelno == logging.ERROR
+        assert f"build {good} stays in use" in record.getMessage()
+        assert "\n" not in record.getMessage()
+    manifest.unlink()
+    live.refresh()
+    assert current(live) == good
+    build(live.index_dir, PAGES[:3])
+    assert live.refresh() is True
+
+
+def test_a_refused_build_is_tried_again_when_its_files_have_arrived(live):
+    build(live.index_dir)
+    manifest = live.index_dir / "manifest.json"
+    folder = live.index_dir / json.loads(manifest.read_text())["build_id"]
+    elsewhere = live.index_dir.parent / "elsewhere"
+    folder.rename(elsewhere)
+    live.start()
+    assert current(live) is None
+    elsewhere.rename(folder)
+    assert eventually(lambda: current(live) is not None)
+
+
+def test_an_error_nobody_foresaw_is_one_line_too(tmp_path, caplog):
+    def broken(index_dir):
+        raise ZeroDivisionError("division by zero")
+
+    live = LiveIndex(build(tmp_path / "index"), open_index=broken)
+    assert live.refresh() is False
+    assert "ZeroDivisionError: division by zero" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_build_whose_embedder_nobody_knows_is_refused(tmp_path, caplog):
+    live = LiveIndex(build(tmp_path / "index"))  # nothing opens the word-hash embedder by its name
+    assert live.refresh() is False
+    assert "is refused, there is nothing to search yet. embedder.kind: 'word-hash' is not one of" in caplog.text
+
+
+def test_an_embedder_that_is_down_does_not_keep_the_index_out(tmp_path, caplog):
+    live = LiveIndex(
+        build(tmp_path / "index"), open_index=lambda folder: open_searcher(folder, embedder=DeadEmbedder())
+    )
+    assert live.refresh() is True
+    assert "searches go by words alone until it does" in caplog.text
+    with live.lease() as searcher, pytest.raises(EmbedderUnavailableError):
+        searcher.search(SearchQuery("keys", mode="semantic"))
+    live.close()
+
+
+def test_the_thread_sees_new_builds_while_requests_go_on(live, opening):
+    build(live.index_dir)
+    live.start()
+    stop, failures = threading.Event(), []
+
+    def ask():
+        while not stop.is_set():
+            with live.lease() as searcher:
+                response = searcher.search(SearchQuery("keys", limit=50))
+                if searcher.is_closed or {6: 4, 5: 3}[response.total_results] != searcher.manifest.pages:
+                    failures.append(response)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for pages in (PAGES[:3], PAGES, PAGES[:3]):
+            count = len(pages)
+            build(live.index_dir, pages)
+            assert eventually(lambda count=count: pages_of(live) == count)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    live.close()
+    assert sorted(opening.closed) == sorted(opening.opened)
+    assert current(live) is None
+
+
+def pages_of(live):
+    with live.lease() as searcher:
+        return searcher.manifest.pages
+
+
+def eventually(condition, seconds=20.0):
+    event = threading.Event()
+    for _ in range(int(seconds / 0.02)):
+        if condition():
+            return True
+        event.wait(0.02)
+    return False

@@ -1,0 +1,103 @@
+"""The OpenAPI document against the routes there are and the answers they give."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mkdocs_semsearch.serving import answers
+from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.openapi import openapi_document
+from mkdocs_semsearch.serving.routes import ROUTES
+from mkdocs_semsearch.serving.wire import SearchRequest
+
+jsonschema = pytest.importorskip("jsonschema")
+
+DOCUMENT = openapi_document("1.2.3")
+
+
+def schema_errors(name, value):
+    schema = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(value)]
+
+
+def test_document_has_exactly_the_routes_and_methods():
+    described = {path: {method.upper() for method in operations} for path, operations in DOCUMENT["paths"].items()}
+    served = {route.path: set(route.methods) for route in ROUTES if route.name != "docs-assets"}
+    assert described == served
+
+
+def test_schemas_are_valid_and_every_reference_leads_somewhere():
+    for schema in DOCUMENT["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    references = {part.split('"')[0] for part in json.dumps(DOCUMENT).split('"$ref": "')[1:]}
+    for reference in references:
+        assert reference.removeprefix("#/components/schemas/") in DOCUMENT["components"]["schemas"]
+
+
+def test_operations_have_names_of_their_own():
+    names = [operation["operationId"] for path in DOCUMENT["paths"].values() for operation in path.values()]
+    assert len(names) == len(set(names))
+
+
+CASES = [
+    ("GET", "/api/v1/search", "q=keys&facets=tags,year,draft&explain=true&f.year.min=2000", "SearchResponse"),
+    ("GET", "/api/v1/search", "q=keys&granularity=page", "SearchResponse"),
+    ("GET", "/api/v1/search", "q=keys&mode=lexical", "SearchResponse"),
+    ("GET", "/api/v1/search", "q=keys&mode=semantic&offset=500", "SearchResponse"),
+    ("GET", "/api/v1/facets", "", "FacetsResponse"),
+    ("GET", "/api/v1/pages/guide/auth.md", "", "PageResponse"),
+    ("GET", "/api/v1/related/guide/auth.md", "", "RelatedResponse"),
+    ("GET", "/healthz", "", "HealthResponse"),
+    ("GET", "/readyz", "", "ReadyResponse"),
+    ("GET", "/api/v1/search", "q=", "ErrorResponse"),
+    ("GET", "/api/v1/pages/nowhere", "", "ErrorResponse"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "query_string", "name"), CASES)
+def test_real_answers_fit_their_schema_and_say_no_more(api, method, path, query_string, name):
+    response = api.handle(method, path, query_string)
+    body = json.loads(response.body)
+    assert schema_errors(name, body) == []
+    model = getattr(answers, name).model_validate_json(response.body)
+    assert json.loads(model.model_dump_json(exclude_unset=True)) == body
+
+
+def test_statuses_are_described(api):
+    nothing = SearchApi(lambda: None)
+    for served, path, query_string in [
+        (api, "/api/v1/search", ""),
+        (nothing, "/api/v1/search", "q=a"),
+        (nothing, "/readyz", ""),
+        (api, "/api/v1/search", "q=a"),
+    ]:
+        status = served.handle("GET", path, query_string).status
+        assert str(status) in DOCUMENT["paths"][path]["get"]["responses"]
+
+
+@pytest.mark.parametrize(
+    ("request_body", "fits"),
+    [
+        ({"query": "a"}, True),
+        ({"query": "a", "filters": [{"op": "equals", "field": "tags", "value": "x", "negate": True}]}, True),
+        ({"query": "a", "filters": [{"op": "range", "field": "year", "min": 1, "max": "2"}]}, True),
+        ({"query": "a", "limit": 51}, False),
+        ({"query": "a", "limit": "5"}, False),
+        ({"query": "a", "top_k": 5}, False),
+        ({"query": "a", "filters": [{"op": "like", "field": "tags"}]}, False),
+        ({"query": "a", "filters": [{"op": "in", "field": "tags", "values": []}]}, False),
+        ({}, False),
+    ],
+)
+def test_the_schema_of_the_request_is_as_strict_as_the_server(api, request_body, fits):
+    assert (schema_errors("SearchRequest", request_body) == []) is fits
+    assert (api.handle("POST", "/api/v1/search", "", {}, json.dumps(request_body).encode()).status == 200) is fits
+
+
+def test_the_document_in_the_air_is_the_document(api):
+    served = json.loads(api.handle("GET", "/openapi.json").body)
+    assert served["paths"].keys() == DOCUMENT["paths"].keys()
+    parameters = {parameter["name"] for parameter in served["paths"]["/api/v1/search"]["get"]["parameters"]}
+    assert parameters == {"q"} | set(SearchRequest.model_fields) - {"query"}
