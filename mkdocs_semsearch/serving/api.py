@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -21,7 +22,7 @@ from mkdocs_semsearch.serving.operations import Operations, SearcherSource
 from mkdocs_semsearch.serving.rate_limit import RateLimiter
 from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_response, tag_matches
 from mkdocs_semsearch.serving.routes import Route, match_route
-from mkdocs_semsearch.serving.wire import parse_request, to_query
+from mkdocs_semsearch.serving.wire import SearchRequest, parse_request, to_query
 
 __all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "error_response"]
 
@@ -43,28 +44,33 @@ class _Call:
     argument: str
 
 
-@dataclass(slots=True)
 class SearchApi:
     """Answers every route of the API.
 
-    Attributes:
+    Args:
         source: a callable that returns the searcher of the moment (None while there is no index), or a `LiveIndex`.
         default_limit: `limit` of requests that give none.
         default_min_score: `min_score` of requests that give none.
         rate_limiter: applied to `/api/` by client address; None lets everything through.
-        metrics: what `/metrics` shows.
+
+    Attributes:
+        operations: what MCP shares with this.
     """
 
-    source: SearcherSource
-    default_limit: int = 10
-    default_min_score: float = 0.0
-    rate_limiter: RateLimiter | None = None
-    metrics: Metrics = field(default_factory=Metrics)
-    operations: Operations = field(init=False)
-    _version: str = field(init=False, default_factory=lambda: _installed_version())
-
-    def __post_init__(self) -> None:
-        self.operations = Operations(self.source, self.metrics)
+    def __init__(
+        self,
+        source: SearcherSource,
+        *,
+        default_limit: int = 10,
+        default_min_score: float = 0.0,
+        rate_limiter: RateLimiter | None = None,
+    ) -> None:
+        self._default_limit = default_limit
+        self._default_min_score = default_min_score
+        self._rate_limiter = rate_limiter
+        self._metrics = Metrics()
+        self._version = _installed_version()
+        self.operations = Operations(source, self._metrics)
 
     def handle(
         self,
@@ -104,7 +110,7 @@ class SearchApi:
     def _record(self, method: str, route: Route | None, status: int, seconds: float) -> None:
         name = route.name if route else "unknown"
         known = method if method in _METHODS else "other"
-        self.metrics.observe_request(route=name, method=known, status=status, seconds=seconds)
+        self._metrics.observe_request(route=name, method=known, status=status, seconds=seconds)
         # Neither the query string nor the body: what people search for is theirs.
         log.info("%s %s %d %.1f ms", known, name, status, seconds * 1000)
 
@@ -118,8 +124,8 @@ class SearchApi:
             message = f"{method[:20]} is not allowed here: use {route.allow}."
             raise HttpError(405, "method_not_allowed", message, headers=(("allow", route.allow),))
         self._check_size(call)
-        if route.limited and self.rate_limiter is not None:
-            self._check_rate(self.rate_limiter, client or "")
+        if route.limited and self._rate_limiter is not None:
+            self._check_rate(self._rate_limiter, client or "")
         return self._endpoint(asked, route)(call)
 
     def _endpoint(self, method: str, route: Route) -> Callable[[_Call], ApiResponse]:
@@ -131,7 +137,7 @@ class SearchApi:
             ("GET", "related"): self._related,
             ("GET", "healthz"): self._healthz,
             ("GET", "readyz"): self._readyz,
-            ("GET", "metrics"): self._metrics,
+            ("GET", "metrics"): self._show_metrics,
             ("GET", "openapi"): self._openapi,
             ("GET", "docs"): self._docs,
             ("GET", "docs-assets"): self._docs_asset,
@@ -174,26 +180,29 @@ class SearchApi:
         with self.operations.searcher() as searcher:
             return json_response(200, self.operations.ready(searcher), (NO_STORE,))
 
-    def _metrics(self, call: _Call) -> ApiResponse:
-        text = self.metrics.render(self.operations.gauges(self._version))
+    def _show_metrics(self, call: _Call) -> ApiResponse:
+        text = self._metrics.render(self.operations.gauges(self._version))
         return ApiResponse.of(200, "text/plain; version=0.0.4; charset=utf-8", text.encode(), (NO_STORE,))
 
     def _openapi(self, call: _Call) -> ApiResponse:
-        return json_response(200, self._document(), (CACHE_CONTROL,))
+        return self._documents[0]
 
     def _docs(self, call: _Call) -> ApiResponse:
-        return docs_page(self._document(), (CACHE_CONTROL,))
+        return self._documents[1]
 
     def _docs_asset(self, call: _Call) -> ApiResponse:
         return docs_asset(call.argument, (CACHE_CONTROL,))
 
-    def _document(self) -> dict[str, Any]:
-        return openapi_document(
-            self._version, default_limit=self.default_limit, default_min_score=self.default_min_score
+    @functools.cached_property
+    def _documents(self) -> tuple[ApiResponse, ApiResponse]:
+        """OpenAPI for programs and for people; made once, they take a while."""
+        document = openapi_document(
+            self._version, default_limit=self._default_limit, default_min_score=self._default_min_score
         )
+        return json_response(200, document, (CACHE_CONTROL,)), docs_page(document, (CACHE_CONTROL,))
 
-    def _query(self, request: Any) -> SearchQuery:
-        return to_query(request, default_limit=self.default_limit, default_min_score=self.default_min_score)
+    def _query(self, request: SearchRequest) -> SearchQuery:
+        return to_query(request, default_limit=self._default_limit, default_min_score=self._default_min_score)
 
     def _tag(self, build_id: str, *parts: str) -> str:
         return entity_tag(self._version, build_id, *parts)
