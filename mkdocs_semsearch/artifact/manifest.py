@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from types import UnionType
 from typing import Any
 
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration
@@ -15,7 +16,7 @@ from mkdocs_semsearch.artifact.identity import EmbedderIdentity
 from mkdocs_semsearch.artifact.layout import FORMAT
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError
 
-__all__ = ["EncoderInfo", "IndexedFile", "Manifest", "manifest_from_json", "manifest_to_json"]
+__all__ = ["EncoderInfo", "IndexedFile", "Manifest", "is_build_id", "manifest_from_json", "manifest_to_json"]
 
 _BUILD_ID = re.compile(r"[0-9a-f]{16}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -114,7 +115,7 @@ def manifest_from_json(text: str, place: str) -> Manifest:
         raise IndexCorruptError(f"{place} is not valid JSON ({error}): build the index again.") from None
     if not isinstance(body, dict) or "format" not in body:
         raise IndexCorruptError(f"{place} is not the manifest of a search index: build the index again.")
-    if body["format"] != FORMAT:
+    if type(body["format"]) is not int or body["format"] != FORMAT:
         raise IndexFormatError(
             f"{place} has index format {body['format']}, this version reads format {FORMAT}: "
             "rebuild the index with this version, or install the version that wrote it."
@@ -125,34 +126,66 @@ def manifest_from_json(text: str, place: str) -> Manifest:
         raise IndexCorruptError(f"{place} is damaged ({error!r}): build the index again.") from None
 
 
+def is_build_id(name: str) -> bool:
+    """Tells whether a name is that of a build: 16 hex digits."""
+    return _BUILD_ID.fullmatch(name) is not None
+
+
 def _manifest(body: dict[str, Any]) -> Manifest:
-    build_id = body["build_id"]
-    if not _BUILD_ID.fullmatch(build_id):
-        raise ValueError(f"build_id {build_id!r}")
     known = {f.name for f in dataclasses.fields(Manifest)}
     values = {key: value for key, value in body.items() if key in known}
-    values["embedder"] = EmbedderIdentity(**body["embedder"])
-    values["facets"] = tuple(_facet(item) for item in body["facets"])
-    values["files"] = tuple(_file(item) for item in body["files"])
-    values["encoder"] = EncoderInfo(**body["encoder"])
-    for name in ("pages", "sections", "chunks"):
-        if not isinstance(values[name], int) or values[name] < 0:
-            raise ValueError(f"{name} {values[name]!r}")
+    _check(values, str, "build_id", "generator", "created", "site_name", "site_url", "language")
+    _check(values, int, "pages", "sections", "chunks")
+    _check(values, dict, "embedder", "graph", "lexical", "encoder")
+    _check(values, list, "facets", "files")
+    _check(values["lexical"], str | None, "stemmer")
+    if not is_build_id(values["build_id"]):
+        raise ValueError(f"build_id {values['build_id']!r}")
+    values["embedder"] = _embedder(values["embedder"])
+    values["facets"] = tuple(_facet(item) for item in values["facets"])
+    values["files"] = tuple(_file(item) for item in values["files"])
+    values["encoder"] = _encoder(values["encoder"])
     return Manifest(**values)
 
 
+def _embedder(item: dict[str, Any]) -> EmbedderIdentity:
+    _check(item, str, "kind", "model", "fingerprint", "query_prompt", "document_prompt")
+    _check(item, int, "dimension", "max_tokens")
+    if not item["dimension"]:
+        raise ValueError("dimension 0")
+    return EmbedderIdentity(**item)
+
+
+def _encoder(item: dict[str, Any]) -> EncoderInfo:
+    _check(item, bool, "exported", "quantized")
+    _check(item, str | None, "reason")
+    return EncoderInfo(**item)
+
+
 def _facet(item: dict[str, Any]) -> FacetDeclaration:
+    _check(item, str, "name", "type", "label")
     if item["type"] not in FACET_TYPES:
         raise ValueError(f"facet type {item['type']!r}")
     return FacetDeclaration(**item)
 
 
 def _file(item: dict[str, Any]) -> IndexedFile:
+    _check(item, str, "path", "sha256")
+    _check(item, int, "size")
     file = IndexedFile(**item)
     path = PurePosixPath(file.path)
     inside = not path.is_absolute() and path.parts and ".." not in path.parts and "\\" not in file.path
     if not inside or ":" in file.path or "\0" in file.path:
         raise ValueError(f"file path {file.path!r}")
-    if not isinstance(file.size, int) or file.size < 0 or not _SHA256.fullmatch(file.sha256):
-        raise ValueError(f"size or hash of {file.path!r}")
+    if not _SHA256.fullmatch(file.sha256):
+        raise ValueError(f"hash of {file.path!r}")
     return file
+
+
+def _check(values: dict[str, Any], kind: type | UnionType, *names: str) -> None:
+    """Holds values to their type; numbers are counts, and `true` is none."""
+    for name in names:
+        value = values.get(name) if isinstance(kind, UnionType) else values[name]
+        wrong_number = isinstance(value, int) and (isinstance(value, bool) is not (kind is bool) or value < 0)
+        if not isinstance(value, kind) or wrong_number:
+            raise ValueError(f"{name} {value!r}")

@@ -39,6 +39,8 @@ def read_manifest(index_dir: Path) -> Manifest:
         ) from None
     except UnicodeDecodeError:
         raise IndexCorruptError(f"{path} is not text: build the index again.") from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
     return manifest_from_json(text, str(path))
 
 
@@ -79,12 +81,20 @@ def verify_build(manifest: Manifest, build_dir: Path, *, hashes: bool) -> None:
 def _verify_file(file: IndexedFile, path: Path, *, hashes: bool) -> None:
     try:
         size = path.stat().st_size
-    except OSError:
+        if size != file.size:
+            raise IndexCorruptError(f"{path} has {size} bytes instead of {file.size}: build the index again.")
+        if hashes and sha256_of(path) != file.sha256:
+            raise IndexCorruptError(f"{path} differs from its SHA-256 in the manifest: build the index again.")
+    except (FileNotFoundError, NotADirectoryError):
         raise IndexCorruptError(f"{path} is missing: build the index again.") from None
-    if size != file.size:
-        raise IndexCorruptError(f"{path} has {size} bytes instead of {file.size}: build the index again.")
-    if hashes and sha256_of(path) != file.sha256:
-        raise IndexCorruptError(f"{path} differs from its SHA-256 in the manifest: build the index again.")
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> IndexCorruptError:
+    return IndexCorruptError(
+        f"{path} cannot be read ({error.strerror or error}): allow reading it, or build the index again."
+    )
 
 
 def sha256_of(path: Path) -> str:

@@ -7,6 +7,7 @@ its build id, and only then the manifest is replaced, in one rename. Whoever rea
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mkdocs_semsearch.artifact.layout import LOCK, MANIFEST, STAGING_PREFIX
-from mkdocs_semsearch.artifact.manifest import IndexedFile, Manifest, manifest_to_json
+from mkdocs_semsearch.artifact.manifest import IndexedFile, Manifest, is_build_id, manifest_to_json
 from mkdocs_semsearch.artifact.opening import open_index, sha256_of
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 
@@ -37,7 +38,7 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
 
     Args:
         index_dir: made when missing. A folder that holds other things than an index is refused.
-        build_id: name of the build's folder.
+        build_id: name of the build's folder; when this build is in place and undamaged, nothing is written.
         write: fills the empty folder it is given, and returns the manifest, whose `files` are filled in here.
 
     Returns:
@@ -59,6 +60,8 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
 def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) -> Manifest:
     _remove_leftovers(index_dir)
     previous = current_build(index_dir)
+    if previous is not None and previous.build_id == build_id:  # another process was faster
+        return previous
     staging = index_dir / f"{STAGING_PREFIX}{os.getpid()}"
     staging.mkdir()
     try:
@@ -94,12 +97,21 @@ def _locked(index_dir: Path) -> Iterator[None]:
 def _refuse_foreign_folder(index_dir: Path) -> None:
     if index_dir.exists() and not index_dir.is_dir():
         raise IndexWriteError(f"{index_dir} is a file: name a folder for the index.")
-    if not index_dir.is_dir() or (index_dir / MANIFEST).exists() or (index_dir / LOCK).exists():
+    if not index_dir.is_dir() or (index_dir / LOCK).exists() or _is_manifest(index_dir / MANIFEST):
         return
     if any(not entry.name.startswith(".") for entry in index_dir.iterdir()):
         raise IndexWriteError(
             f"{index_dir} is not empty and is no search index: nothing was written; name another folder for the index."
         )
+
+
+def _is_manifest(path: Path) -> bool:
+    """Tells ours, of whatever format, from the `manifest.json` of a web application."""
+    try:
+        body = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(body, dict) and {"format", "build_id"} <= body.keys()
 
 
 def _flush(folder: Path) -> tuple[IndexedFile, ...]:
@@ -138,5 +150,5 @@ def _remove_leftovers(index_dir: Path) -> None:
 def _remove_old_builds(index_dir: Path, keep: set[str]) -> None:
     """Keeps one build back, for readers that have just read the old manifest."""
     for entry in index_dir.iterdir():
-        if entry.is_dir() and not entry.name.startswith(".") and entry.name not in keep and len(entry.name) == 16:
+        if entry.is_dir() and is_build_id(entry.name) and entry.name not in keep:
             shutil.rmtree(entry, ignore_errors=True)
