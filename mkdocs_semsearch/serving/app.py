@@ -46,7 +46,7 @@ def create_app(
     """Makes the sidecar.
 
     Args:
-        index: folder of an index, watched while the server runs; or where searchers come from.
+        index: folder or URL of an index, watched while the server runs; or where searchers come from.
         site_dir: a built site to serve from the same origin; the API's own addresses win.
         cors_origins: origins whose pages may ask; `*` is any.
         cors_origin_regex: pattern that a whole origin must match.
@@ -66,7 +66,7 @@ def create_app(
         rate_limit=rate_limit,
         mcp_hosts=tuple(mcp_hosts),
     )
-    source: SearcherSource = LiveIndex(Path(index)) if isinstance(index, str | Path) else index
+    source: SearcherSource = LiveIndex.at(index) if isinstance(index, str | Path) else index
     limiter = RateLimiter(*parse_rate(rate_limit)) if rate_limit else None
     api = SearchApi(source, default_limit=default_limit, default_min_score=min_score, rate_limiter=limiter)
     endpoint = ApiEndpoint(api, varies_by_origin=bool(cors_origins or cors_origin_regex))

@@ -13,12 +13,14 @@ from pathlib import Path
 from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.errors import EmbeddingError, IndexNotFoundError, SemsearchError
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 
 __all__ = ["LiveIndex"]
 
 log = logging.getLogger(__name__)
 
 POLLS_UNTIL_RETRY = 10
+SECONDS_BETWEEN_UPDATES = 60.0
 Stamp = tuple[int, int, int]
 
 
@@ -42,14 +44,21 @@ class LiveIndex:
         index_dir: the index folder; it need not exist yet.
         poll_seconds: how often the background thread looks at the manifest.
         open_index: opens a folder.
+        update: called before every look; brings a copy of a published index up to date.
     """
 
     def __init__(
-        self, index_dir: Path, *, poll_seconds: float = 1.0, open_index: Callable[[Path], Searcher] = open_searcher
+        self,
+        index_dir: Path,
+        *,
+        poll_seconds: float = 1.0,
+        open_index: Callable[[Path], Searcher] = open_searcher,
+        update: Callable[[], object] | None = None,
     ) -> None:
         self.index_dir = index_dir
         self._poll_seconds = poll_seconds
         self._open_index = open_index
+        self._update = update
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._loaded: _Loaded | None = None
@@ -58,6 +67,18 @@ class LiveIndex:
         self._complained: str | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+
+    @classmethod
+    def at(cls, index: str | Path) -> LiveIndex:
+        """Watches a folder, or the URL of a published index through a copy in this user's cache.
+
+        Raises:
+            ConfigurationError: the URL cannot be one of an index.
+        """
+        if not is_url(str(index)):
+            return cls(Path(index))
+        published = PublishedIndex(str(index), default_folder(str(index)))
+        return cls(published.folder, poll_seconds=SECONDS_BETWEEN_UPDATES, update=published.update)
 
     @contextmanager
     def lease(self) -> Iterator[Searcher | None]:
@@ -82,6 +103,8 @@ class LiveIndex:
     def refresh(self) -> bool:
         """Looks at the manifest once and takes a new build in; returns whether the searcher changed."""
         with self._refreshing:
+            if not self._updated() and self._stamp() is None:
+                return False
             stamp = self._stamp()
             if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
                 return False
@@ -122,6 +145,16 @@ class LiveIndex:
     def _watch(self) -> None:
         while not self._stop.wait(self._poll_seconds):
             self.refresh()
+
+    def _updated(self) -> bool:
+        """Whether the copy is up to date; where it cannot be brought there, what there is has to do."""
+        try:
+            if self._update is not None:
+                self._update()
+        except (SemsearchError, OSError) as error:
+            self._complain(logging.WARNING, str(error))
+            return False
+        return True
 
     def _stamp(self) -> Stamp | None:
         """What changes whenever the manifest is replaced, at the price of one `stat`."""

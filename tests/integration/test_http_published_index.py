@@ -1,0 +1,162 @@
+"""An index published at a URL, copied and followed by a sidecar elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import http.server
+import json
+import threading
+
+import pytest
+from starlette.testclient import TestClient
+
+from mkdocs_semsearch.artifact import current_build, read_manifest
+from mkdocs_semsearch.errors import ConfigurationError, IndexCorruptError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder
+from tests.unit.serving.small_index import PAGES, build, open_small
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    asked: list[str] = []
+
+    def do_GET(self):
+        type(self).asked.append(self.path)
+        super().do_GET()
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def web(tmp_path):
+    """A web server on a folder: (its URL, the folder, the paths asked for)."""
+    root = tmp_path / "web"
+    root.mkdir()
+    handler = type("Recording", (Handler,), {"asked": []})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=root)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/", root, handler.asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return tmp_path / "copy"
+
+
+def test_a_published_index_is_copied_once(web, copy):
+    url, root, asked = web
+    build(root / "semsearch")
+    published = PublishedIndex(url, copy)
+    assert published.update() is True
+    assert current_build(copy) == read_manifest(root / "semsearch")
+    asked.clear()
+    assert published.update() is False
+    assert asked == ["/semsearch/manifest.json"]
+
+
+@pytest.mark.parametrize("address", ["", "semsearch", "semsearch/", "semsearch/manifest.json"])
+def test_the_address_may_be_that_of_the_site_the_index_or_the_manifest(web, copy, address):
+    url, root, _ = web
+    (root / "manifest.json").write_text('{"name": "a progressive web app"}')
+    build(root / "semsearch")
+    assert PublishedIndex(url + address, copy).update() is True
+
+
+def test_of_a_new_build_only_what_changed_is_fetched(web, copy):
+    url, root, asked = web
+    build(root)
+    published = PublishedIndex(url, copy)
+    published.update()
+    build(root, (dataclasses.replace(PAGES[0], file_size=101), *PAGES[1:]))
+    asked.clear()
+    assert published.update() is True
+    assert current_build(copy) == read_manifest(root)
+    fetched = {path.rpartition("/")[2] for path in asked}
+    assert "pages.parquet" in fetched
+    assert "vectors.npy" not in fetched
+
+
+@pytest.mark.parametrize("spoil", ["change", "shorten", "lengthen", "remove"])
+def test_a_file_that_is_not_the_manifests_is_refused_and_the_copy_stays(web, copy, spoil):
+    url, root, _ = web
+    build(root)
+    published = PublishedIndex(url, copy)
+    published.update()
+    before = current_build(copy)
+    build(root, PAGES[:3])
+    victim = root / read_manifest(root).build_id / "vectors.npy"
+    data = victim.read_bytes()
+    spoilt = {"change": data[:-1] + b"?", "shorten": data[:-1], "lengthen": data + b"?" * 10_000_000}.get(spoil)
+    victim.unlink() if spoilt is None else victim.write_bytes(spoilt)
+    expected = IndexNotFoundError if spoil == "remove" else IndexCorruptError
+    with pytest.raises(expected, match=r"vectors\.npy"):
+        published.update()
+    assert current_build(copy) == before
+    victim.write_bytes(data)
+    assert published.update() is True
+
+
+def test_what_is_no_index_is_a_sentence(web, copy):
+    url, root, _ = web
+    with pytest.raises(IndexNotFoundError, match=r"No index can be read at http.*manifest\.json \(status 404\)"):
+        PublishedIndex(url, copy).update()
+    (root / "manifest.json").write_text("<html>")
+    with pytest.raises(IndexCorruptError, match="is not valid JSON"):
+        PublishedIndex(url, copy).update()
+    build(root / "other")
+    manifest = json.loads((root / "other" / "manifest.json").read_text())
+    (root / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
+    with pytest.raises(IndexFormatError, match="index format 99"):
+        PublishedIndex(url, copy).update()
+    manifest["files"][0]["path"] = "../../outside"
+    (root / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(IndexCorruptError, match="outside"):
+        PublishedIndex(url, copy).update()
+    assert not copy.exists()
+
+
+def test_a_server_that_is_not_there_is_a_sentence(copy):
+    with pytest.raises(IndexNotFoundError, match=r"No index can be read at http://127\.0\.0\.1:1/manifest\.json"):
+        PublishedIndex("http://127.0.0.1:1/", copy).update()
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org/", "https://", "file:///etc", "semsearch-index"])
+def test_other_addresses_are_refused(url, copy):
+    with pytest.raises(ConfigurationError, match="no http or https address"):
+        PublishedIndex(url, copy)
+
+
+def test_a_sidecar_follows_the_published_index_and_outlives_it(web, copy, caplog):
+    url, root, _ = web
+    published = PublishedIndex(url, copy)
+    live = LiveIndex(copy, open_index=open_small, update=published.update)
+    assert live.refresh() is False
+    assert live.refresh() is False
+    assert caplog.text.count("No index can be read") == 1
+    build(root)
+    assert live.refresh() is True
+    with TestClient(create_app(lambda: live._loaded.searcher)) as client:
+        assert client.get("/readyz").json()["pages"] == 4
+        build(root, PAGES[:3])
+        assert live.refresh() is True
+        assert client.get("/readyz").json()["pages"] == 3
+    live.close()
+    (root / "manifest.json").unlink()
+    later = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
+    assert later.refresh() is True
+    later.close()
+
+
+def test_each_address_has_a_copy_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    one, other = (LiveIndex.at(f"https://docs.example.org/{version}/") for version in ("1", "2"))
+    assert one.index_dir != other.index_dir
+    assert one.index_dir == default_folder("https://docs.example.org/1/")
+    assert tmp_path in one.index_dir.parents
+    assert LiveIndex.at("semsearch-index").index_dir.name == "semsearch-index"
