@@ -24,7 +24,7 @@ from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_res
 from mkdocs_semsearch.serving.routes import Route, match_route
 from mkdocs_semsearch.serving.wire import SearchRequest, parse_request, to_query
 
-__all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "error_response"]
+__all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "check_rate", "error_response"]
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class SearchApi:
             raise HttpError(405, "method_not_allowed", message, headers=(("allow", route.allow),))
         self._check_size(call)
         if route.limited and self._rate_limiter is not None:
-            self._check_rate(self._rate_limiter, client or "")
+            check_rate(self._rate_limiter, client)
         return self._endpoint(asked, route)(call)
 
     def _endpoint(self, method: str, route: Route) -> Callable[[_Call], ApiResponse]:
@@ -212,17 +212,23 @@ class SearchApi:
         if len(call.body) > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
             raise body_too_large()
 
-    def _check_rate(self, limiter: RateLimiter, client: str) -> None:
-        seconds = limiter.wait(client)
-        if seconds > 0:
-            wait = str(max(1, math.ceil(seconds)))
-            message = f"Too many requests: try again in {wait} s."
-            raise HttpError(429, "rate_limited", message, headers=(("retry-after", wait),))
-
     def _logged(self, answer: HttpError, error: SemsearchError) -> HttpError:
         if answer.status >= 500:
             log.error("%s: %s", type(error).__name__, error)
         return answer
+
+
+def check_rate(limiter: RateLimiter, client: str | None) -> None:
+    """Counts one request of a client.
+
+    Raises:
+        HttpError: 429, it has made too many.
+    """
+    seconds = limiter.wait(client or "")
+    if seconds > 0:
+        wait = str(max(1, math.ceil(seconds)))
+        message = f"Too many requests: try again in {wait} s."
+        raise HttpError(429, "rate_limited", message, headers=(("retry-after", wait),))
 
 
 def body_too_large() -> HttpError:

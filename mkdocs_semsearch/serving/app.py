@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from mkdocs_semsearch.serving.api import SearchApi, error_response
-from mkdocs_semsearch.serving.asgi import ApiEndpoint, SiteFiles, starlette_response
+from mkdocs_semsearch.serving.asgi import ApiEndpoint, RateLimited, SiteFiles, starlette_response
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.operations import SearcherSource
@@ -81,7 +81,7 @@ def create_app(
         mcp_endpoint, sessions = streamable_http(
             api.operations, site_name=name, hosts=settings.mcp_hosts, origins=settings.cors_origins
         )
-        routes.append(Route("/mcp", endpoint=mcp_endpoint))
+        routes.append(Route("/mcp", endpoint=RateLimited(mcp_endpoint, limiter) if limiter else mcp_endpoint))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The two ASGI applications of the sidecar: the API around `SearchApi.handle`, and the files of a built site."""
+"""The ASGI applications of the sidecar: the API around `SearchApi.handle`, and the files of a built site."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, body_too_large, error_response
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, body_too_large, check_rate, error_response
+from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.rate_limit import RateLimiter
 from mkdocs_semsearch.serving.responses import ApiResponse
 
-__all__ = ["ApiEndpoint", "SiteFiles", "starlette_response"]
+__all__ = ["ApiEndpoint", "RateLimited", "SiteFiles", "starlette_response"]
 
 WORKERS = max(4, min(32, 2 * (os.cpu_count() or 1)))
 
@@ -71,6 +73,24 @@ class ApiEndpoint:
     def _vary(self, scope: Scope) -> str | None:
         # Where there is an Origin, the CORS middleware says it itself.
         return "Origin" if self._varies_by_origin and "origin" not in Headers(scope=scope) else None
+
+
+class RateLimited:
+    """Puts the rate limit of the API before another application."""
+
+    def __init__(self, app: ASGIApp, limiter: RateLimiter) -> None:
+        self._app = app
+        self._limiter = limiter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hands the request on, or answers 429."""
+        client = scope.get("client")
+        try:
+            check_rate(self._limiter, client[0] if client else None)
+        except HttpError as error:
+            await starlette_response(error_response(error))(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class SiteFiles(StaticFiles):

@@ -205,6 +205,14 @@ def test_only_known_hosts_and_origins_reach_it(index_dir, options, headers, stat
     assert status != 200 or "the documentation of Example" in response.text
 
 
+def test_the_rate_limit_counts_its_requests_too(index_dir):
+    app = create_app(LiveIndex(index_dir, open_index=open_small), rate_limit="2/hour")
+    given = {"Accept": "application/json, text/event-stream"}
+    with TestClient(app, base_url="http://localhost") as client:
+        answers = [client.post("/mcp", json=INITIALIZE, headers=given).status_code for _ in range(3)]
+    assert answers == [200, 200, 429]
+
+
 @pytest.mark.parametrize("source", ["open_small(index_dir)", "LiveIndex(index_dir, open_index=open_small)"])
 def test_over_standard_input_and_output(index_dir, source):
     program = textwrap.dedent(
