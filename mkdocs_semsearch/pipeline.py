@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ def index_site(
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import BuildOptions, build_index
 
+    started = time.perf_counter()
     chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
     chunker = Chunker(chunk_settings, settings.facets, open_token_counter(embedder))
     pages = [page for page in map(chunker.chunk, documents) if page is not None]
@@ -96,7 +98,7 @@ def index_site(
         options=options,
         progress=progress,
     )
-    return SiteReport(report, chunker.misfits())
+    return SiteReport(replace(report, seconds=time.perf_counter() - started), chunker.misfits())
 
 
 def copy_index(index_dir: Path, target: Path) -> None:
