@@ -8,6 +8,7 @@ from typing import Any
 
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.responses import ApiResponse
+from mkdocs_semsearch.serving.wire import LARGEST_INTEGER
 
 __all__ = ["docs_asset", "docs_page"]
 
@@ -24,6 +25,7 @@ def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = (
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["json"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    environment.filters["bounds"] = _bounds
     html = environment.from_string(_read("docs.html.jinja")).render(document=document)
     policy = ("content-security-policy", _POLICY)
     return ApiResponse.of(200, "text/html; charset=utf-8", html.encode(), (policy, *headers))
@@ -38,6 +40,20 @@ def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiRespo
     if name not in _ASSETS:
         raise HttpError(404, "not_found", "There is nothing at this address: /docs lists what there is.")
     return ApiResponse.of(200, _ASSETS[name], _read(name).encode(), headers)
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    """What a parameter may be, in words."""
+    words = [str(schema["type"])]
+    if "enum" in schema:
+        words = [", ".join(schema["enum"])]
+    if "minimum" in schema:
+        words.append(f"from {schema['minimum']}")
+    if schema.get("maximum", LARGEST_INTEGER) < LARGEST_INTEGER:
+        words.append(f"to {schema['maximum']}")
+    if "default" in schema:
+        words[-1] += f", default {json.dumps(schema['default'])}"
+    return " ".join(words)
 
 
 def _read(name: str) -> str:
