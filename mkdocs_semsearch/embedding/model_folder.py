@@ -16,6 +16,7 @@ __all__ = ["ModelFolder", "read_model_folder"]
 UNLIMITED_TOKENS = 1_000_000
 # Longest an encoder is asked to read when its files do not say: attention costs the square of it.
 DEFAULT_MAX_TOKENS = 512
+SHIFTED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "xmod", "data2vec-text", "longformer")
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 LEGACY_POOLING = {
     "pooling_mode_cls_token": "cls",
@@ -164,13 +165,10 @@ def _max_tokens(types: tuple[str, ...], folder: Path, config: dict[str, Any], se
     stated = sentence_config.get("max_seq_length")
     if stated:
         return int(stated)
-    # RoBERTa's kin count positions from behind the padding id, hence two fewer than the table has.
+    # RoBERTa's kin count positions from behind the padding id: the table is longer than a text may be. 2 is right for
+    # all that were published, and costs a model with another padding id nothing but a token.
     positions = config.get("max_position_embeddings", DEFAULT_MAX_TOKENS)
-    offset = (
-        config.get("pad_token_id", 0) + 1
-        if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet")
-        else 0
-    )
+    offset = 2 if config.get("model_type") in SHIFTED_POSITIONS else 0
     limit = _read_json(folder / "tokenizer_config.json").get("model_max_length", positions)
     return int(min(limit, positions - offset))
 

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["ENCODER_FILES", "FORMAT", "OnnxEmbedder", "encoder_settings", "load_query_encoder"]
 
 FORMAT = 1
+# The first with 8-bit weights on x86 and ARM alike.
+OLDEST_RUNTIME = "1.23"
 GRAPH, TOKENIZER, SETTINGS = "encoder.onnx", "tokenizer.json", "encoder.json"
 ENCODER_FILES = (SETTINGS, GRAPH, TOKENIZER)
 THREADS_VARIABLE = "SEMSEARCH_ENCODER_THREADS"
-# A question is a dozen tokens: beyond two threads they wait for one another longer than they compute.
-MOST_THREADS = 2
+# A question is a dozen tokens: a second thread gains little on an idle machine and loses much on a busy one, and a
+# server encodes several questions at the same time anyway.
+DEFAULT_THREADS = 1
 
 
 def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
@@ -35,8 +38,8 @@ def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> Onn
 
     Args:
         folder: holds `encoder.onnx`, `tokenizer.json` and `encoder.json`.
-        threads: threads for one question; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else two (one on
-            a single core). Questions from several threads are encoded side by side in any case.
+        threads: threads for one question; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
+            Questions that come from several threads are encoded side by side in any case.
 
     Raises:
         MissingExtraError: ONNX Runtime is not installed.
@@ -53,7 +56,7 @@ def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> Onn
     tokenizer = open_tokenizer(folder / TOKENIZER)
     identity = EmbedderIdentity(**settings["identity"])
     tokenizer.enable_truncation(max_length=identity.max_tokens)
-    return OnnxEmbedder(
+    embedder = OnnxEmbedder(
         session,
         tokenizer,
         identity,
@@ -61,6 +64,9 @@ def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> Onn
         quantized=bool(settings["quantized"]),
         lower_case=bool(settings["lower_case"]),
     )
+    # A runtime too old for 8-bit weights only notices when it computes: better now than at the first question.
+    embedder.embed(["probe"], "query")
+    return embedder
 
 
 def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case: bool) -> str:
@@ -122,7 +128,10 @@ class OnnxEmbedder:
             (vectors,) = self._session.run(None, {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
             row: NDArray[np.float32] = vectors.reshape(self.identity.dimension)
         except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
-            raise EmbeddingError(f"The exported encoder of {self.identity.model!r} failed: {error}") from error
+            raise EmbeddingError(
+                f"The exported encoder of {self.identity.model!r} failed ({error}): install onnxruntime "
+                f"{OLDEST_RUNTIME} or newer, or rebuild the index."
+            ) from error
         return row
 
 
@@ -151,8 +160,6 @@ def _open_session(file: Path, threads: int) -> Any:
     options.log_severity_level = 3
     # An idle sidecar must not keep a core busy waiting for the next question.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # The arena keeps the memory of the longest text ever seen; a question's tensors are small and quickly allocated.
-    options.enable_cpu_mem_arena = False
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
@@ -162,7 +169,7 @@ def _open_session(file: Path, threads: int) -> Any:
 def _thread_count(threads: int | None) -> int:
     given = os.environ.get(THREADS_VARIABLE) if threads is None else threads
     if given is None or given == "":
-        return max(1, min(MOST_THREADS, os.cpu_count() or 1))
+        return DEFAULT_THREADS
     try:
         count = int(given)
     except (TypeError, ValueError):

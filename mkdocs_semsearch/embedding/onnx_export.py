@@ -137,8 +137,8 @@ def _describe(embedder: SentenceTransformerEmbedder, folder: Path, *, quantized:
 
 
 def _compare(original: SentenceTransformerEmbedder, exported: OnnxEmbedder, texts: list[str]) -> float:
-    cosines = np.einsum("ij,ij->i", original.embed(texts, "query"), exported.embed(texts, "query"))
-    return float(cosines.min())
+    pair = original.embed(texts, "query"), exported.embed(texts, "query")
+    return float(np.einsum("ij,ij->i", *pair, dtype=np.float64).min())
 
 
 def _write_tokenizer(embedder: SentenceTransformerEmbedder, file: Path) -> None:

@@ -63,7 +63,8 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
         # Fused attention does not survive the exporter; the plain one computes the same.
         model = embedder.load_model(device="cpu", attention="eager").float().eval()
         encoder = QueryEncoder(model[0].auto_model, list(model)[1:], embedder.identity.dimension).eval()
-        ids = torch.arange(12).reshape(2, 6) + 100
+        # Any ids will do, as long as every vocabulary has them and none of them is the padding.
+        ids = torch.arange(12).reshape(2, 6) + 5
         mask = torch.ones_like(ids)
         mask[1, 4:] = 0
         torch.onnx.export(

@@ -17,7 +17,7 @@ from mkdocs_semsearch.embedding.model_folder import ModelFolder, read_model_fold
 from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
 
 __all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]
 
@@ -183,9 +183,14 @@ class SentenceTransformerEmbedder:
             EmbeddingError: the library cannot load it.
         """
         with quiet_libraries():
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging as transformers_logging
-
+            try:
+                from sentence_transformers import SentenceTransformer
+                from transformers.utils import logging as transformers_logging
+            except ImportError as error:
+                raise MissingExtraError(
+                    f"The model {self._name!r} needs PyTorch and sentence-transformers, which cannot be imported "
+                    f"({error}): run pip install sentence-transformers."
+                ) from error
             bars = transformers_logging.is_progress_bar_enabled()
             transformers_logging.disable_progress_bar()
             try:

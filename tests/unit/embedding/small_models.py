@@ -1,0 +1,67 @@
+"""Small models with random weights, of the shapes that real ones have."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any
+
+WORDS = ["how", "do", "i", "rotate", "an", "api", "key", "the", "server", "query", "hello", "there", ":", "?", ".", ","]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SHAPE = {
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 256,
+    "max_position_embeddings": 66,
+}
+
+
+def write_model(folder: Path, architecture: str, *, pooling: str = "mean", dense: int = 0, **settings: Any) -> Path:
+    """Writes a sentence-transformers model with random weights, the same for the same arguments.
+
+    Args:
+        folder: made, and returned.
+        architecture: such as `Bert`, before `Config` in the names of transformers.
+        pooling: mode.
+        dense: length of the vectors of a Dense module; 0 for none.
+        settings: handed to `SentenceTransformer`.
+    """
+    import torch
+    import transformers
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    tokenizer = _tokenizer()
+    torch.manual_seed(0)
+    ids = {"pad_token_id": 0, "bos_token_id": 2, "cls_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
+    shape = SHAPE | ({"num_key_value_heads": 2} if architecture.startswith("Qwen") else {})
+    config = getattr(transformers, f"{architecture}Config")(vocab_size=len(tokenizer), **shape, **ids)
+    base = folder.with_name(folder.name + "-transformer")
+    transformers.AutoModel.from_config(config).save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    modules = [Transformer(str(base)), Pooling(128, pooling_mode=pooling)]
+    if dense:
+        modules.append(Dense(128, dense))
+    SentenceTransformer(modules=[*modules, Normalize()], device="cpu", **settings).save(str(folder))
+    return folder
+
+
+def _tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    letters = [*string.ascii_lowercase, *string.digits]
+    vocabulary = dict.fromkeys([*SPECIAL, *WORDS, *letters, *(f"##{letter}" for letter in letters)])
+    numbers = {token: number for number, token in enumerate(vocabulary)}
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = ("pad", "unk", "cls", "sep", "mask")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)}
+    )

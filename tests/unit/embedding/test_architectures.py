@@ -1,0 +1,125 @@
+"""Models other than all-MiniLM: what their files say about them, and their export."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.embedding import onnx_export, open_embedder
+from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
+from mkdocs_semsearch.embedding.sentence_transformer import quiet_libraries
+from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
+from tests.unit.embedding.small_models import write_model
+
+TEXTS = ["how do i rotate the api key?", "", "hello " * 200, "the server. the query", "\U0001f389 zebra"]
+MODELS = {
+    "bert-cls": {"architecture": "Bert", "pooling": "cls"},
+    "xlm-roberta-dense": {"architecture": "XLMRoberta", "dense": 32, "prompts": {"query": "query: ", "document": ""}},
+    "mpnet-max": {"architecture": "MPNet", "pooling": "max"},
+    "modernbert": {"architecture": "ModernBert"},
+    "qwen3-last": {"architecture": "Qwen3", "pooling": "lasttoken"},
+    "shortened": {"architecture": "Bert", "truncate_dim": 48},
+}
+
+
+@pytest.fixture(scope="module")
+def folder_of(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+
+    def make(name: str):
+        if not (root / name).exists():
+            with quiet_libraries():
+                write_model(root / name, **MODELS[name])
+        return root / name
+
+    return make
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_files_say_what_the_loaded_model_says(folder_of, name):
+    embedder = open_embedder(model=str(folder_of(name)))
+    identity = embedder.identity
+    assert identity.dimension == embedder.model.get_embedding_dimension()
+    assert identity.max_tokens in (64, 66)
+    assert identity.query_prompt == embedder.model.prompts.get("query", "")
+    assert embedder.embed(TEXTS, "query").shape == (len(TEXTS), identity.dimension)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_exported_encoder_agrees(folder_of, tmp_path, name):
+    embedder = open_embedder(model=str(folder_of(name)))
+    result = export_query_encoder(embedder, tmp_path, TEXTS)
+    assert result.exported, result.reason
+    assert result.quantized
+    encoder = load_query_encoder(tmp_path)
+    assert encoder.identity == embedder.identity
+    for role in ("query", "document"):
+        cosines = (encoder.embed(TEXTS, role) * embedder.embed(TEXTS, role)).sum(axis=1)
+        assert cosines.min() >= 0.99
+
+
+def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_export, "LOWEST_SIMILARITY", 0.999999)
+    embedder = open_embedder(model=str(folder_of("bert-cls")))
+    result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
+    assert result.exported
+    assert not result.quantized
+    assert "8-bit weights give a cosine of 0.9" in result.reason
+    encoder = load_query_encoder(tmp_path / "index")
+    assert not encoder.quantized
+    np.testing.assert_allclose(encoder.embed(TEXTS, "query"), embedder.embed(TEXTS, "query"), atol=1e-5)
+    again = export_query_encoder(embedder, tmp_path / "again", TEXTS, tmp_path / "cache")
+    assert again.exported
+    assert not again.quantized
+
+
+def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_export, "LOWEST_SIMILARITY", 1.1)
+    embedder = open_embedder(model=str(folder_of("bert-cls")))
+    result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
+    assert not result.exported
+    assert "float32 weights give a cosine of 1.0" in result.reason
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+def test_without_the_extra_nothing_is_exported(folder_of, tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    result = export_query_encoder(open_embedder(model=str(folder_of("bert-cls"))), tmp_path / "index", TEXTS)
+    assert not result.exported
+    assert result.reason == f"{package} is not installed: run pip install 'mkdocs-semsearch[onnx]'"
+
+
+def test_loading_without_onnx_runtime_names_the_extra(folder_of, tmp_path, monkeypatch):
+    assert export_query_encoder(open_embedder(model=str(folder_of("bert-cls"))), tmp_path, TEXTS).exported
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"mkdocs-semsearch\[onnx\]"):
+        load_query_encoder(tmp_path)
+
+
+def test_a_model_that_cannot_be_loaded_is_named(folder_of, tmp_path):
+    folder = folder_of("bert-cls")
+    for file in folder.rglob("*"):
+        target = tmp_path / "broken" / file.relative_to(folder)
+        if file.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.read_bytes())
+    (tmp_path / "broken" / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(EmbeddingError, match=r"broken cannot be loaded"):
+        open_embedder(model=str(tmp_path / "broken")).embed(["text"], "query")
+
+
+def test_the_libraries_stay_quiet(folder_of, tmp_path, capfd, caplog):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seen = []
+        embedder = open_embedder(model=str(folder_of("bert-cls")))
+        embedder.embed(["text"] * 70, "document", progress=lambda done, count: seen.append((done, count)))
+        export_query_encoder(embedder, tmp_path, TEXTS)
+    assert capfd.readouterr() == ("", "")
+    assert caplog.records == []
+    assert seen == [(64, 70), (70, 70)]
