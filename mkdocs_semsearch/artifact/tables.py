@@ -52,7 +52,8 @@ def chunks_schema() -> pa.Schema:
     """Returns the schema of `chunks.parquet`: row i is vector i and graph node i.
 
     Chunks of a page are neighbours, and so are those of a section. `page` is a row of `pages.parquet`; `section` is
-    the section's position in its page.
+    the section's position in its page; `duplicate_group` is the running number, over all sections of the index, of the
+    first section that says nearly the same.
     """
     import pyarrow as pa
 
@@ -62,6 +63,7 @@ def chunks_schema() -> pa.Schema:
             pa.field("chunk_id", pa.string(), nullable=False),
             pa.field("page", pa.int32(), nullable=False),
             pa.field("section", pa.int32(), nullable=False),
+            pa.field("duplicate_group", pa.int32(), nullable=False),
             pa.field("chunk_index", pa.int32(), nullable=False),
             pa.field("heading_hierarchy", strings, nullable=False),
             pa.field("anchor", pa.string()),

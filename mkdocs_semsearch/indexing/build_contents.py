@@ -19,6 +19,7 @@ from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
 from mkdocs_semsearch.indexing.table_writer import write_tables
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
@@ -73,11 +74,13 @@ class BuildContents:
     def write(self, folder: Path) -> Manifest:
         """Fills an empty folder and returns its manifest, still without the list of files."""
         options = self.options
-        write_tables(self.pages, options.facets, folder)
         stored = self.vectors.astype(np.float16)
         np.save(folder / VECTORS, stored, allow_pickle=False)
-        graph = build_knn_graph(stored.astype(np.float32), options.graph)
+        # What readers of the index see are the rounded vectors: graph and duplicates must fit those.
+        vectors = stored.astype(np.float32)
+        graph = build_knn_graph(vectors, options.graph)
         np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+        write_tables(self.pages, options.facets, duplicate_groups(self.pages, vectors, graph), folder)
         write_lexical_index((chunk for page in self.pages for chunk in page.chunks), folder / LEXICAL, options.language)
         return Manifest(
             build_id=self.build_id,

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
@@ -17,10 +20,19 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 __all__ = ["chunk_ids", "write_tables"]
 
 
-def write_tables(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration], folder: Path) -> None:
-    """Writes `pages.parquet` and `chunks.parquet` into a folder."""
+def write_tables(
+    pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration], groups: NDArray[np.int32], folder: Path
+) -> None:
+    """Writes `pages.parquet` and `chunks.parquet` into a folder.
+
+    Args:
+        pages: of the site.
+        facets: declared fields; each becomes a column.
+        groups: int32 `[chunks]`, see `duplicate_groups`.
+        folder: of the build.
+    """
     _write(list(_page_rows(pages, facets)), pages_schema(facets), folder / PAGES)
-    _write(list(_chunk_rows(pages)), chunks_schema(), folder / CHUNKS)
+    _write(list(_chunk_rows(pages, groups.tolist())), chunks_schema(), folder / CHUNKS)
 
 
 def _write(rows: list[dict[str, Any]], schema: Any, path: Path) -> None:
@@ -54,13 +66,15 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _chunk_rows(pages: Sequence[ChunkedPage]) -> Iterator[dict[str, Any]]:
+def _chunk_rows(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Iterator[dict[str, Any]]:
+    group = iter(groups)
     for number, page in enumerate(pages):
         for chunk, chunk_id in zip(page.chunks, chunk_ids(page), strict=True):
             yield {
                 "chunk_id": chunk_id,
                 "page": number,
                 "section": chunk.section_index,
+                "duplicate_group": next(group),
                 **{name: _plain(getattr(chunk, name)) for name in _COPIED},
             }
 

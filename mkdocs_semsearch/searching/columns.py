@@ -54,31 +54,34 @@ class Column:
         mask[self._matching_rows(condition)] = True
         return ~mask if condition.negate else mask
 
-    def counts(self, weights: NDArray[np.int64]) -> list[tuple[Value, int]]:
-        """Counts rows by value, each row as often as its weight says; values with no row are left out.
+    def counts(self, rows: NDArray[np.integer[Any]], groups: NDArray[np.integer[Any]]) -> list[tuple[Value, int]]:
+        """Counts groups of rows by value: a group counts once for a value, however many of its rows have it.
 
         Args:
-            weights: int64 `[rows]`.
+            rows: int `[m]`; a row may stand in several groups.
+            groups: int `[m]`; the group of each, 0 or more.
 
         Returns:
-            Most frequent first, equal counts by value.
+            Values with at least one group, most frequent first, equal counts by value.
         """
+        alone = np.bincount(groups)[groups] == 1 if len(groups) else np.zeros(0, np.bool_)
+        weights = np.bincount(rows[alone], minlength=self.rows)
         counts = np.bincount(self.entry_codes, weights=weights[self.entry_rows], minlength=len(self.values))
+        if not alone.all():
+            counts += self._shared_counts(rows[~alone], groups[~alone])
         return self._sorted(counts)
 
-    def distinct_counts(self, group_of: NDArray[np.int64]) -> list[tuple[Value, int]]:
-        """Counts groups of rows by value, a group once however many of its rows have the value.
-
-        Args:
-            group_of: int64 `[rows]`; negative for rows that do not take part.
-
-        Returns:
-            As `counts`.
-        """
-        groups = group_of[self.entry_rows]
-        inside = groups >= 0
-        pairs = np.unique(groups[inside] * max(1, len(self.values)) + self.entry_codes[inside])
-        return self._sorted(np.bincount(pairs % max(1, len(self.values)), minlength=len(self.values)))
+    def _shared_counts(self, rows: NDArray[Any], groups: NDArray[Any]) -> NDArray[Any]:
+        """Counts groups of several rows, by joining them with the (row, value) pairs."""
+        order = np.argsort(rows, kind="stable")
+        rows, groups = rows[order], groups[order]
+        begins, ends = (np.searchsorted(rows, self.entry_rows, side=side) for side in ("left", "right"))
+        lengths = ends - begins
+        codes = np.repeat(self.entry_codes, lengths)
+        within = np.arange(len(codes)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        members = groups[np.repeat(begins, lengths) + within]
+        pairs = np.unique(members.astype(np.int64) * max(1, len(self.values)) + codes)
+        return np.bincount(pairs % max(1, len(self.values)), minlength=len(self.values))
 
     def _sorted(self, counts: NDArray[Any]) -> list[tuple[Value, int]]:
         found = [(self.values[code], int(counts[code])) for code in np.flatnonzero(counts)]

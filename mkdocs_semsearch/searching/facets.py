@@ -25,20 +25,19 @@ def count_facet(tables: Tables, name: str, rows: NDArray[np.int64], *, by_page: 
         by_page: a result is a page, else a section.
     """
     column = tables.column(name)
+    results = (tables.page_of if by_page else tables.group_of)[rows]
     if tables.is_chunk_field(name):
-        result_of = np.full(tables.chunks, -1, np.int64)
-        result_of[rows] = (tables.page_of if by_page else tables.section_of)[rows]
-        counts = column.distinct_counts(result_of)
+        counts = column.counts(rows, results)
     else:
-        sections = rows[np.diff(tables.section_of[rows], prepend=-1) != 0]
-        per_page = np.bincount(tables.page_of[sections], minlength=tables.pages)
-        counts = column.counts(np.minimum(per_page, 1) if by_page else per_page)
+        pages = tables.page_of[rows]
+        first = (np.diff(pages, prepend=-1) != 0) | (np.diff(results, prepend=-1) != 0)
+        counts = column.counts(pages[first], results[first])
     return tuple(FacetCount(_plain(value), count) for value, count in counts)
 
 
 def facet_field(tables: Tables, facet: FacetDeclaration) -> FacetField:
     """Returns a declared facet with the number of pages for each of its values."""
-    counts = tables.column(facet.name).counts(np.ones(tables.pages, np.int64))
+    counts = tables.column(facet.name).counts(np.arange(tables.pages), np.arange(tables.pages))
     values = tuple(FacetCount(_plain(value), count) for value, count in counts)
     return FacetField(facet.name, facet.type, facet.label, values)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ WEIGHTS = {"title": 2.0, "headings": 2.0, "text": 1.0, "code": 0.7, "parts": 0.4
 """How much a word counts by where it stands."""
 
 IDENTIFIER_WEIGHT = 2.0
+PAIR_WEIGHT = 0.3
 PREFIX_WEIGHT = 0.5
 CORRECTION_WEIGHT = 0.6
 TIE_BREAKER = 0.3
@@ -71,6 +73,7 @@ class LexicalQueries:
 
         words = tuple(dict.fromkeys(question.words))[:_MAX_WORDS]
         parts = [query for word in words for query in self._word(word)]
+        parts += [tantivy.Query.boost_query(pair, PAIR_WEIGHT) for pair in self._pairs(question.words)]
         if words and not question.phrases:
             parts += [tantivy.Query.boost_query(query, PREFIX_WEIGHT) for query in self._completions(words[-1])]
         if not parts:
@@ -130,6 +133,18 @@ class LexicalQueries:
             for found in self._analyse(field, term)
         ]
         return tantivy.Query.disjunction_max_query(fields, TIE_BREAKER)
+
+    def _pairs(self, words: Sequence[str]) -> Iterator[tantivy.Query]:
+        """Neighbouring words of the question that are neighbours in the text."""
+        import tantivy
+
+        terms = [term for word in words[:_MAX_WORDS] for term in self._analyse("text", word)]
+        for pair in dict.fromkeys(itertools.pairwise(terms)):
+            found = [
+                tantivy.Query.boost_query(tantivy.Query.phrase_query(self._schema, field, list(pair)), WEIGHTS[field])
+                for field in ("headings", "text")
+            ]
+            yield tantivy.Query.disjunction_max_query(found, TIE_BREAKER)
 
     def _completions(self, word: str) -> Iterator[tantivy.Query]:
         """The words that the last one may become while it is being typed."""

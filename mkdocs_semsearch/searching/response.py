@@ -94,6 +94,7 @@ class Result:
         page: the page.
         section: the section (granularity `section`), else None.
         sections: the page's best sections, each a `Result` without sections of its own (granularity `page`).
+        duplicates: other matching sections that say nearly the same and are not listed (granularity `section`).
         explain: on request, the part scores after scaling and the rule that moved the result.
     """
 
@@ -102,6 +103,7 @@ class Result:
     page: PageInfo
     section: SectionInfo | None = None
     sections: tuple[Result, ...] = ()
+    duplicates: int = 0
     explain: Mapping[str, Any] | None = None
 
 
@@ -195,6 +197,8 @@ def _result(result: Result) -> dict[str, Any]:
     body: dict[str, Any] = {"score": result.score, "scores": _plain(result.scores), "page": _plain(result.page)}
     if result.section is not None:
         body["section"] = _plain(result.section)
+        if result.duplicates:
+            body["duplicates"] = result.duplicates
     else:
         body["sections"] = [
             {"score": part.score, "scores": _plain(part.scores), **_plain(part.section)} for part in result.sections

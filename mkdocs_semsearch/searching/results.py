@@ -29,11 +29,13 @@ class RankedItem:
         score: what it was ranked by.
         best: position of its best chunk among the candidates.
         sections: positions of the best chunks of a page's best sections; None where the result is a section.
+        duplicates: other sections that match and say nearly the same.
     """
 
     score: float
     best: int
     sections: tuple[int, ...] | None = None
+    duplicates: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,17 @@ class Ranked:
 
 
 def rank_sections(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
-    """Ranks sections by their best chunk: one result a section."""
+    """Ranks sections by their best chunk: one result a section, and one for sections that say nearly the same."""
     sections = group_best(tables.section_of[found.rows], found.scores)
-    chosen = top(sections.scores, query.offset, query.limit)
-    results = (RankedItem(float(sections.scores[i]), int(sections.best[i])) for i in chosen)
-    return Ranked(tuple(results), len(sections.scores))
+    groups = tables.group_of[found.rows[sections.starts]]
+    order = np.argsort(groups, kind="stable")
+    unique = group_best(groups[order], sections.scores[order])
+    sizes = np.diff(np.append(unique.starts, len(order)))
+    results = []
+    for i in top(unique.scores, query.offset, query.limit):
+        best = int(sections.best[order[unique.best[i]]])
+        results.append(RankedItem(float(unique.scores[i]), best, duplicates=int(sizes[i]) - 1))
+    return Ranked(tuple(results), len(unique.scores))
 
 
 def rank_pages(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
@@ -86,7 +94,8 @@ class ResultWriter:
         explain = self._explain(item.best) if self.explain else None
         score = _presented(item.score)
         if item.sections is None:
-            return Result(score, scores, page, section=self._section(item.best), explain=explain)
+            section = self._section(item.best)
+            return Result(score, scores, page, section=section, duplicates=item.duplicates, explain=explain)
         parts = tuple(
             Result(_presented(self.found.scores[part]), self._scores(part), page, section=self._section(part))
             for part in item.sections

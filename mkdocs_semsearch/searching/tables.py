@@ -52,6 +52,7 @@ class Tables:
     Attributes:
         page_of: int32 `[chunks]`; page row of every chunk, never falling.
         section_of: int32 `[chunks]`; running number of the section in the whole index, never falling.
+        group_of: int32 `[chunks]`; running number of the first section that says nearly the same, or of its own.
         boost: float32 `[pages]`.
         chunk_count: int32 `[pages]`.
     """
@@ -65,6 +66,7 @@ class Tables:
         self._front_matter: list[dict[str, Any]] | None = None
         self.page_of: NDArray[np.int32] = chunks["page"].to_numpy()
         self.section_of = _running_sections(self.page_of, chunks["section"].to_numpy())
+        self.group_of: NDArray[np.int32] = chunks["duplicate_group"].to_numpy()
         self.boost: NDArray[np.float32] = pages["boost"].to_numpy()
         self.first_chunk: NDArray[np.int32] = pages["first_chunk"].to_numpy()
         self.chunk_count: NDArray[np.int32] = pages["chunk_count"].to_numpy()
@@ -176,7 +178,7 @@ class Tables:
         """Returns what a result says of the section that a chunk belongs to."""
         record: dict[str, Any] = self._chunks.slice(row, 1).to_pylist()[0]
         page_url = self._pages["url"][record.pop("page")].as_py()
-        del record["section"]
+        del record["section"], record["duplicate_group"]
         lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
         url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
         return SectionInfo(**(record | lists), url=url, excerpt=excerpt, highlights=highlights)
