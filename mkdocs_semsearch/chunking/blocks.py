@@ -56,6 +56,7 @@ class Block:
             indentation are in the text), `code`, `table`.
         text: what a reader sees; of code the bare code; of a table its rows as `| a | b |`, the header first.
         language: of code.
+        leads: whether it only introduces the next block: a title, a label, a sentence that ends with a colon.
         header: the header row of a table that has one, else `""`.
         whole: of a piece of a longer code block that block's code, else `""`.
         first_line: index of the piece's first line in `whole`.
@@ -64,6 +65,7 @@ class Block:
     kind: BlockKind
     text: str
     language: str | None = None
+    leads: bool = False
     header: str = ""
     whole: str = ""
     first_line: int = 0

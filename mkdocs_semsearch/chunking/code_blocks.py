@@ -28,7 +28,7 @@ def code_block(node: LexborNode) -> list[Block]:
     if node.tag == "table":
         title = node.css_first("th.filename, .filename")
         if title is not None and (name := flat_text(title)):
-            found.append(Block("text", name))
+            found.append(Block("text", name, leads=True))
     source = _code_element(node)
     text = _ANNOTATION.sub("", _code_text(source).replace("\r\n", "\n").replace("\r", "\n"))
     text = "\n".join(line.rstrip() for line in _EDGE_LINES.sub("", text).split("\n"))

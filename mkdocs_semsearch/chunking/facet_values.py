@@ -90,7 +90,7 @@ class _Misfits:
     def describe(self) -> str:
         path, reason = min(self._reasons.items())
         others = len(self._reasons) - 1
-        more = f" and {others} more page{'s' if others > 1 else ''} do not fit either" if others else ""
+        more = f" ({others} more {'pages' if others > 1 else 'page'} with values that do not fit)" if others else ""
         return f"{path} has {reason}; the value is left out{more}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mkdocs_semsearch.chunking.code_language import canonical_language
@@ -12,18 +11,26 @@ from mkdocs_semsearch.chunking.front_matter import read_front_matter
 __all__ = ["Fence", "MarkdownSource", "SourceHeading", "comparable_heading", "read_markdown"]
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-_ATX = re.compile(r"[ \t>]*(#{1,6})(?!#)[ \t]*(\S.*?)[ \t]*#*[ \t]*$")
+_ATX = re.compile(r"[ \t>]*#{1,6}(?!#)[ \t]*(\S.*)")
+_CLOSING_MARKS = " \t#"
+_MAX_HEADING = 1000
 _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
-_HTML_HEADING = re.compile(r"<h[1-6][^>]*>(.+?)</h[1-6]>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
-_FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{?\s*)([\w#+-][\w#+.-]*)")
+_FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{?\s*)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
+# Every run is bounded, and an unclosed comment goes to the end: no text makes the search quadratic.
 _NOT_TEXT = re.compile(
-    r"\]\([^)\n]*\)|\]\[[^\]\n]*\]|\[\^[^\]\n]*\]|<!--.*?-->|</?[A-Za-z][^<>\n]*>|\{[:#.%{][^}\n]*\}+|&\w+;|&#\w+;",
+    r"`[^`\n]{1,500}`|\]\([^)\n]{0,1000}\)|\]\[[^\]\n]{0,300}\]|\[\^[^\]\n]{1,100}\]|<!--.*?(?:-->|\Z)"
+    r"|</?[A-Za-z][^<>\n]{0,1000}>|\{[:#.%{][^}\n]{0,300}\}+|&#?\w{1,40};",
     re.DOTALL,
 )
-_LINK_TARGET = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_TAG_OR_MACRO = re.compile(r"<[^<>]*>|\{\{.*?\}\}|\{%.*?%\}|\{[:#.][^}]*\}\s*$|\{\s+[#.:][^}]*\}\s*$|&\w+;")
-_ATTRIBUTES = re.compile(r"\{[^{}]*\}\s*$")
+_LINK_TARGET = re.compile(
+    r"!?\[([^\[\]]{0,500})\](?:\([^()]{0,1000}(?:\([^()]{0,300}\)[^()]{0,300}){0,2}\)|\[[^\[\]]{0,300}\])"
+)
+_TAG_OR_MACRO = re.compile(
+    r"<[^<>]{1,1000}>|\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|\{\s{0,9}[:#.][^{}]{0,300}\}\s*$|&#?\w{1,40};"
+)
+_ATTRIBUTES = re.compile(r"\{[^{}]{1,500}\}\s*$")
 _SHORTCODE = re.compile(r"(?<!\w):[a-z][\w+-]*:(?!\w)")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -39,10 +46,13 @@ class SourceHeading:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced code block: its language and the first lines of its code."""
+    """A fenced code block: its language, the first lines of its code, the offsets of its opening line and its end."""
 
     language: str | None
     first_lines: tuple[str, ...]
+    start: int
+    code_start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,8 @@ class MarkdownSource:
 
     Attributes:
         text: as it is.
-        text_only: of the same length, with spaces in place of link targets, tags, attributes and comments.
+        text_only: of the same length, with spaces in place of what no reader sees: link targets, tags, attributes,
+            comments, the opening lines of fences.
         body_start: offset after the front matter.
         headings: in order.
         fences: in order.
@@ -68,10 +79,28 @@ def read_markdown(source: str) -> MarkdownSource:
     """Reads a source; never fails, since every text is Markdown."""
     header = read_front_matter(source)
     start = len(source) if not source else header.body_start
-    text_only = _NOT_TEXT.sub(lambda match: " " * len(match.group()), source)
     reader = _LineReader(source, start)
     reader.read()
-    return MarkdownSource(source, text_only, start, tuple(reader.headings), tuple(reader.fences))
+    return MarkdownSource(
+        source, _text_only(source, reader.fences), start, tuple(reader.headings), tuple(reader.fences)
+    )
+
+
+def _text_only(source: str, fences: list[Fence]) -> str:
+    parts: list[str] = []
+    position = 0
+    for fence in fences:
+        parts.append(_NOT_TEXT.sub(_blank, source[position : fence.start]))
+        parts.append(" " * (fence.code_start - fence.start))
+        parts.append(source[fence.code_start : fence.end])
+        position = fence.end
+    parts.append(_NOT_TEXT.sub(_blank, source[position:]))
+    return "".join(parts)
+
+
+def _blank(match: re.Match[str]) -> str:
+    text = match.group()
+    return text if text[0] == "`" else " " * len(text)
 
 
 def comparable_heading(text: str) -> str:
@@ -87,72 +116,74 @@ class _LineReader:
     def __init__(self, source: str, start: int) -> None:
         self.headings: list[SourceHeading] = []
         self.fences: list[Fence] = []
-        self._source = source
-        self._start = start
-        self._never_closed: dict[str, int] = {}
+        self._lines = [
+            (match.start(), match.group().rstrip("\r\n")) for match in _LINE.finditer(source, start) if match.group()
+        ]
+        self._marks = [_FENCE.match(line) for _, line in self._lines]
 
     def read(self) -> None:
-        position: int | None = self._start
-        while position is not None:
-            position = self._read_from(position)
-
-    def _lines(self, start: int) -> Iterator[tuple[int, str]]:
-        for match in _LINE.finditer(self._source, start):
-            if match.group():
-                yield match.start(), match.group().rstrip("\r\n")
-
-    def _read_from(self, start: int) -> int | None:
-        """Reads to the end; returns where to go on from when a fence turns out never to be closed."""
-        previous: tuple[int, str] = (start, "")
-        fence: tuple[str, int, int] | None = None  # mark, number of headings so far, offset of the line after
-        code: list[str] = []
-        language: str | None = None
+        closable = self._closable()
+        previous = (0, "")
+        index = 0
         in_comment = False
-        for offset, line in self._lines(start):
-            mark = _FENCE.match(line)
-            if fence is not None:
-                if mark and mark[1].startswith(fence[0]) and not mark[2].strip():
-                    self.fences.append(Fence(language, tuple(code)))
-                    fence = None
-                elif len(code) < 2 and line.strip():
-                    code.append("".join(line.split()))
-                continue
-            in_comment = self._comment(line, in_comment)
-            if in_comment:
-                continue
-            if mark and self._opens(mark):
-                fence = (mark[1], len(self.headings), offset + len(line))
-                code, language = [], _language(mark[2])
+        while index < len(self._lines):
+            offset, line = self._lines[index]
+            in_comment = _comment_goes_on(line, in_comment)
+            mark = self._marks[index]
+            if not in_comment and mark and closable[index] and "`" not in mark[2]:
+                index = self._read_fence(index, mark)
                 previous = (offset, "")
-                continue
-            self._heading(offset, line, previous)
-            previous = (offset, line)
-        if fence is None:
-            return None
-        self._never_closed[fence[0][0]] = len(fence[0])
-        return fence[2]
+            elif not in_comment:
+                self._heading(offset, line, previous)
+                previous = (offset, line)
+            index += 1
 
-    def _opens(self, mark: re.Match[str]) -> bool:
-        return len(mark[1]) < self._never_closed.get(mark[1][0], 1 << 30) and "`" not in mark[2]
+    def _closable(self) -> list[bool]:
+        """For each line whether a fence that it opens is closed further down; what is never closed is no fence."""
+        longest = {"`": 0, "~": 0}
+        closable = [False] * len(self._lines)
+        for index in range(len(self._lines) - 1, -1, -1):
+            mark = self._marks[index]
+            if mark:
+                character, length = mark[1][0], len(mark[1])
+                closable[index] = longest[character] >= length
+                if not mark[2].strip():
+                    longest[character] = max(longest[character], length)
+        return closable
 
-    @staticmethod
-    def _comment(line: str, in_comment: bool) -> bool:
-        opened, closed = line.rfind("<!--"), line.rfind("-->")
-        return opened > closed if opened >= 0 or closed >= 0 else in_comment
+    def _read_fence(self, opening: int, opener: re.Match[str]) -> int:
+        """Takes a fence in; returns the number of its last line."""
+        offset, line = self._lines[opening]
+        first_lines: list[str] = []
+        index = opening + 1
+        while not (mark := self._marks[index]) or not mark[1].startswith(opener[1]) or mark[2].strip():
+            text = self._lines[index][1]
+            if len(first_lines) < 2 and text.strip():
+                first_lines.append("".join(text.split()))
+            index += 1
+        end = self._lines[index][0]
+        self.fences.append(Fence(_language(opener[2]), tuple(first_lines), offset, offset + len(line), end))
+        return index
 
     def _heading(self, offset: int, line: str, previous: tuple[int, str]) -> None:
         match = _ATX.match(line)
         if match:
-            self._add(match[2], offset)
+            self._add(match[1].rstrip(_CLOSING_MARKS), offset)
         elif _SETEXT.match(line) and previous[1].strip():
             self._add(previous[1], previous[0])
-        elif "<h" in line.lower() and (match := _HTML_HEADING.search(line)):
+        elif "</h" in line.lower() and (match := _HTML_HEADING.search(line)):
             self._add(match[1], offset)
 
     def _add(self, text: str, offset: int) -> None:
+        text = text[:_MAX_HEADING]
         attributes = _ATTRIBUTES.search(text)
         excluded = attributes is not None and "data-search-exclude" in attributes.group()
         self.headings.append(SourceHeading(comparable_heading(text), offset, excluded))
+
+
+def _comment_goes_on(line: str, in_comment: bool) -> bool:
+    opened, closed = line.rfind("<!--"), line.rfind("-->")
+    return opened > closed if opened >= 0 or closed >= 0 else in_comment
 
 
 def _language(info: str) -> str | None:

@@ -13,8 +13,8 @@ __all__ = ["pack_blocks"]
 def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) -> list[tuple[Block, ...]]:
     """Packs whole blocks greedily; a block that is too long by itself is split first.
 
-    A group that starts with prose after a group that ended with prose repeats the last sentences of that one, up to
-    `overlap` tokens.
+    A block that leads to the next one goes with it. A group that starts with prose after a group that ended with prose
+    repeats the last sentences of that one, up to `overlap` tokens.
 
     Args:
         blocks: in reading order.
@@ -31,13 +31,24 @@ def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) 
         pieces = [(block, tokens)] if tokens <= budget else [(p, cost(p.text)) for p in split_block(block, room, cost)]
         for piece, tokens in pieces:
             if group and used + tokens > budget:
+                carried = _carried(group, budget - tokens, cost)
                 groups.append(tuple(group))
-                group, used = _overlap(group[-1], piece, min(overlap, budget - tokens), cost)
+                group, used = carried or _overlap(group[-1], piece, min(overlap, budget - tokens), cost)
             group.append(piece)
             used += tokens
     if group:
         groups.append(tuple(group))
     return groups
+
+
+def _carried(group: list[Block], room: int, cost: Cost) -> tuple[list[Block], int] | None:
+    """Takes the blocks that lead to the next one off the end of a group, as far as there is room for them."""
+    carried: list[Block] = []
+    used = 0
+    while len(group) > 1 and group[-1].leads and used + cost(group[-1].text) <= room:
+        used += cost(group[-1].text)
+        carried.insert(0, group.pop())
+    return (carried, used) if carried else None
 
 
 def _overlap(last: Block, following: Block, limit: int, cost: Cost) -> tuple[list[Block], int]:

@@ -97,6 +97,7 @@ class _PageReader:
         self._inline: list[str] = []
         self._lists: list[_ListLevel] = []
         self._marker = ""
+        self._leads = False
 
     def read(self, body: LexborNode) -> list[Heading | Block]:
         pending: list[LexborNode | str] = [*child_nodes(body)[::-1]]
@@ -131,13 +132,16 @@ class _PageReader:
             self._flush()
             yield from self._enter_block(node, tag, attributes)
         else:
-            if "filename" in (attributes.get("class") or "").split():
+            classes = (attributes.get("class") or "").split()
+            if "filename" in classes:
                 self._flush()
+            self._leads |= "filename" in classes or (tag == "label" and "task-list-control" not in classes)
             yield from child_nodes(node)
 
     def _enter_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Iterator[LexborNode | str]:
         children = child_nodes(node)
         classes = (attributes.get("class") or "").split()
+        self._leads = tag == "summary" or "admonition-title" in classes
         if tag in ("ul", "ol", "menu"):
             self._lists.append(_ListLevel(ordered=tag == "ol", number=_start_number(attributes)))
         elif tag == "li":
@@ -183,15 +187,18 @@ class _PageReader:
         self._inline.clear()
         if not text:
             return
+        leads, self._leads = self._leads or text.endswith((":", "：")), False
         if self._lists or self._marker or as_item:
             indent = "  " * min(max(len(self._lists) - 1, 0), _MAX_INDENT)
             # A second paragraph of the same item goes under the first one.
             marker = self._marker
             if marker.strip():
                 self._marker = "  "
-            self._found.append(Block("item", indent + marker + text.replace("\n", "\n" + indent + " " * len(marker))))
+            self._found.append(
+                Block("item", indent + marker + text.replace("\n", "\n" + indent + " " * len(marker)), leads=leads)
+            )
         else:
-            self._found.append(Block("text", text))
+            self._found.append(Block("text", text, leads=leads))
 
 
 class _ListLevel:

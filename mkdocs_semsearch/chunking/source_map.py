@@ -8,13 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mkdocs_semsearch.chunking.blocks import Heading
+from mkdocs_semsearch.chunking.embedding_text import without_fences
 from mkdocs_semsearch.chunking.markdown_source import MarkdownSource, comparable_heading
 
 __all__ = ["SourceMap", "SourceSpan"]
 
 _WORD = re.compile(r"[^\W_]+")
-_PROBES = (6, 3, 2, 1)
-"""How many words are looked for together: the more, the surer; the fewer, the less a difference in markup matters."""
+_PROBES = ((6, 12), (3, 4))
+"""How many words are looked for together, and how many may be left out at the end before fewer are tried."""
+
+_REACH = 4
+_REACH_AT_LEAST = 400
+"""How far a chunk is looked for, in words: so many times its length and so many more. Keeps the search linear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +65,29 @@ class SourceMap:
         if len(contents) == 1:
             return [self._span(start, end)]
         finder = _Finder(self._markdown.text_only, start, end)
-        return [
-            self._span(*finder.find(content, first=index == 0, last=index == len(contents) - 1))
-            for index, content in enumerate(contents)
-        ]
+        found = [finder.find(content) for content in contents]
+        starts = [start] + [chunk_start for chunk_start, _ in found[1:]]
+        ends = [chunk_end for _, chunk_end in found[:-1]] + [end]
+        return [self._span(*span) for span in _without_gaps(starts, ends)]
 
     def _match(self, headings: Sequence[Heading]) -> dict[int | None, tuple[int, int]]:
         """Start and end of each section, by identity of its heading."""
         places = self._markdown.headings
         matched: list[tuple[Heading, int]] = []
+        known: dict[str, list[int]] = {}
+        for index, place in enumerate(places):
+            known.setdefault(place.comparable, []).append(index)
         next_place = 0
         for heading in headings:
-            wanted = comparable_heading(heading.text)
-            for index in range(next_place, len(places)):
-                if wanted and places[index].comparable == wanted:
-                    matched.append((heading, places[index].start))
-                    next_place = index + 1
-                    if places[index].excluded:
-                        self._excluded.add(id(heading))
-                    break
+            same = known.get(comparable_heading(heading.text), [])
+            nearest = bisect_left(same, next_place)
+            if nearest == len(same):
+                continue
+            place = places[same[nearest]]
+            next_place = same[nearest] + 1
+            matched.append((heading, place.start))
+            if place.excluded:
+                self._excluded.add(id(heading))
         ends = [start for _, start in matched] + [len(self._markdown.text)]
         own = {id(heading): (start, end) for (heading, start), end in zip(matched, ends[1:], strict=True)}
         spans: dict[int | None, tuple[int, int]] = {None: (self._markdown.body_start, ends[0])}
@@ -112,68 +121,87 @@ class _Finder:
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
-        self._section = (start, end)
         self._found = list(_WORD.finditer(text, start, end))
         self._words = [match.group() for match in self._found]
         self._cursor = 0
-        self._previous_end = start
 
-    def find(self, content: str, *, first: bool, last: bool) -> tuple[int, int]:
-        """Returns start and end of a chunk; the nearest certain places where its words are not found."""
-        words = _WORD.findall(content)
-        start = self._section[0] if first else self._start(words)
-        end = self._section[1] if last else self._end(words, start)
-        self._previous_end = max(start, end)
-        return start, self._previous_end
+    def find(self, content: str) -> tuple[int | None, int | None]:
+        """Returns start and end of a chunk, each None where its words are not found."""
+        words = _WORD.findall(without_fences(content))
+        start = self._start(words)
+        return start, self._end(words)
 
-    def _start(self, words: list[str]) -> int:
-        for count in _PROBES:
-            place = next(self._places(words[:count], self._cursor), None)
+    def _start(self, words: list[str]) -> int | None:
+        for size, skipped in _probes(len(words)):
+            probe = words[skipped : skipped + size]
+            place = next(self._places(probe, self._cursor, len(words)), None)
             if place is not None:
                 self._cursor = place + 1
-                return _to_line_start(self._text, self._found[place].start())
-        return self._previous_end
+                # What is left out may be a repeated table header: nothing before this line is certain.
+                return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
+        return None
 
-    def _end(self, words: list[str], start: int) -> int:
-        """After the occurrence of the last words that is nearest to where they must be at the least."""
-        first_word = bisect_left(self._found, start, key=lambda match: match.start())
-        earliest = first_word + len(words) * 4 // 5
-        for count in _PROBES:
-            probe = words[-count:]
-            end = None
-            for place in self._places(probe, first_word):
-                end = place + len(probe) - 1
-                if end >= earliest:
+    def _end(self, words: list[str]) -> int | None:
+        """After the last words, in the occurrence nearest to where they must be at the least."""
+        first = max(self._cursor - 1, 0)
+        earliest = first + len(words) * 4 // 5
+        for size, skipped in _probes(len(words)):
+            end = len(words) - skipped
+            last = None
+            for place in self._places(words[end - size : end], first, len(words)):
+                last = place + size - 1
+                if last + skipped >= earliest:
                     break
-            if end is not None:
-                return _to_line_end(self._text, self._found[end].end())
-        return self._section[1]
+            if last is not None:
+                return _to_line_end(self._text, self._found[last].end(), at_any_rate=skipped > 0)
+        return None
 
-    def _places(self, probe: list[str], start: int) -> Iterator[int]:
-        """Yields where the words of a probe follow one another."""
+    def _places(self, probe: list[str], start: int, length: int) -> Iterator[int]:
+        """Yields where the words of a probe follow one another, within reach of a chunk of that length."""
         if not probe:
             return
         words, first, size = self._words, probe[0], len(probe)
+        stop = start + _REACH * length + _REACH_AT_LEAST
         place = start - 1
         while True:
             try:
-                place = words.index(first, place + 1)
+                place = words.index(first, place + 1, stop)
             except ValueError:
                 return
             if words[place : place + size] == probe:
                 yield place
 
 
-def _to_line_start(text: str, offset: int) -> int:
+def _probes(length: int) -> Iterator[tuple[int, int]]:
+    """Yields how many words to look for, and after how many others, from the surest try to the least sure."""
+    if length <= _PROBES[-1][0]:
+        yield length, 0
+    for size, most_skipped in _PROBES:
+        for skipped in range(min(most_skipped, length - size) + 1):
+            yield size, skipped
+
+
+def _without_gaps(starts: Sequence[int | None], ends: Sequence[int | None]) -> Iterator[tuple[int, int]]:
+    """Fills what was not found from the neighbours: a start from the end before, an end from the next start."""
+    position = 0
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        start = position if start is None else start
+        if end is None or end <= start:
+            end = next(place for place in (*starts[index + 1 :], ends[-1]) if place is not None and place >= start)
+        yield start, end
+        position = end
+
+
+def _to_line_start(text: str, offset: int, *, at_any_rate: bool) -> int:
     """Takes in the markup before the first word of a line: `- **`, `> `, `| `."""
     line_start = text.rfind("\n", 0, offset) + 1
-    return offset if _WORD.search(text, line_start, offset) else line_start
+    return offset if not at_any_rate and _WORD.search(text, line_start, offset) else line_start
 
 
-def _to_line_end(text: str, offset: int) -> int:
+def _to_line_end(text: str, offset: int, *, at_any_rate: bool) -> int:
     line_end = text.find("\n", offset)
     line_end = len(text) if line_end < 0 else line_end
-    return offset if _WORD.search(text, offset, line_end) else line_end
+    return offset if not at_any_rate and _WORD.search(text, offset, line_end) else line_end
 
 
 def _line_starts(text: str) -> list[int]:

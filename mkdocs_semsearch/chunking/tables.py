@@ -31,7 +31,7 @@ def table_block(table: LexborNode) -> list[Block]:
     for kind, node in _rows(table):
         if kind == "caption":
             if caption := flat_text(node):
-                found.append(Block("text", caption))
+                found.append(Block("text", caption, leads=True))
             continue
         cells = _cells(node)
         if not any(text for _, text in cells):

@@ -115,6 +115,16 @@ def test_lists_are_cut_between_items() -> None:
         assert all(line.startswith("- item") and line.endswith("list") for line in piece.content.split("\n"))
 
 
+def test_what_leads_to_a_block_stays_with_it() -> None:
+    html = (
+        f"<p>{'word ' * 25}end.</p><p>As follows:</p>"
+        f"<div class=admonition><p class=admonition-title>Tip</p><p>{'body ' * 12}</p></div>"
+    )
+    first, second = chunks(html, size=40, overlap=0)
+    assert first.content.endswith("end.")
+    assert second.content.startswith("As follows:\n\nTip\n\nbody")
+
+
 def test_facets_front_matter_and_section_reach_the_page() -> None:
     facets = [FacetDeclaration("page.section", "string", "Section"), FacetDeclaration("date", "date", "Date")]
     page = Chunker(ChunkSettings(), facets, count_words).chunk(

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration
+from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
+from mkdocs_semsearch.chunking.front_matter import plain_front_matter, read_front_matter
+
+NOTHING = object()
+
+
+def typed(kind: str, yaml_value: str) -> tuple[Any, tuple[str, ...]]:
+    """The typed value that `field: …` gives, and what is reported."""
+    source = f"---\nfield: {yaml_value}\n---\n"
+    header = read_front_matter(source)
+    assert header.problem is None
+    chunker = Chunker(ChunkSettings(), [FacetDeclaration("field", kind, "Field")], len)  # type: ignore[arg-type]
+    page = chunker.chunk(Document("a/b.md", "a/b/", "A", "", front_matter=header.values))
+    assert page is not None
+    return page.facets.get("field", NOTHING), chunker.misfits()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("string", "draft", "draft"),
+        ("string", "2026", "2026"),
+        ("string", "'1.10'", "1.10"),
+        ("string", "2026-01-02", "2026-01-02"),
+        ("string", "' two  words '", "two words"),
+        ("list", "[a, b, a]", ("a", "b")),
+        ("list", "solo", ("solo",)),
+        ("list", "a, b", ("a, b",)),
+        ("list", "2026", ("2026",)),
+        ("list", "[a, null, ~, '']", ("a",)),
+        ("list", "[2026, 2026-01-02]", ("2026", "2026-01-02")),
+        ("integer", "2023", 2023),
+        ("integer", "'2023'", 2023),
+        ("integer", "-5", -5),
+        ("integer", "010", 8),
+        ("number", "1.5", 1.5),
+        ("number", "3", 3),
+        ("number", "'2.5'", 2.5),
+        ("date", "2026-01-02", datetime.date(2026, 1, 2)),
+        ("date", "2026-01-02 10:00:00", datetime.date(2026, 1, 2)),
+        ("date", "2026-01-02T23:59:00+02:00", datetime.date(2026, 1, 2)),
+        ("date", "'2026-01-02'", datetime.date(2026, 1, 2)),
+        ("date", "{created: 2026-01-02, updated: 2026-03-04}", datetime.date(2026, 1, 2)),
+        ("boolean", "true", True),
+        ("boolean", "NO", False),
+        ("boolean", "'yes'", True),
+    ],
+)
+def test_values_that_fit(kind: str, value: str, expected: object) -> None:
+    found, misfits = typed(kind, value)
+    assert found == expected
+    assert type(found) is type(expected)
+    assert misfits == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "kept"),
+    [
+        ("string", "1.10", NOTHING),
+        ("string", "NO", NOTHING),
+        ("string", "[a]", NOTHING),
+        ("string", "{a: b}", NOTHING),
+        ("string", "2026-01-02 10:00:00", NOTHING),
+        ("list", "[a, true]", ("a",)),
+        ("list", "[a, 1.10]", ("a",)),
+        ("list", "[a, [b]]", ("a",)),
+        ("list", "{a: b}", NOTHING),
+        ("integer", "1.0", NOTHING),
+        ("integer", "true", NOTHING),
+        ("integer", "soon", NOTHING),
+        ("integer", "[1]", NOTHING),
+        ("integer", "99999999999999999999", NOTHING),
+        ("number", ".nan", NOTHING),
+        ("number", ".inf", NOTHING),
+        ("number", "true", NOTHING),
+        ("number", "1e999", NOTHING),
+        ("date", "2026", NOTHING),
+        ("date", "20260102", NOTHING),
+        ("date", "January", NOTHING),
+        ("date", "'2026-13-02'", NOTHING),
+        ("boolean", "1", NOTHING),
+        ("boolean", "maybe", NOTHING),
+    ],
+)
+def test_values_that_do_not_fit_are_left_out_and_reported(kind: str, value: str, kept: object) -> None:
+    found, misfits = typed(kind, value)
+    assert found == kept
+    (sentence,) = misfits
+    assert "'field'" in sentence
+    assert kind in sentence
+    assert "a/b.md" in sentence
+
+
+def test_a_float_for_text_says_how_to_write_it() -> None:
+    _, (sentence,) = typed("string", "1.10")
+    assert "quote it" in sentence
+
+
+@pytest.mark.parametrize("kind", FACET_TYPES)
+@pytest.mark.parametrize("value", ["", "~", "''", "'  '", "null"])
+def test_no_value_is_no_misfit(kind: str, value: str) -> None:
+    assert typed(kind, value) == (NOTHING, ())
+
+
+def test_a_field_is_reported_once_with_an_example_and_a_count() -> None:
+    chunker = Chunker(ChunkSettings(), [FacetDeclaration("year", "integer", "Year")], len)
+    for name in ("c", "a", "b"):
+        chunker.chunk(Document(f"{name}.md", "", "", "", front_matter={"year": f"soon {name}"}))
+        chunker.chunk(Document(f"{name}.md", "", "", "", front_matter={"year": f"soon {name}"}))
+    assert chunker.misfits() == (
+        "Front matter field 'year' is declared as integer, but a.md has 'soon a'; the value is left out "
+        "(2 more pages with values that do not fit).",
+    )
+
+
+def test_front_matter_becomes_json() -> None:
+    header = read_front_matter(
+        "---\nno: 1\n2026: x\n2026-01-02: y\n~: z\ndate: 2026-01-02\nat: 2026-01-02T03:04:05Z\n"
+        "nested: {a: [1, {b: .inf}]}\nset: !!set {b, a}\nraw: !!binary aGk=\n__extends: private\ntime: 12:30:45\n---\n"
+    )
+    plain = plain_front_matter(header.values)
+    assert plain == {
+        "false": 1,
+        "2026": "x",
+        "2026-01-02": "y",
+        "null": "z",
+        "date": "2026-01-02",
+        "at": "2026-01-02T03:04:05+00:00",
+        "nested": {"a": [1, {"b": "inf"}]},
+        "set": ["a", "b"],
+        "raw": "hi",
+        "time": 45045,
+    }
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [*a]",
+        "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+        "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]",
+        "a: " + "[" * 200 + "]" * 200,
+        'a: "\\ud800 \\0 x"',
+    ],
+    ids=["itself", "laughs", "deep", "surrogate"],
+)
+def test_hostile_yaml_stays_small(text: str) -> None:
+    header = read_front_matter(f"---\n{text}\n---\n")
+    plain = plain_front_matter(header.values)
+    assert len(json.dumps(plain, allow_nan=False)) < 200_000
+    json.dumps(plain, ensure_ascii=False).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "- x", "just text", "a: !!python/object:os.x {}", "a: b: c", "a: 2026-99-99", "? [a]\n: b"]
+)
+def test_broken_yaml_is_told_and_gives_nothing(text: str) -> None:
+    header = read_front_matter(f"---\n{text}\n---\nBody\n")
+    assert header.values == {}
+    assert header.problem
+
+
+def test_the_body_starts_after_the_front_matter() -> None:
+    source = "---\r\na: 1\r\n---\r\nBody"
+    header = read_front_matter(source)
+    assert (header.values, source[header.body_start :]) == ({"a": 1}, "Body")
+    source = "Title: My page\nTags: a\n    b\n\nBody"
+    header = read_front_matter(source)
+    assert (header.values, source[header.body_start :]) == ({"title": "My page", "tags": "a b"}, "Body")
+    assert read_front_matter("# Body\n").body_start == 0
+    assert read_front_matter("---\n---\nBody").values == {}
+
+
+YAML_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates() | st.datetimes() | st.binary(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers() | st.booleans() | st.none(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(FACET_TYPES), YAML_VALUES)
+def test_any_value_is_typed_or_reported(kind: str, value: object) -> None:
+    chunker = Chunker(ChunkSettings(), [FacetDeclaration("field", kind, "Field")], len)  # type: ignore[arg-type]
+    page = chunker.chunk(Document("a.md", "", "", "", front_matter={"field": value, "search": value}))
+    if page is None:
+        return
+    json.dumps(page.front_matter, allow_nan=False, ensure_ascii=False).encode("utf-8")
+    expected = {
+        "string": str,
+        "list": tuple,
+        "integer": int,
+        "number": (int, float),
+        "date": datetime.date,
+        "boolean": bool,
+    }
+    if "field" in page.facets:
+        assert isinstance(page.facets["field"], expected[kind])  # type: ignore[arg-type]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.chunking.blocks import Heading
+from mkdocs_semsearch.chunking.markdown_source import comparable_heading, read_markdown
+from mkdocs_semsearch.chunking.source_map import SourceMap
+
+SOURCE = """---
+title: x
+---
+# First *one* {#one .x}
+
+```python title="a"
+# not a heading
+```
+
+Setext `two`
+------------
+
+<!--
+## commented
+-->
+
+> ## Quoted ##
+
+    !!! note
+        ### Inside
+
+~~~
+never closed
+
+## [Linked](http://example.org/a_(b)) :smile: &amp; {{ macro }}
+
+<h2 id="raw">Raw <b>html</b></h2>
+"""
+
+
+def test_headings_outside_of_fences_and_comments() -> None:
+    found = read_markdown(SOURCE)
+    assert [heading.comparable for heading in found.headings] == [
+        "firstone",
+        "setexttwo",
+        "quoted",
+        "inside",
+        "linked",
+        "rawhtml",
+    ]
+    assert [fence.language for fence in found.fences] == ["python"]
+    assert len(found.text_only) == len(SOURCE)
+    assert "example.org" not in found.text_only
+    assert "# not a heading" in found.text_only
+
+
+@pytest.mark.parametrize(
+    ("info", "language"),
+    [
+        ("py", "python"),
+        (" { .yaml .annotate }", "yaml"),
+        ("{#id .rust}", "rust"),
+        ('title="x"', None),
+        ("text", None),
+        ("", None),
+        ("c++ hl_lines=1", "cpp"),
+    ],
+)
+def test_languages_of_fences(info: str, language: str | None) -> None:
+    (fence,) = read_markdown(f"```{info}\nx\n```\n").fences
+    assert fence.language == language
+
+
+@pytest.mark.parametrize("text", ["!!!", "😀"])
+def test_headings_without_letters_are_compared_as_they_are(text: str) -> None:
+    assert comparable_heading(text) == text
+
+
+def lines(source: str, *headings: str) -> list[tuple[int, int]]:
+    items = [Heading(2, text) for text in headings]
+    found = SourceMap(read_markdown(source), items)
+    return [(span.start_line, span.end_line) for item in (None, *items) for span in found.spans(item, ["text"])]
+
+
+def test_sections_have_the_lines_from_heading_to_heading() -> None:
+    source = "---\na: b\n---\n\nlead\n\n## A\n\nx\n\n\n## B\ny\n"
+    assert lines(source, "A", "B") == [(5, 5), (7, 9), (12, 13)]
+    assert lines(source.replace("\n", "\r\n"), "A", "B") == [(5, 5), (7, 9), (12, 13)]
+
+
+def test_generated_headings_get_the_place_of_the_one_before() -> None:
+    assert lines("lead\n\n## A\n\n::: pkg.mod\n\n## B\n", "A", "pkg.mod.f", "B") == [(1, 1), (3, 5), (3, 5), (7, 7)]
+
+
+def test_chunks_of_a_section_follow_one_another_in_the_source() -> None:
+    source = "## A\n\nOne **two** [three](four) five.\n\n```sh\nsix seven\n```\n\n- eight\n- nine ten\n"
+    heading = Heading(2, "A")
+    spans = SourceMap(read_markdown(source), [heading]).spans(
+        heading, ["One two three five.", "```bash\nsix seven\n```", "- eight\n- nine ten"]
+    )
+    assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (6, 6), (9, 10)]
+    assert source[spans[2].char_start : spans[2].char_end] == "- eight\n- nine ten"
+
+
+def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None:
+    source = "## A\n\none two three\n\n{{ macro }}\n\nfour five six\n"
+    heading = Heading(2, "A")
+    spans = SourceMap(read_markdown(source), [heading]).spans(
+        heading, ["one two three", "made by a macro", "four five six"]
+    )
+    assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (5, 5), (7, 7)]
+
+
+def test_an_empty_source() -> None:
+    assert lines("", "A") == [(1, 1), (1, 1)]
