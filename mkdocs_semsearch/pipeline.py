@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch.artifact.layout import MANIFEST
 from mkdocs_semsearch.artifact.manifest import manifest_to_json
 from mkdocs_semsearch.artifact.opening import open_index
+from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
@@ -73,12 +74,17 @@ def index_site(
         progress: called while texts are being embedded.
 
     Raises:
+        ConfigurationError: a store that this version does not have.
         SemsearchError: a text could not be embedded, or the folder not be written; the previous index is untouched.
     """
     from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import BuildOptions, build_index
 
+    if settings.store.kind != "embedded":
+        raise ConfigurationError(
+            f"store.kind: {settings.store.kind!r} is planned, but not in this version: use embedded."
+        )
     started = time.perf_counter()
     chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
     chunker = Chunker(chunk_settings, settings.facets, open_token_counter(embedder))

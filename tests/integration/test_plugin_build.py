@@ -152,6 +152,35 @@ def test_places_that_cannot_work_are_refused(site, options, words):
     assert "Traceback" not in output
 
 
+def test_store_of_the_future_is_refused(site):
+    site.options["store"] = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"}
+    output = site.build(fails=True)
+    assert "store.kind: 'qdrant' is planned" in output
+    assert "Traceback" not in output
+
+
+def test_files_of_the_widget_can_be_overridden(site):
+    override = site.root / "overrides/assets/semsearch/semsearch.css"
+    override.parent.mkdir(parents=True)
+    override.write_text("/* mine */")
+    site.config["theme"] = {"name": "mkdocs", "custom_dir": "overrides"}
+    site.build()
+    assert (site.site_dir / "assets/semsearch/semsearch.css").read_text() == "/* mine */"
+    assert (site.site_dir / "assets/semsearch/semsearch.js").is_file()
+
+
+def test_exclusions_of_the_site_do_not_cost_the_widget_its_config(site):
+    site.config["exclude_docs"] = "*.json\n"
+    site.build()
+    assert site.widget_config()["site_name"] == "Demo"
+
+
+def test_version_of_the_documentation_is_handed_to_the_widget(site, monkeypatch):
+    monkeypatch.setenv("MIKE_DOCS_VERSION", "2.1")
+    site.build()
+    assert site.widget_config()["version"] == "2.1"
+
+
 def test_failing_embedder_is_a_sentence(site):
     site.word_hash = False
     site.options["embedder"] = {"model": "./no-such-model"}

@@ -137,6 +137,21 @@ def test_locales_make_one_index(site, theme, first):
     assert site.widget_config()["language"] == "en"
 
 
+def test_front_matter_of_folders_counts(site):
+    site.config["theme"] = {"name": "material"}
+    site.plugins = ["meta"]
+    site.write({"guide/.meta.yml": "tags: [inherited]\n", "guide/page.md": "# Page\n"}).build()
+    assert site.page("guide/page.md")["facet:tags"] == ["inherited"]
+    assert set(json.loads(site.page("guide/page.md")["front_matter"])) == {"tags"}
+
+
+def test_anchors_do_not_depend_on_the_table_of_contents(site):
+    site.config["markdown_extensions"] = [{"toc": {"toc_depth": 2}}]
+    site.write({"deep.md": "# Deep\n\n## Two\n\n#### Four\n\nFar down.\n"}).build()
+    (chunk,) = [chunk for chunk in site.table("chunks") if "Far down." in chunk["content"]]
+    assert chunk["anchor"] == "four"
+
+
 def test_blog_views_are_left_out(site):
     site.config["theme"] = {"name": "material"}
     site.plugins = ["blog"]
