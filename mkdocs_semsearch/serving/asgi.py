@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -30,10 +31,12 @@ class ApiEndpoint:
     Args:
         api: the API.
         varies_by_origin: there is an allow-list of origins, so shared caches must keep answers apart.
+        body_seconds: how long a client may take to send its body.
     """
 
-    def __init__(self, api: SearchApi, *, varies_by_origin: bool = False) -> None:
+    def __init__(self, api: SearchApi, *, varies_by_origin: bool = False, body_seconds: float = 30.0) -> None:
         self._api = api
+        self._body_seconds = body_seconds
         self._varies_by_origin = varies_by_origin
         self._limiter: anyio.CapacityLimiter | None = None
 
@@ -51,9 +54,13 @@ class ApiEndpoint:
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES:
             return error_response(body_too_large())
-        body = await _read_body(receive)
-        if body is None:
-            return None
+        body: bytes | None = None
+        with anyio.move_on_after(self._body_seconds) as timer:
+            body = await _read_body(receive)
+            if body is None:
+                return None
+        if timer.cancelled_caught or body is None:
+            return error_response(HttpError(408, "too_slow", "The body of the request did not arrive in time."))
         client = scope.get("client")
         handle = functools.partial(
             self._api.handle,
@@ -114,6 +121,10 @@ class SiteFiles(StaticFiles):
         response = await super().get_response("404.html" if hidden else path, scope)
         if hidden and response.status_code < 400:
             response.status_code = 404
+        if isinstance(response, RedirectResponse):
+            # Relative, so that it is right behind a proxy that ends TLS or adds a path.
+            query = scope.get("query_string", b"").decode("latin-1")
+            response.headers["location"] = f"./{quote(Path(path).name)}/" + (f"?{query}" if query else "")
         response.headers.setdefault("x-content-type-options", "nosniff")
         return response
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.unit.serving.small_index import PAGES, build, open_small
 
@@ -118,6 +121,30 @@ def test_a_long_body_is_refused_whether_its_length_is_known_or_not(client):
     assert client.post("/api/v1/search", content=big[:60_000]).status_code == 200
 
 
+def test_a_body_that_does_not_come_is_not_waited_for(index_dir):
+    endpoint = ApiEndpoint(SearchApi(lambda: None), body_seconds=0.01)
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
+    anyio.run(endpoint, scope, anyio.sleep_forever, send)
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"])["error"]["code"] == "too_slow"
+
+
+def test_nobody_answers_a_client_that_has_gone():
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        raise AssertionError(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
+    anyio.run(ApiEndpoint(SearchApi(lambda: None)), scope, receive, send)
+
+
 PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
 
 
@@ -167,6 +194,8 @@ def test_the_site_is_served_from_the_same_origin(index_dir, site_dir):
     with client_of(index_dir, site_dir=site_dir) as client:
         assert client.get("/").text == "<h1>home</h1>"
         assert client.get("/guide/auth/").text == "<h1>auth</h1>"
+        redirect = client.get("/guide/auth?h=keys", follow_redirects=False)
+        assert (redirect.status_code, redirect.headers["location"]) == (307, "./auth/?h=keys")
         assert client.get("/guide/auth").url.path == "/guide/auth/"
         assert client.get("/assets/app.js").headers["content-type"].startswith("text/javascript")
         assert client.get("/.well-known/security.txt").status_code == 200
