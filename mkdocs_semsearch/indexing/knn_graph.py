@@ -50,7 +50,9 @@ def build_knn_graph(vectors: NDArray[np.float32], method: GraphMethod = "auto", 
         return KnnGraph(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32), "none")
     if method == "auto":
         method = "exact" if rows < EXACT_BELOW else "nndescent"
-    lists = _exact(vectors, k) if method == "exact" or rows <= neighbors + 1 else _nndescent(vectors, k)
+    if rows <= neighbors + 1:
+        method = "exact"  # every row is a neighbour
+    lists = _exact(vectors, k) if method == "exact" else _nndescent(vectors, k)
     counts = (lists >= 0).sum(axis=1)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return KnnGraph(indptr, lists[lists >= 0].astype(np.int32), method)

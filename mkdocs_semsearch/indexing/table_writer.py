@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +67,15 @@ def _plain(value: Any) -> Any:
 
 
 def _chunk_rows(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Iterator[dict[str, Any]]:
-    group = iter(groups)
-    for number, page in enumerate(pages):
-        for chunk, chunk_id in zip(page.chunks, chunk_ids(page), strict=True):
-            yield {
-                "chunk_id": chunk_id,
-                "page": number,
-                "section": chunk.section_index,
-                "duplicate_group": next(group),
-                **{name: _plain(getattr(chunk, name)) for name in _COPIED},
-            }
+    chunks = ((number, chunk) for number, page in enumerate(pages) for chunk in page.chunks)
+    for (number, chunk), chunk_id, group in zip(chunks, chunk_ids(pages), groups, strict=True):
+        yield {
+            "chunk_id": chunk_id,
+            "page": number,
+            "section": chunk.section_index,
+            "duplicate_group": group,
+            **{name: _plain(getattr(chunk, name)) for name in _COPIED},
+        }
 
 
 _COPIED = (
@@ -99,10 +98,10 @@ _COPIED = (
 )
 
 
-def chunk_ids(page: ChunkedPage) -> list[str]:
-    """Returns an id for every chunk of a page, stable while page, headings and place in the section stay."""
+def chunk_ids(pages: Iterable[ChunkedPage]) -> list[str]:
+    """Returns an id for every chunk of all pages, stable while page, headings and place in the section stay."""
     seen: Counter[str] = Counter()
-    return [_chunk_id(page, chunk, seen) for chunk in page.chunks]
+    return [_chunk_id(page, chunk, seen) for page in pages for chunk in page.chunks]
 
 
 def _chunk_id(page: ChunkedPage, chunk: Chunk, seen: Counter[str]) -> str:

@@ -1,0 +1,212 @@
+"""From chunked pages to an index folder: what is embedded, what is written, and when it is another build."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.chunking import Chunk
+from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.indexing.table_writer import chunk_ids
+from mkdocs_semsearch.searching import open_searcher
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
+
+FACETS = (
+    FacetDeclaration("tags", "list", "Tags"),
+    FacetDeclaration("year", "integer", "Year"),
+    FacetDeclaration("price", "number", "Price"),
+    FacetDeclaration("date", "date", "Date"),
+    FacetDeclaration("draft", "boolean", "Draft"),
+    FacetDeclaration("page.section", "string", "Section"),
+)
+PAGES = (
+    made_page(
+        "guide/auth.md",
+        "Rotate keys.",
+        ["Revoke keys that leaked.", "And the others."],
+        facets={"tags": ("a", "b"), "year": 2024, "price": 1.5, "date": datetime.date(2024, 2, 29), "draft": False},
+        section="Guide",
+        language="en",
+        languages=("python", "shell"),
+        file_size=77,
+        boost=2.0,
+    ),
+    made_page("empty.md"),
+    made_page("日本語/größe.md", "Ein Satz über Größe.", "日本語の文です。"),
+)
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "index"
+
+
+def build_id(place, pages=PAGES, **options):
+    return built(place, pages, facets=options.pop("facets", FACETS), **options).build_id
+
+
+def test_the_report_says_what_was_done(place, tmp_path):
+    report = built(place, PAGES, facets=FACETS, cache_dir=tmp_path / "cache")
+    assert (report.pages, report.chunks, report.embedded, report.reused) == (3, 5, 5, 0)
+    assert report.changed
+    assert report.graph_method == "exact"
+    index = open_index(place, verify=True)
+    assert report.size_bytes == sum(path.stat().st_size for path in index.build_dir.rglob("*") if path.is_file())
+    assert (index.manifest.pages, index.manifest.sections, index.manifest.chunks) == (3, 4, 5)
+    assert str(report) == (
+        f"3 pages, 5 chunks (5 embedded, 0 reused) in {report.seconds:.1f} s, "
+        f"{report.size_bytes / 1e6:.1f} MB, build {report.build_id}"
+    )
+
+
+def test_a_second_build_of_the_same_writes_and_embeds_nothing(place):
+    first = built(place, PAGES, facets=FACETS)
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*") if path.is_file() and path.name != ".lock"}
+    embedder = WordHashEmbedder()
+    second = built(place, PAGES, facets=FACETS, embedder=embedder)
+    assert (second.changed, second.embedded, second.reused, embedder.calls) == (False, 0, 5, 0)
+    assert second.build_id == first.build_id
+    assert second.size_bytes == first.size_bytes
+    assert str(second).endswith("(unchanged)")
+    after = {path: path.stat().st_mtime_ns for path in place.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert after == before
+
+
+def test_one_edited_section_embeds_only_its_chunks(place, tmp_path):
+    built(place, PAGES, cache_dir=tmp_path / "cache")
+    edited = made_page("guide/auth.md", "Rotate keys.", ["Revoke keys that leaked.", "And all the others too."])
+    embedder = WordHashEmbedder()
+    report = built(place, (edited, *PAGES[1:]), cache_dir=tmp_path / "cache", embedder=embedder)
+    assert (report.changed, report.embedded, report.reused) == (True, 1, 4)
+    (text,) = embedder.embedded
+    assert text.endswith("And all the others too.")
+
+
+def test_equal_content_is_the_same_build_anywhere(place, tmp_path):
+    again = [dataclasses.replace(page, front_matter=dict(reversed(page.front_matter.items()))) for page in PAGES]
+    assert build_id(place) == build_id(tmp_path / "other" / "place", again)
+    assert re.fullmatch(r"[0-9a-f]{16}", build_id(place))
+
+
+def _changes():
+    first = PAGES[0]
+    for name, value in {
+        "path": "guide/other.md", "url": "elsewhere/", "title": "Another", "boost": 1.5, "file_size": 78,
+        "section": None, "language": "de", "languages": ("shell", "python"), "front_matter": {"tags": ["a"]},
+        "facets": {"tags": ("a",)}, "chunks": first.chunks[:-1],
+    }.items():  # fmt: skip
+        yield pytest.param((dataclasses.replace(first, **{name: value}), *PAGES[1:]), {}, id=f"page.{name}")
+    for name, value in {
+        "content": "x", "anchor": "x", "heading_hierarchy": ("x",), "section_index": 7, "kind": "code",
+        "language": "python", "start_line": 1, "end_line": 2, "char_start": 3, "char_end": 4, "node_type": "class",
+        "node_name": "x", "parent_context": "x", "scope_path": ("x",), "definitions": ("x",), "references": ("x",),
+    }.items():  # fmt: skip
+        chunk = dataclasses.replace(first.chunks[-1], **{name: value})
+        pages = (dataclasses.replace(first, chunks=(*first.chunks[:-1], chunk)), *PAGES[1:])
+        yield pytest.param(pages, {}, id=f"chunk.{name}")
+    yield pytest.param(PAGES[::-1], {}, id="order")
+    yield pytest.param(PAGES[:-1], {}, id="a page less")
+    yield pytest.param(PAGES, {"facets": FACETS[:-1]}, id="facets")
+    yield pytest.param(PAGES, {"facets": FACETS[::-1]}, id="order of facets")
+    yield pytest.param(PAGES, {"site_name": "x"}, id="site_name")
+    yield pytest.param(PAGES, {"site_url": "x"}, id="site_url")
+    yield pytest.param(PAGES, {"language": "de"}, id="language")
+    yield pytest.param(PAGES, {"embedder": WordHashEmbedder("other")}, id="embedder")
+
+
+@pytest.mark.parametrize(("pages", "options"), list(_changes()))
+def test_whatever_changes_the_index_changes_the_build_id(place, pages, options):
+    same = build_id(place)
+    assert build_id(place, pages, **options) != same
+    open_searcher(place, embedder=WordHashEmbedder(), verify=True).close()
+
+
+def test_a_failing_embedder_leaves_the_previous_build(place, tmp_path):
+    class Dead(WordHashEmbedder):
+        def embed(self, texts, role):
+            raise EmbedderUnavailableError("It does not answer: try later.")
+
+    same = build_id(place)
+    with pytest.raises(EmbedderUnavailableError):
+        build_id(place, PAGES[:1], embedder=Dead(), site_name="other")
+    assert open_index(place, verify=True).manifest.build_id == same
+
+
+def test_a_damaged_build_is_built_again(place):
+    same = build_id(place)
+    (place / same / "vectors.npy").write_bytes(b"")
+    report = built(place, PAGES, facets=FACETS)
+    assert report.changed
+    assert report.build_id == same
+    open_index(place, verify=True)
+
+
+@pytest.mark.parametrize("pages", [(), (made_page("empty.md"),)])
+def test_a_site_without_text_is_an_index_too(place, pages):
+    report = built(place, pages, facets=FACETS)
+    assert (report.chunks, report.graph_method) == (0, "none")
+    assert open_index(place, verify=True).manifest.chunks == 0
+
+
+def test_one_chunk(place):
+    assert built(place, [made_page("a.md", "One sentence.")]).graph_method == "none"
+
+
+def test_nothing_needs_unpickling(place):
+    build_id(place)
+    build_dir = open_index(place).build_dir
+    vectors = np.load(build_dir / "vectors.npy", allow_pickle=False)
+    assert (vectors.shape, vectors.dtype) == ((5, 64), np.float16)
+    np.testing.assert_allclose(np.linalg.norm(vectors.astype(np.float32), axis=1), 1, atol=2e-3)
+    with np.load(build_dir / "graph.npz", allow_pickle=False) as graph:
+        assert sorted(graph) == ["indices", "indptr"]
+        assert graph["indptr"].tolist() == [0, 4, 8, 12, 16, 20]
+
+
+def test_the_tables_hold_what_went_in(place):
+    build_id(place)
+    build_dir = open_index(place).build_dir
+    pages = pq.read_table(build_dir / "pages.parquet").to_pylist()
+    first = pages[0]
+    assert first["facet:tags"] == ["a", "b"]
+    assert first["facet:date"] == datetime.date(2024, 2, 29)
+    assert (first["facet:year"], first["facet:price"], first["facet:draft"]) == (2024, 1.5, False)
+    assert [page["first_chunk"] for page in pages] == [0, 3, 3]
+    assert [page["chunk_count"] for page in pages] == [3, 0, 2]
+    assert pages[1]["facet:tags"] is None
+    chunks = pq.read_table(build_dir / "chunks.parquet").to_pylist()
+    assert [chunk["content"] for chunk in chunks] == [chunk.content for page in PAGES for chunk in page.chunks]
+    assert [chunk["page"] for chunk in chunks] == [0, 0, 0, 2, 2]
+    assert [chunk["section"] for chunk in chunks] == [0, 1, 1, 0, 1]
+
+
+def test_chunk_ids_are_unique_and_stay():
+    pages = [
+        made_page("a.md", "x", ["x", "x", "x"], "y"),
+        made_page("b.md", "x", ["x", "x"]),
+        made_page("a.md", "x", language="de"),
+    ]
+    ids = chunk_ids(pages)
+    assert len(set(ids)) == len(ids) == 9
+    longer = made_page("a.md", "text that changed", ["x", "x", "x", "and one more"], "y")
+    assert set(chunk_ids(pages[:1])) < set(chunk_ids([longer]))
+    assert all(re.fullmatch(r"[0-9a-f]{16}", chunk_id) for chunk_id in ids)
+
+
+def test_two_headings_of_one_name_have_two_ids(place):
+    twice = made_page("a.md", "x")
+    chunks = tuple(Chunk(i, i, ("A", "Example"), None, "x") for i in range(3))
+    assert len(set(chunk_ids([dataclasses.replace(twice, chunks=chunks)]))) == 3
+
+
+def test_a_page_that_is_there_twice_does_not_share_ids(place):
+    built(place, [made_page("a.md", "x", "y"), made_page("a.md", "x", "z")])
+    ids = pq.read_table(open_index(place).build_dir / "chunks.parquet")["chunk_id"].to_pylist()
+    assert len(set(ids)) == 4

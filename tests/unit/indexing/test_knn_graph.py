@@ -1,0 +1,85 @@
+"""Neighbour lists, held against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, _without_self, build_knn_graph
+
+
+def unit(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def clustered(rows, seed=0, clusters=20, dimension=32):
+    random = np.random.default_rng(seed)
+    centres = random.normal(size=(clusters, dimension))
+    return unit(centres[random.integers(clusters, size=rows)] + 0.3 * random.normal(size=(rows, dimension)))
+
+
+def lists(graph):
+    return [graph.indices[graph.indptr[row] : graph.indptr[row + 1]] for row in range(len(graph.indptr) - 1)]
+
+
+def brute_force(vectors, k):
+    similarity = vectors @ vectors.T
+    np.fill_diagonal(similarity, -np.inf)
+    return np.argsort(-similarity, axis=1, kind="stable")[:, :k], similarity
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_fewer_than_two_rows_have_no_graph(rows):
+    graph = build_knn_graph(clustered(max(rows, 1))[:rows])
+    assert graph.method == "none"
+    assert graph.indptr.tolist() == [0] * (rows + 1)
+    assert (graph.indptr.dtype, graph.indices.dtype, len(graph.indices)) == (np.int64, np.int32, 0)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 15, 16, 17, 300, 1025, 2500])
+def test_exact_lists_are_those_of_brute_force(rows):
+    vectors = clustered(rows)
+    graph = build_knn_graph(vectors, "exact")
+    k = min(NEIGHBORS, rows - 1)
+    wanted, similarity = brute_force(vectors, k)
+    assert graph.method == "exact"
+    assert (graph.indptr.dtype, graph.indices.dtype) == (np.int64, np.int32)
+    for row, found in enumerate(lists(graph)):
+        assert len(set(found)) == len(found) == k
+        assert row not in found
+        # Blocked products may differ in the last bit: near-ties may change places, nothing else.
+        np.testing.assert_allclose(similarity[row, found], similarity[row, wanted[row]], atol=1e-6)
+
+
+def test_pages_that_are_all_alike_have_neighbours_too():
+    graph = build_knn_graph(unit(np.ones((40, 8))), "exact")
+    assert all(len(set(found)) == NEIGHBORS and row not in found for row, found in enumerate(lists(graph)))
+
+
+def test_few_rows_are_exact_whatever_was_asked_for():
+    vectors = clustered(12)
+    graph = build_knn_graph(vectors, "nndescent")
+    assert graph.method == "exact"
+    np.testing.assert_array_equal(graph.indices, build_knn_graph(vectors, "exact").indices)
+
+
+def test_the_row_itself_is_taken_out_wherever_it_stands():
+    found = np.array([[0, 1, 2], [2, 1, 0], [0, 1, 2], [1, 2, 0]])
+    lists = _without_self(np.vstack([found, [[4, -1, -1]]]), 2)
+    assert lists.tolist() == [[1, 2], [2, 0], [0, 1], [1, 2], [-1, -1]]
+
+
+@pytest.mark.slow
+def test_nndescent_finds_nearly_all_neighbours_and_never_the_row_itself():
+    vectors = np.vstack([clustered(2500), np.repeat(clustered(1, seed=1), 40, axis=0)])  # and forty that are equal
+    graph = build_knn_graph(vectors, "nndescent")
+    assert graph.method == "nndescent"
+    _, similarity = brute_force(vectors, NEIGHBORS)
+    hits = 0
+    for row, found in enumerate(lists(graph)):
+        assert row not in found
+        assert len(set(found)) == len(found) <= NEIGHBORS
+        assert (np.diff(similarity[row, found]) <= 1e-5).all()
+        edge = np.sort(similarity[row])[-NEIGHBORS]
+        hits += int((similarity[row, found] >= edge - 1e-6).sum())
+    assert hits / (len(vectors) * NEIGHBORS) >= 0.95
