@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.artifact.layout import MANIFEST
 from mkdocs_semsearch.artifact.manifest import manifest_to_json
-from mkdocs_semsearch.artifact.opening import open_index
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.artifact.opening import OpenIndex, open_index
+from mkdocs_semsearch.errors import ConfigurationError, IndexWriteError
 from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
@@ -113,17 +113,30 @@ def copy_index(index_dir: Path, target: Path) -> None:
     Args:
         index_dir: the index.
         target: made when missing; a reader of it sees the build that was there before, or this one.
+
+    Raises:
+        IndexFolderError: there is no whole index to copy, or no way to write.
     """
     index = open_index(index_dir)
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        _copy_build(index, target)
+        part = target / f".{MANIFEST}.part"
+        part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
+        part.replace(target / MANIFEST)
+    except OSError as error:
+        raise IndexWriteError(
+            f"The index could not be copied to {target} ({error.strerror or error}): "
+            "make room or allow writing there, then build again."
+        ) from error
+
+
+def _copy_build(index: OpenIndex, target: Path) -> None:
     build_dir = target / index.manifest.build_id
-    if not build_dir.is_dir():
-        staging = target / f".{build_dir.name}.part"
-        shutil.rmtree(staging, ignore_errors=True)
-        for file in index.manifest.files:
-            (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(index.build_dir / file.path, staging / file.path)
-        staging.rename(build_dir)
-    part = target / f".{MANIFEST}.part"
-    part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
-    part.replace(target / MANIFEST)
+    if build_dir.is_dir():
+        return
+    staging = target / f".{build_dir.name}.part"
+    shutil.rmtree(staging, ignore_errors=True)
+    for file in index.manifest.files:
+        (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(index.build_dir / file.path, staging / file.path)
+    staging.rename(build_dir)

@@ -81,7 +81,10 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if self._settings is not None and settings.embedder != self._settings.embedder:
             self._embedder = None
         self._settings = settings
-        _add_widget(config)
+        try:
+            _add_widget(config)
+        except SemsearchError as error:
+            raise PluginError(f"semsearch: {error}") from error
         return config
 
     def on_pre_build(self, *, config: MkDocsConfig) -> None:

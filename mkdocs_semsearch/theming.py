@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.settings import Settings
 
 __all__ = ["ASSETS", "CONFIG", "SCRIPT", "STYLE", "site_version", "theme_dir", "widget_config"]
@@ -25,13 +26,13 @@ def theme_dir() -> Path:
     """Returns the folder whose `assets/semsearch/` holds the widget: of the installed package, or of a checkout.
 
     Raises:
-        FileNotFoundError: the package was installed without it.
+        ConfigurationError: the package was installed without it.
     """
     package = Path(str(files("mkdocs_semsearch")))
     for folder in (package / "theme", package.parent / "theme"):
         if (folder / SCRIPT).is_file():
             return folder
-    raise FileNotFoundError(
+    raise ConfigurationError(
         f"The search widget ({SCRIPT}) is missing beside {package}: install mkdocs-semsearch again."
     )
 

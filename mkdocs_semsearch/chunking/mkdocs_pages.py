@@ -70,8 +70,11 @@ class MkDocsPages:
         """Remembers the source text of a page, before any plugin edits it, if lines can refer to it."""
         if not _has_source(page.file, config):
             return
-        source = page.file.content_string
-        if source.endswith(markdown):  # else another plugin reads the page from somewhere else
+        try:
+            source = page.file.content_string
+        except (OSError, ValueError):  # another plugin reads the page, from somewhere else
+            return
+        if source.endswith(markdown):  # else that plugin made something else of it
             self._sources[page.file.dest_uri] = source
 
     def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
@@ -105,15 +108,16 @@ class MkDocsPages:
 def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
     content = page.content or ""
     file = page.file
+    generated = _is_generated(file)
     return Document(
-        path=file.dest_uri if _is_generated(file) else file.src_uri,
+        path=file.dest_uri if generated else file.src_uri,
         url=page.url,
         title=_plain(page.title) or _named(file),
         html=content,
         # Material's `meta` plugin leaves a note to itself, `__extends`, among the fields.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
         source=source,
-        file_size=len(content.encode()) if _is_generated(file) else _size(file),
+        file_size=len(content.encode()) if generated else Path(str(file.abs_src_path)).stat().st_size,
         section=_section(page),
         language=getattr(file, "locale", None) or site_language(config),
     )
@@ -132,7 +136,7 @@ def site_language(config: MkDocsConfig) -> str:
 
 
 def _is_generated(file: File) -> bool:
-    return file.generated_by is not None or file.abs_src_path is None
+    return file.generated_by is not None or file.abs_src_path is None or not Path(file.abs_src_path).is_file()
 
 
 def _has_source(file: File, config: MkDocsConfig) -> bool:
@@ -140,13 +144,6 @@ def _has_source(file: File, config: MkDocsConfig) -> bool:
     if _is_generated(file):
         return False
     return Path(str(file.abs_src_path)).resolve().is_relative_to(Path(config.docs_dir).resolve())
-
-
-def _size(file: File) -> int:
-    try:
-        return Path(str(file.abs_src_path)).stat().st_size
-    except OSError:
-        return len(file.content_bytes)
 
 
 def _named(file: File) -> str:

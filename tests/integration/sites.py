@@ -39,6 +39,7 @@ class DocsSite:
     options: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     plugins: list[Any] = field(default_factory=list)
+    hooks: list[str] = field(default_factory=list)
     word_hash: bool = True
 
     @property
@@ -59,8 +60,7 @@ class DocsSite:
     def write_config(self) -> Path:
         plugins = ["search", *self.plugins, {"semsearch": self.options}]
         config = {"site_name": "Demo", "site_url": "https://example.org/", "plugins": plugins, **self.config}
-        if self.word_hash:
-            config["hooks"] = [str(WORD_HASH_HOOK)]
+        config["hooks"] = [*self.hooks, *([str(WORD_HASH_HOOK)] if self.word_hash else [])]
         path = self.root / "mkdocs.yml"
         path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
         return path

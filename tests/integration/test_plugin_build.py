@@ -110,6 +110,14 @@ def test_published_index_is_a_whole_index(site):
     assert "About this search" in site.html("semsearch/index.html")
 
 
+def test_index_that_cannot_be_published_is_a_sentence(site):
+    site.options["publish_index"] = True
+    site.write({"semsearch": "A file where the folder has to be."})
+    output = site.build(fails=True)
+    assert "could not be copied" in output
+    assert "Traceback" not in output
+
+
 def test_disabled_plugin_leaves_no_trace(site):
     site.word_hash = False
     site.options["enabled"] = False

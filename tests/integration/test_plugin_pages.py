@@ -109,6 +109,22 @@ def test_generated_pages_have_no_source(site):
     assert chunk["start_line"] is None
 
 
+def test_page_that_another_plugin_reads_has_no_source(site):
+    hook = site.root / "reader.py"
+    hook.write_text(
+        "from mkdocs.structure.files import File\n"
+        "def on_files(files, config):\n"
+        "    files.append(File('virtual.md', config.docs_dir, config.site_dir, config.use_directory_urls))\n"
+        "    return files\n"
+        "def on_page_read_source(page, config):\n"
+        "    return '# Virtual\\n\\nOut of thin air.' if page.file.src_uri == 'virtual.md' else None\n"
+    )
+    site.hooks = [str(hook)]
+    site.build()
+    (chunk,) = [chunk for chunk in site.table("chunks") if "thin air" in chunk["content"]]
+    assert chunk["start_line"] is None
+
+
 @installed("mkdocs_static_i18n")
 @pytest.mark.parametrize("theme", ["mkdocs", "material"])
 @pytest.mark.parametrize("first", [True, False], ids=["i18n-first", "i18n-last"])
