@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
 from mkdocs_semsearch.serving.errors import HttpError, error_body, from_semsearch_error
 from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters, whole_number
@@ -22,7 +21,7 @@ from mkdocs_semsearch.serving.operations import Operations, SearcherSource
 from mkdocs_semsearch.serving.rate_limit import RateLimiter
 from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_response, tag_matches
 from mkdocs_semsearch.serving.routes import Route, match_route
-from mkdocs_semsearch.serving.wire import SearchRequest, parse_request, to_query
+from mkdocs_semsearch.serving.wire import Defaults, parse_request
 
 __all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "check_rate", "error_response"]
 
@@ -65,12 +64,11 @@ class SearchApi:
         default_min_score: float = 0.0,
         rate_limiter: RateLimiter | None = None,
     ) -> None:
-        self._default_limit = default_limit
-        self._default_min_score = default_min_score
+        self._defaults = Defaults(default_limit, default_min_score)
         self._rate_limiter = rate_limiter
         self._metrics = Metrics()
         self._version = _installed_version()
-        self.operations = Operations(source, self._metrics)
+        self.operations = Operations(source, self._metrics, self._defaults)
 
     def handle(
         self,
@@ -145,12 +143,12 @@ class SearchApi:
         return endpoints[method, route.name]
 
     def _post_search(self, call: _Call) -> ApiResponse:
-        query = self._query(parse_request(call.body))
+        query = self.operations.query(parse_request(call.body))
         with self.operations.searcher() as searcher:
             return json_response(200, self.operations.search(searcher, query), (NO_STORE,))
 
     def _get_search(self, call: _Call) -> ApiResponse:
-        query = self._query(parse_search_parameters(call.query_string))
+        query = self.operations.query(parse_search_parameters(call.query_string))
         with self.operations.searcher() as searcher:
             tag = self._tag(searcher.build_id, "search", repr(query))
             return _cached(call, tag, lambda: self.operations.search(searcher, query))
@@ -197,12 +195,9 @@ class SearchApi:
     def _documents(self) -> tuple[ApiResponse, ApiResponse]:
         """OpenAPI for programs and for people; made once, they take a while."""
         document = openapi_document(
-            self._version, default_limit=self._default_limit, default_min_score=self._default_min_score
+            self._version, default_limit=self._defaults.limit, default_min_score=self._defaults.min_score
         )
         return json_response(200, document, (CACHE_CONTROL,)), docs_page(document, (CACHE_CONTROL,))
-
-    def _query(self, request: SearchRequest) -> SearchQuery:
-        return to_query(request, default_limit=self._default_limit, default_min_score=self._default_min_score)
 
     def _tag(self, build_id: str, *parts: str) -> str:
         return entity_tag(self._version, build_id, *parts)

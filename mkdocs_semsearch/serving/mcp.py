@@ -14,7 +14,6 @@ from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import Operations
 from mkdocs_semsearch.serving.wire import (
     EqualsFilter,
@@ -23,7 +22,6 @@ from mkdocs_semsearch.serving.wire import (
     PrefixFilter,
     RangeFilter,
     request_from,
-    to_query,
 )
 
 if TYPE_CHECKING:
@@ -82,13 +80,14 @@ def build_server(operations: Operations, *, site_name: str = "") -> MCPServer[An
     @server.tool(title="Search the documentation", annotations=reads)
     def search_docs(
         query: str,
-        limit: Limit = 10,
+        limit: Limit | None = None,
         filters: Filters | None = None,
         granularity: Granularity = "section",
     ) -> dict[str, Any]:
         """Finds the sections (or pages) of the documentation that answer a question, best first."""
-        values = {"query": query, "limit": limit, "filters": filters or [], "granularity": granularity}
-        return _answer(operations, lambda searcher: operations.search(searcher, to_query(request_from(values))))
+        given = {"query": query, "limit": limit, "filters": filters, "granularity": granularity}
+        values = {name: value for name, value in given.items() if value is not None}
+        return _answer(operations, lambda searcher: operations.search(searcher, operations.query(request_from(values))))
 
     @server.tool(title="Read a page", annotations=reads)
     def get_page(path: str) -> dict[str, Any]:
@@ -118,7 +117,7 @@ def run_stdio(source: Searcher | LiveIndex) -> None:
         MissingExtraError: the extra `mcp` is not installed.
     """
     if isinstance(source, LiveIndex):
-        server = build_server(Operations(source, Metrics()), site_name=source.site_name())
+        server = build_server(Operations(source), site_name=source.site_name())
         source.start()
         try:
             server.run("stdio")
@@ -126,7 +125,7 @@ def run_stdio(source: Searcher | LiveIndex) -> None:
             source.close()
     else:
         name = source.manifest.site_name
-        build_server(Operations(lambda: source, Metrics()), site_name=name).run("stdio")
+        build_server(Operations(lambda: source), site_name=name).run("stdio")
 
 
 def streamable_http(

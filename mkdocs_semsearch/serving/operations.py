@@ -12,6 +12,7 @@ from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, re
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, to_query
 
 __all__ = ["Operations", "SearcherLender", "SearcherProvider", "SearcherSource"]
 
@@ -39,11 +40,15 @@ class Operations:
     Args:
         source: where the searcher comes from.
         metrics: counts searches.
+        defaults: what stands in for what a request leaves out.
     """
 
-    def __init__(self, source: SearcherSource, metrics: Metrics) -> None:
+    def __init__(
+        self, source: SearcherSource, metrics: Metrics | None = None, defaults: Defaults | None = None
+    ) -> None:
         self._source = source
-        self._metrics = metrics
+        self._metrics = metrics or Metrics()
+        self._defaults = defaults or Defaults()
 
     @contextmanager
     def searcher(self) -> Iterator[Searcher]:
@@ -57,6 +62,10 @@ class Operations:
                 yield _required(lent)
         else:
             yield _required(self._source())
+
+    def query(self, request: SearchRequest) -> SearchQuery:
+        """Returns the question that a request asks of this server."""
+        return to_query(request, self._defaults)
 
     def search(self, searcher: Searcher, query: SearchQuery) -> dict[str, Any]:
         """Returns the body of a search answer."""

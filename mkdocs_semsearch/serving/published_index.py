@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import tempfile
@@ -23,7 +24,9 @@ from mkdocs_semsearch.errors import (
     IndexNotFoundError,
 )
 
-__all__ = ["PublishedIndex", "default_folder", "is_url"]
+__all__ = ["PublishedIndex", "default_folder", "is_url", "local_folder"]
+
+log = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
 PUBLISHED_UNDER = "semsearch/"
@@ -46,6 +49,27 @@ def default_folder(url: str) -> Path:
     except RuntimeError:  # a container user without a home
         cache = Path(tempfile.gettempdir())
     return cache / "semsearch" / hashlib.sha256(url.encode()).hexdigest()[:16]
+
+
+def local_folder(index: str | Path) -> Path:
+    """Returns the folder of an index; of a URL, that of its copy in this user's cache, brought up to date.
+
+    Where the URL does not answer, the copy of last time has to do.
+
+    Raises:
+        ConfigurationError: the URL cannot be one of an index.
+        IndexFolderError: there is nothing at the URL, nor a copy of it.
+    """
+    if not is_url(str(index)):
+        return Path(index)
+    published = PublishedIndex(str(index), default_folder(str(index)))
+    try:
+        published.update()
+    except IndexNotFoundError as error:
+        if not (published.folder / MANIFEST).exists():
+            raise
+        log.warning("%s The copy from last time is used.", error)
+    return published.folder
 
 
 class PublishedIndex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -24,6 +25,7 @@ from mkdocs_semsearch.serving.complaints import complaint
 from mkdocs_semsearch.serving.errors import HttpError
 
 __all__ = [
+    "Defaults",
     "EqualsFilter",
     "ExistsFilter",
     "InFilter",
@@ -189,8 +191,16 @@ def request_from(values: dict[str, Any]) -> SearchRequest:
         raise HttpError(422, "invalid_request", message, field=field) from None
 
 
-def to_query(request: SearchRequest, *, default_limit: int = 10, default_min_score: float = 0.0) -> SearchQuery:
-    """Returns the question for the search core; the defaults stand in for what the request leaves out.
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a server takes for what a request leaves out."""
+
+    limit: int = 10
+    min_score: float = 0.0
+
+
+def to_query(request: SearchRequest, defaults: Defaults = Defaults()) -> SearchQuery:
+    """Returns the question for the search core.
 
     Raises:
         QueryError: what only the search core can see is wrong.
@@ -198,12 +208,12 @@ def to_query(request: SearchRequest, *, default_limit: int = 10, default_min_sco
     given = request.model_fields_set
     return SearchQuery(
         request.query,
-        limit=request.limit if "limit" in given else default_limit,
+        limit=request.limit if "limit" in given else defaults.limit,
         offset=request.offset,
         granularity=request.granularity,
         sections_per_page=request.sections_per_page,
         mode=request.mode,
-        min_score=request.min_score if "min_score" in given else default_min_score,
+        min_score=request.min_score if "min_score" in given else defaults.min_score,
         filters=tuple(item.to_filter() for item in request.filters),
         facets=tuple(dict.fromkeys(request.facets)),
         explain=request.explain,

@@ -7,6 +7,7 @@ import functools
 import http.server
 import json
 import threading
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -15,7 +16,7 @@ from mkdocs_semsearch.artifact import current_build, read_manifest
 from mkdocs_semsearch.errors import ConfigurationError, IndexCorruptError, IndexFormatError, IndexNotFoundError
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder
+from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, local_folder
 from tests.unit.serving.small_index import PAGES, build, open_small
 
 
@@ -151,6 +152,20 @@ def test_a_sidecar_follows_the_published_index_and_outlives_it(web, copy, caplog
     later = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
     assert later.refresh() is True
     later.close()
+
+
+def test_one_question_needs_only_the_address(web, monkeypatch, tmp_path, caplog):
+    url, root, _ = web
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(IndexNotFoundError):
+        local_folder(url)
+    build(root)
+    folder = local_folder(url)
+    assert current_build(folder) == read_manifest(root)
+    (root / "manifest.json").unlink()
+    assert local_folder(url) == folder
+    assert "The copy from last time is used." in caplog.text
+    assert local_folder("semsearch-index") == Path("semsearch-index")
 
 
 def test_each_address_has_a_copy_of_its_own(monkeypatch, tmp_path):

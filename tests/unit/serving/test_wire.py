@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.searching.query import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.serving.errors import HttpError
-from mkdocs_semsearch.serving.wire import parse_request, to_query
+from mkdocs_semsearch.serving.wire import Defaults, parse_request, to_query
 
 EQUALS = {"op": "equals", "field": "tags", "value": "security"}
 
@@ -38,9 +38,9 @@ def test_every_field_arrives():
 
 
 def test_the_servers_defaults_stand_in_only_for_what_is_missing():
-    query = to_query(parsed(), default_limit=7, default_min_score=0.2)
+    query = to_query(parsed(), Defaults(7, 0.2))
     assert (query.limit, query.min_score) == (7, 0.2)
-    query = to_query(parsed(limit=10, min_score=0), default_limit=7, default_min_score=0.2)
+    query = to_query(parsed(limit=10, min_score=0), Defaults(7, 0.2))
     assert (query.limit, query.min_score) == (10, 0)
 
 
