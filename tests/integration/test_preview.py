@@ -118,6 +118,28 @@ def test_answers_and_follows_edits(site, engine):
         assert not site.index_dir.exists()
 
 
+def test_answers_while_a_rebuild_is_running(site):
+    hook = site.root / "slow.py"
+    hook.write_text(
+        "import time\nfrom pathlib import Path\n"
+        "def on_pre_build(config):\n"
+        "    here = Path(config.config_file_path).parent\n"
+        "    while (here / 'hold').exists():\n"
+        "        time.sleep(0.05)\n"
+    )
+    site.hooks = [str(hook)]
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        (site.root / "hold").touch()
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        server.wait(lambda: server.output.count("Building documentation") == 2)
+        assert server.finds("tokens", "tokens.md")
+        assert not server.finds("wombat", "index.md")
+        assert server.output.count("Documentation built") == 1
+        (site.root / "hold").unlink()
+        server.wait(lambda: server.finds("wombat", "index.md"))
+
+
 def test_whole_api_answers_on_the_sites_origin(site):
     site.config["site_url"] = "https://example.org/docs/v1/"
     mount = "/docs/v1/"
