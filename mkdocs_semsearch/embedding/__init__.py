@@ -7,7 +7,7 @@ from typing import Any
 
 from mkdocs_semsearch.embedding.protocol import Embedder, EmbedderIdentity, Progress, Role, TokenCounter
 from mkdocs_semsearch.embedding.tokens import open_token_counter
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -19,6 +19,7 @@ __all__ = [
     "TokenCounter",
     "open_embedder",
     "open_token_counter",
+    "reopen_embedder",
 ]
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -28,10 +29,10 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     """Opens an embedder; cheap, the weights are loaded by the first `embed`.
 
     Args:
-        kind: `sentence-transformers`, `onnx` (a folder with an exported encoder) or `openai` (an OpenAI-compatible
-            endpoint).
+        kind: `sentence-transformers`, `onnx` (the same models through ONNX Runtime, or a folder with an exported
+            encoder) or `openai` (an OpenAI-compatible endpoint).
         model: hub id, folder, or the name by which an endpoint knows the model.
-        options: those of `open_sentence_transformer`, `load_query_encoder` or `open_openai`.
+        options: those of `open_sentence_transformer`, `open_onnx` or `open_openai`.
 
     Raises:
         ConfigurationError: unknown kind, or an option that the kind does not have.
@@ -41,13 +42,39 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     if opener is None:
         raise ConfigurationError(f"embedder.kind: {kind!r} is not one of {', '.join(KINDS)}.")
     open_kind = opener()
-    allowed = open_kind.__kwdefaults__ or {}
+    allowed = (open_kind.__kwdefaults__ or {}).keys() - _NOT_FOR_USERS
     unknown = sorted(set(options) - set(allowed))
     if unknown:
         raise ConfigurationError(
             f"embedder.{unknown[0]}: the kind {kind!r} has no such option; it has {', '.join(sorted(allowed))}."
         )
     embedder: Embedder = open_kind(model, **options)
+    return embedder
+
+
+def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
+    """Opens the embedder that an index names in its manifest, for questions; cheap but for one hash of the weights.
+
+    Prompts and lengths are those of the index. The address of an `openai` endpoint is not in an index: it comes from
+    `SEMSEARCH_EMBEDDER_URL`, see `open_openai`.
+
+    Raises:
+        ModelNotFoundError: the model is neither on disk nor to be had.
+        EmbeddingError: the model of that name has other weights than the one that embedded the index.
+        ConfigurationError: the index names an embedder of a kind that this version does not know.
+    """
+    if identity.kind == "openai":
+        from mkdocs_semsearch.embedding.openai import reopen_openai
+
+        return reopen_openai(identity)
+    prompts = {"query_prompt": identity.query_prompt, "document_prompt": identity.document_prompt}
+    embedder = open_embedder(identity.kind, identity.model, **prompts)
+    found = embedder.identity.fingerprint
+    if found != identity.fingerprint:
+        raise EmbeddingError(
+            f"The index was embedded by {identity.model} ({identity.fingerprint[:12]}), but the model found here under "
+            f"that name is another ({found[:12]}): rebuild the index with this one."
+        )
     return embedder
 
 
@@ -58,9 +85,9 @@ def _sentence_transformers() -> Callable[..., Embedder]:
 
 
 def _onnx() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+    from mkdocs_semsearch.embedding.onnx_model import open_onnx
 
-    return load_query_encoder
+    return open_onnx
 
 
 def _openai() -> Callable[..., Embedder]:
@@ -76,3 +103,4 @@ _OPENERS: dict[str, Callable[[], Callable[..., Embedder]]] = {
 }
 
 KINDS = tuple(_OPENERS)
+_NOT_FOR_USERS = frozenset({"sleep"})

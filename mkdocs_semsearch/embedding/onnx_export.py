@@ -26,7 +26,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
-__all__ = ["LOWEST_SIMILARITY", "EncoderExport", "export_query_encoder"]
+__all__ = ["LOWEST_SIMILARITY", "EncoderExport", "cached_export", "export_query_encoder"]
 
 # Part of the cache's key: raise it when the same model would give another graph.
 RECIPE = 1
@@ -74,17 +74,21 @@ def export_query_encoder(
     index without an encoder still works, with PyTorch.
 
     Args:
-        embedder: only a `SentenceTransformerEmbedder` can be exported; for others the result says so.
+        embedder: a `SentenceTransformerEmbedder` is exported, an encoder that already is gets copied; for others the
+            result says that there is nothing to export.
         folder: made if it is not there; left without encoder files if nothing is exported.
         sample: texts of the kind that will be asked; the first 64 are used.
         cache_dir: where exports are kept by the model's fingerprint; `None` for no cache.
     """
+    exported = getattr(embedder, "encoder", embedder)
+    if isinstance(exported, OnnxEmbedder):
+        return _publish(exported.tokenizer_file.parent, folder)
     if not isinstance(embedder, SentenceTransformerEmbedder):
         return EncoderExport(False, f"an embedder of kind {embedder.identity.kind!r} has nothing to export")
     reason = why_not_traceable(embedder)
     if reason is not None:
         return EncoderExport(False, reason)
-    cached = None if cache_dir is None else cache_dir / f"encoder-{_cache_key(embedder)}"
+    cached = None if cache_dir is None else cached_export(embedder, cache_dir)
     if cached is not None and _is_complete(cached):
         return _publish(cached, folder)
     with tempfile.TemporaryDirectory(prefix="semsearch-encoder-") as name:
@@ -95,6 +99,12 @@ def export_query_encoder(
             _keep(Path(name), cached)
         _publish(Path(name), folder)
     return result
+
+
+def cached_export(embedder: SentenceTransformerEmbedder, cache_dir: Path) -> Path:
+    """Returns the folder in which `cache_dir` keeps, or would keep, the export of `embedder`."""
+    described = repr((RECIPE, sorted(asdict(embedder.identity).items())))
+    return cache_dir / f"encoder-{hashlib.sha256(described.encode()).hexdigest()[:32]}"
 
 
 def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str]) -> EncoderExport:
@@ -146,11 +156,6 @@ def _write_tokenizer(embedder: SentenceTransformerEmbedder, file: Path) -> None:
         shutil.copyfile(embedder.tokenizer_file, file)
     else:
         embedder.model.tokenizer.backend_tokenizer.save(str(file))
-
-
-def _cache_key(embedder: SentenceTransformerEmbedder) -> str:
-    described = repr((RECIPE, sorted(asdict(embedder.identity).items())))
-    return hashlib.sha256(described.encode()).hexdigest()[:32]
 
 
 def _is_complete(folder: Path) -> bool:

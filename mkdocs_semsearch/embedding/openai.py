@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -16,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.http_json import JsonEndpoint, Reply, parse_endpoint
+from mkdocs_semsearch.embedding.options import check_count, check_text
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
-__all__ = ["OpenAIEmbedder", "open_openai"]
+__all__ = ["OpenAIEmbedder", "open_openai", "reopen_openai"]
 
 KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
+URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 BATCH_CHARACTERS = 100_000
 # A token has at least about this many characters in ordinary text; the server is asked again with less if it had not.
@@ -37,7 +38,7 @@ BLANK = "."
 def open_openai(
     model: str,
     *,
-    base_url: str = DEFAULT_BASE_URL,
+    base_url: str | None = None,
     dimension: int | None = None,
     dimensions: int | None = None,
     revision: str = "",
@@ -57,7 +58,8 @@ def open_openai(
 
     Args:
         model: the name by which the endpoint knows the model.
-        base_url: what stands before `/embeddings`, usually ending in `/v1`.
+        base_url: what stands before `/embeddings`, usually ending in `/v1`; by default the environment's
+            `SEMSEARCH_EMBEDDER_URL`, else `OPENAI_BASE_URL`, else OpenAI.
         dimension: length of the model's vectors; asked from the endpoint by one request if not given.
         dimensions: ask the endpoint to shorten vectors to this length.
         revision: part of the fingerprint: change it when the endpoint serves other weights under the same name.
@@ -73,13 +75,10 @@ def open_openai(
     Raises:
         ConfigurationError: an option has a value that cannot work.
     """
-    counts = {"max_tokens": max_tokens, "batch_size": batch_size, "concurrency": concurrency}
-    lengths = {name: n for name, n in (("dimension", dimension), ("dimensions", dimensions)) if n is not None}
-    for name, count in (counts | lengths).items():
-        if not _is_whole(count, 1):
-            raise ConfigurationError(f"embedder.{name}: {count!r} is not a whole number above 0.")
-    if not _is_whole(retries, 0):
-        raise ConfigurationError(f"embedder.retries: {retries!r} is not a whole number of 0 or more.")
+    check_count(1, dimension=dimension, dimensions=dimensions, max_tokens=max_tokens)
+    check_count(1, batch_size=batch_size, concurrency=concurrency)
+    check_count(0, retries=retries)
+    check_text(model=model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
         raise ConfigurationError(f"embedder.timeout: {timeout!r} is not a number of seconds above 0.")
     key = next((value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None)
@@ -87,7 +86,8 @@ def open_openai(
         raise ConfigurationError(
             "The embedder's API key in the environment holds characters that no HTTP header can carry."
         )
-    url = parse_endpoint(base_url, "/embeddings")
+    address = base_url or next((value for name in URL_VARIABLES if (value := os.environ.get(name, "").strip())), None)
+    url = parse_endpoint(address or DEFAULT_BASE_URL, "/embeddings")
     headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
     return OpenAIEmbedder(
         model,
@@ -102,6 +102,30 @@ def open_openai(
         concurrency=concurrency,
         timeout=float(timeout),
         retries=retries,
+    )
+
+
+def reopen_openai(identity: EmbedderIdentity) -> OpenAIEmbedder:
+    """Opens the endpoint that an index was embedded by; its address comes from the environment, see `open_openai`.
+
+    Raises:
+        ConfigurationError: the identity is not one of an `OpenAIEmbedder`, or the environment's address is none.
+    """
+    try:
+        described = json.loads(identity.fingerprint)
+        dimensions, revision = described["dimensions"], described["revision"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(
+            f"The index names the embedder {identity.model!r} in an unknown way: rebuild it."
+        ) from error
+    return open_openai(
+        identity.model,
+        dimension=identity.dimension,
+        dimensions=dimensions,
+        revision=revision,
+        max_tokens=identity.max_tokens,
+        query_prompt=identity.query_prompt,
+        document_prompt=identity.document_prompt,
     )
 
 
@@ -144,11 +168,12 @@ class OpenAIEmbedder:
     @property
     def identity(self) -> EmbedderIdentity:
         """What makes these vectors these vectors; asks the endpoint once if the dimension was not given."""
-        described = json.dumps([self._model, self._revision, self._dimensions])
+        # Readable, not hashed: `reopen_openai` takes the options from it.
+        described = {"dimensions": self._dimensions, "model": self._model, "revision": self._revision}
         return EmbedderIdentity(
             kind="openai",
             model=self._model,
-            fingerprint=hashlib.sha256(described.encode("utf-8", "replace")).hexdigest(),
+            fingerprint=json.dumps(described, sort_keys=True),
             dimension=self._known_dimension(),
             max_tokens=self._max_tokens,
             query_prompt=self._prompts["query"],
@@ -272,7 +297,3 @@ def _batches(texts: list[str], size: int) -> Iterator[list[str]]:
         characters += len(text)
     if batch:
         yield batch
-
-
-def _is_whole(value: object, lowest: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= lowest

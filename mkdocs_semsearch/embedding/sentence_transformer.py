@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.model_folder import ModelFolder, read_model_folder
 from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
+from mkdocs_semsearch.embedding.options import check_count, check_text
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
@@ -62,9 +63,11 @@ def open_sentence_transformer(
         ConfigurationError: an option has a value that cannot work.
     """
     if precision not in PRECISIONS:
-        raise ConfigurationError(f"embedder option precision: {precision!r} is not one of {', '.join(PRECISIONS)}.")
-    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
-        raise ConfigurationError(f"embedder option batch_size: {batch_size!r} is not a whole number above 0.")
+        raise ConfigurationError(f"embedder.precision: {precision!r} is not one of {', '.join(PRECISIONS)}.")
+    check_count(1, batch_size=batch_size)
+    check_text(
+        model=model, revision=revision, device=device, query_prompt=query_prompt, document_prompt=document_prompt
+    )
     folder = read_model_folder(resolve_model(model, revision=revision))
     return SentenceTransformerEmbedder(
         folder,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 from email.utils import formatdate
@@ -9,8 +10,9 @@ from email.utils import formatdate
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.embedding import open_embedder, reopen_embedder
 from mkdocs_semsearch.embedding.http_json import retry_delay
+from mkdocs_semsearch.embedding.openai import open_openai
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError
 from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
 from tests.word_hash import WordHashEmbedder
@@ -20,7 +22,8 @@ KEY = "sk-very-secret-0123456789"
 
 @pytest.fixture(autouse=True)
 def no_key_from_outside(monkeypatch):
-    for name in ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY", "HTTP_PROXY", "http_proxy"):
+    keys = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY", "SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
+    for name in (*keys, "HTTP_PROXY", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -32,7 +35,7 @@ def server():
 
 def connect(server, waits=None, **options):
     options = {"dimension": server.dimension, "base_url": server.base_url} | options
-    return open_embedder("openai", "word-hash", sleep=(waits if waits is not None else []).append, **options)
+    return open_openai("word-hash", sleep=(waits if waits is not None else []).append, **options)
 
 
 def test_vectors_come_back_in_the_order_of_the_texts(server):
@@ -240,7 +243,9 @@ def test_the_key_is_sent_and_shown_nowhere(server, monkeypatch, caplog):
         ({"base_url": "ftp://host"}, "base_url"),
         ({"base_url": "http://"}, "base_url"),
         ({"base_url": "http://host:99999"}, "base_url"),
-        ({"base_url": None}, "base_url"),
+        ({"base_url": 5}, "base_url"),
+        ({"query_prompt": 5}, "query_prompt: 5 is not a text"),
+        ({"sleep": 5}, "sleep.*has no such option"),
         ({"base_url": "http://user:word@host"}, "SEMSEARCH_EMBEDDER_API_KEY"),
         ({"dimension": 0}, "dimension"),
         ({"batch_size": "many"}, "batch_size"),
@@ -253,6 +258,20 @@ def test_options_that_cannot_work(options, sentence):
     with pytest.raises(ConfigurationError, match=sentence) as caught:
         open_embedder("openai", "m", **options)
     assert "word@" not in str(caught.value)
+
+
+def test_the_query_side_finds_the_endpoint_again(server, monkeypatch):
+    built = connect(server, dimension=None, dimensions=64, revision="2", query_prompt="q: ", max_tokens=100)
+    monkeypatch.setenv("SEMSEARCH_EMBEDDER_URL", server.base_url)
+    again = reopen_embedder(built.identity)
+    assert again.identity == built.identity
+    np.testing.assert_array_equal(again.embed(["text"], "query"), built.embed(["text"], "query"))
+    assert server.requests[0][0] == server.requests[1][0]
+
+
+def test_an_identity_from_elsewhere_is_refused(server):
+    with pytest.raises(ConfigurationError, match="unknown way"):
+        reopen_embedder(dataclasses.replace(connect(server).identity, fingerprint="abc"))
 
 
 def test_an_unknown_kind_names_the_known_ones():

@@ -1,0 +1,108 @@
+"""Embedder kind `onnx`: documents and questions through ONNX Runtime, which is twice as fast as PyTorch on a CPU."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder
+from mkdocs_semsearch.embedding.options import check_text
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder, open_sentence_transformer
+from mkdocs_semsearch.errors import EmbeddingError
+
+__all__ = ["OnnxModelEmbedder", "open_onnx"]
+
+
+def open_onnx(
+    model: str,
+    *,
+    revision: str | None = None,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
+    threads: int | None = None,
+    cache_dir: str | None = None,
+) -> OnnxEmbedder | OnnxModelEmbedder:
+    """Opens an exported encoder, or a sentence-transformers model that is exported when it is first used.
+
+    Args:
+        model: folder with `encoder.onnx`, `tokenizer.json` and `encoder.json` (the other options but `threads` have no
+            say then); or folder or hub id of a sentence-transformers model.
+        revision: branch, tag or commit on the hub.
+        query_prompt: put in front of questions in place of what the model's configuration says.
+        document_prompt: the same for documents.
+        threads: threads for one text; several texts are encoded side by side in any case.
+        cache_dir: where the export is kept; by default `mkdocs-semsearch` in the user's cache folder.
+
+    Raises:
+        ModelNotFoundError: the model is neither on disk nor to be had.
+        MissingExtraError: ONNX Runtime is not installed.
+    """
+    check_text(cache_dir=cache_dir)
+    folder = Path(model).expanduser()
+    if (folder / ENCODER_FILES[0]).is_file():
+        return load_query_encoder(folder, threads=threads)
+    original = open_sentence_transformer(
+        model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt, device="cpu"
+    )
+    return OnnxModelEmbedder(original, Path(cache_dir).expanduser() if cache_dir else _default_cache(), threads)
+
+
+class OnnxModelEmbedder:
+    """An `Embedder` that exports a sentence-transformers model once, and from then on needs no PyTorch.
+
+    Attributes:
+        original: the model that is exported; its identity is this one's.
+    """
+
+    def __init__(self, original: SentenceTransformerEmbedder, cache_dir: Path, threads: int | None) -> None:
+        self.original = original
+        self._cache_dir = cache_dir
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._encoder: OnnxEmbedder | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """What makes these vectors these vectors: they can be compared with the original's."""
+        return self.original.identity
+
+    @property
+    def tokenizer_file(self) -> Path | None:
+        """The model's `tokenizer.json`."""
+        return self.original.tokenizer_file
+
+    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`; the first call may take seconds, for the export."""
+        return self.encoder.embed(texts, role, progress)
+
+    @property
+    def encoder(self) -> OnnxEmbedder:
+        """The exported encoder.
+
+        Raises:
+            EmbeddingError: the model cannot be exported; the kind `sentence-transformers` can use it.
+        """
+        with self._lock:
+            if self._encoder is None:
+                folder = cached_export(self.original, self._cache_dir)
+                if not all((folder / name).is_file() for name in ENCODER_FILES):
+                    result = export_query_encoder(self.original, folder)
+                    if not result.exported:
+                        raise EmbeddingError(
+                            f"The model {self.identity.model!r} cannot be used with ONNX Runtime: {result.reason}. Set "
+                            "embedder.kind to sentence-transformers."
+                        )
+                self._encoder = load_query_encoder(folder, threads=self._threads)
+            return self._encoder
+
+
+def _default_cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(home) if home else Path.home() / ".cache") / "mkdocs-semsearch"
