@@ -84,8 +84,8 @@ class Column:
         return np.bincount(pairs % max(1, len(self.values)), minlength=len(self.values))
 
     def _sorted(self, counts: NDArray[Any]) -> list[tuple[Value, int]]:
-        found = [(self.values[code], int(counts[code])) for code in np.flatnonzero(counts)]
-        return sorted(found, key=lambda pair: (-pair[1], str(pair[0])))
+        found: list[tuple[Any, int]] = [(self.values[code], int(counts[code])) for code in np.flatnonzero(counts)]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
     def _matching_rows(self, condition: Filter) -> NDArray[np.int32]:
         if isinstance(condition, Exists):
@@ -107,7 +107,7 @@ class Column:
             case In(values=values):
                 return self._codes_of(values)
             case Prefix(value=value):
-                return self._codes_where(lambda item: str(item).startswith(value))
+                return self._codes_where(lambda item: _as_text(item).startswith(value))
             case Range():
                 return self._codes_in_range(condition)
             case _:
@@ -191,6 +191,8 @@ def _as_number(value: Scalar) -> int | float | None:
         return None
     if isinstance(value, int | float):
         return value if value == value else None
+    if "_" in value:  # a digit separator to Python, a typo to everybody else
+        return None
     try:
         return int(value)
     except ValueError:
