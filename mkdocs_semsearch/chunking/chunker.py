@@ -111,13 +111,13 @@ class Chunker:
                 )
                 chunk_index += 1
 
-    def _groups(self, section: Section) -> list[tuple[Block, ...]]:
+    def _groups(self, section: Section) -> list[list[Block]]:
         """Blocks of the section's chunks; one empty group for a section that is only a heading."""
         path = self._cost(embedding_text(section.hierarchy, ""))
         # A path that fills the budget by itself must not squeeze the content to nothing: the encoder cuts at its end.
         budget = max(self._settings.max_tokens - path, self._settings.max_tokens // 4, 1)
         overlap = min(self._settings.overlap_tokens, budget // 2)
-        return pack_blocks(section.blocks, budget, overlap, self._cost) or [()]
+        return pack_blocks(section.blocks, budget, overlap, self._cost) or [[]]
 
     def _cost(self, text: str) -> int:
         return max(self._count_tokens(text), len(text) // _CHARACTERS_PER_TOKEN)

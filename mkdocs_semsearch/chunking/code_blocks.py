@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import Block
-from mkdocs_semsearch.chunking.code_language import language_of_classes
+from mkdocs_semsearch.chunking.code_language import language_of_classes, without_annotations
 from mkdocs_semsearch.chunking.inline_text import flat_text, is_dropped
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["code_block"]
 
-_LEVELS_UP = 5
-_ANNOTATION = re.compile(r"[ \t]*(?:#|//|--|;|%)[ \t]*\(\d+\)![ \t]*$", re.MULTILINE)
+_LEVELS_UP = 9  # code, pre, td, tr, tbody, table, wrappers
 _EDGE_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
 
 
@@ -30,7 +29,7 @@ def code_block(node: LexborNode) -> list[Block]:
         if title is not None and (name := flat_text(title)):
             found.append(Block("text", name, leads=True))
     source = _code_element(node)
-    text = _ANNOTATION.sub("", _code_text(source).replace("\r\n", "\n").replace("\r", "\n"))
+    text = without_annotations(_code_text(source).replace("\r\n", "\n").replace("\r", "\n"))
     text = "\n".join(line.rstrip() for line in _EDGE_LINES.sub("", text).split("\n"))
     if text:
         found.append(Block("code", text, _language(source)))

@@ -1,8 +1,10 @@
-"""Names of programming languages as authors write them, brought to one name each."""
+"""What authors write at code: names of languages, brought to one name each, and annotation marks."""
 
 from __future__ import annotations
 
-__all__ = ["canonical_language", "language_of_classes"]
+import re
+
+__all__ = ["canonical_language", "language_of_classes", "without_annotations"]
 
 _CANONICAL = {
     "c++": "cpp",
@@ -39,6 +41,7 @@ _CANONICAL = {
 _NO_LANGUAGE = frozenset(
     {"", "default", "no-highlight", "nohighlight", "none", "output", "plain", "plaintext", "raw", "text", "txt"}
 )
+_ANNOTATION = re.compile(r"[ \t]*(?:#|//|--|;|%)[ \t]*\(\d+\)![ \t]*$", re.MULTILINE)
 _PREFIXES = ("language-", "lang-", "highlight-")
 
 
@@ -55,3 +58,8 @@ def language_of_classes(classes: str | None) -> str | None:
             if name.startswith(prefix) and len(name) > len(prefix):
                 return canonical_language(name[len(prefix) :])
     return None
+
+
+def without_annotations(code: str) -> str:
+    """Returns code without the annotation marks that leave no trace for the reader: `# (1)!`."""
+    return _ANNOTATION.sub("", code) if ")!" in code else code

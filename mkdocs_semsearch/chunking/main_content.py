@@ -14,6 +14,7 @@ __all__ = ["RenderedPage", "read_rendered_page"]
 
 _CONTENT = (
     "article.md-content__inner",  # Material, Zensical
+    "div.md-content__inner > header.md-typeset",  # lists of posts of Material's blog
     '[data-md-component="content"] article',
     '[itemprop="articleBody"]',  # readthedocs
     'div[role="main"] .section',
@@ -39,6 +40,7 @@ class RenderedPage:
         first_h1: text of the first h1, or None.
         head_title: text of `<title>`.
         language: of the page as the file tells, or None.
+        repeats: whether the page is a list of posts, which stand on pages of their own.
     """
 
     content: str
@@ -46,6 +48,7 @@ class RenderedPage:
     first_h1: str | None
     head_title: str
     language: str | None
+    repeats: bool = False
 
 
 def read_rendered_page(html: str) -> RenderedPage | None:
@@ -67,6 +70,7 @@ def read_rendered_page(html: str) -> RenderedPage | None:
         first_h1=(flat_text(first_h1) or None) if first_h1 is not None else None,
         head_title=normalise(head_title.text() or "") if head_title is not None else "",
         language=language or None,
+        repeats=tree.css_first("article.md-post--excerpt") is not None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mkdocs_semsearch.chunking.code_language import canonical_language
+from mkdocs_semsearch.chunking.code_language import canonical_language, without_annotations
 from mkdocs_semsearch.chunking.front_matter import read_front_matter
 
 __all__ = ["Fence", "MarkdownSource", "SourceHeading", "comparable_heading", "read_markdown"]
@@ -107,7 +107,7 @@ def comparable_heading(text: str) -> str:
     """Returns the letters and digits of a heading, so that Markdown and HTML of the same heading agree."""
     text = _LINK_TARGET.sub(r"\1", text)
     text = _SHORTCODE.sub(" ", _TAG_OR_MACRO.sub(" ", text))
-    return "".join(_WORD.findall(text)).casefold() or "".join(text.split())
+    return "".join(_WORD.findall(text)).casefold() or "".join(without_annotations(text).split())
 
 
 class _LineReader:
@@ -159,7 +159,7 @@ class _LineReader:
         while not (mark := self._marks[index]) or not mark[1].startswith(opener[1]) or mark[2].strip():
             text = self._lines[index][1]
             if len(first_lines) < 2 and text.strip():
-                first_lines.append("".join(text.split()))
+                first_lines.append("".join(without_annotations(text).split()))
             index += 1
         end = self._lines[index][0]
         self.fences.append(Fence(_language(opener[2]), tuple(first_lines), offset, offset + len(line), end))

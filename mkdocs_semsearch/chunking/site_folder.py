@@ -59,7 +59,7 @@ class SiteFolder:
             if not self._is_page(path, sources):
                 continue
             page = read_rendered_page((self._site_dir / path).read_bytes().decode("utf-8", "replace"))
-            if page is not None:
+            if page is not None and (path in sources or not page.repeats):
                 yield self._document(path, sources.get(path), page)
 
     def misfits(self) -> tuple[str, ...]:

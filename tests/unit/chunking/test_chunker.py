@@ -125,6 +125,12 @@ def test_what_leads_to_a_block_stays_with_it() -> None:
     assert second.content.startswith("As follows:\n\nTip\n\nbody")
 
 
+def test_a_small_rest_is_evened_out() -> None:
+    items = "".join(f"<li>item {n} of the list</li>" for n in range(9))
+    sizes = [count_words(piece.content) for piece in chunks(f"<ul>{items}</ul>", size=51, overlap=0)]
+    assert sizes in ([24, 30], [30, 24])
+
+
 def test_facets_front_matter_and_section_reach_the_page() -> None:
     facets = [FacetDeclaration("page.section", "string", "Section"), FacetDeclaration("date", "date", "Date")]
     page = Chunker(ChunkSettings(), facets, count_words).chunk(

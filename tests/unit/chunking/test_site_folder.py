@@ -38,6 +38,26 @@ def test_redirects_errors_and_pages_without_index_are_left_out(tmp_path: Path) -
     assert (document.path, document.url, document.title) == ("index.html", "", "Home")
 
 
+def test_lists_of_posts_are_left_out_unless_they_have_a_source(tmp_path: Path) -> None:
+    listing = (
+        '<div class="md-content__inner"><header class="md-typeset"><h1 id="blog">Blog</h1></header>'
+        '<article class="md-post md-post--excerpt"><p>excerpt</p></article></div>'
+    )
+    write(
+        tmp_path,
+        {
+            "mkdocs.yml": "site_name: x\n",
+            "docs/blog/index.md": "# Blog\n",
+            "site/blog/index.html": listing,
+            "site/blog/archive/2026/index.html": listing,
+        },
+    )
+    (document,) = pages(tmp_path, "mkdocs.yml").values()
+    assert document.path == "blog/index.md"
+    assert "excerpt" not in document.html
+    assert pages(tmp_path) == {}
+
+
 @pytest.mark.parametrize(
     "html",
     [
