@@ -1,0 +1,224 @@
+"""Filters are exact at any selectivity: what comes back is what brute force over the matching rows gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
+from tests.unit.searching.synthetic import WORDS, Synthetic
+
+ALIKE = 2e-6
+"""Similarities nearer than this may change places: products in blocks differ in the last bits."""
+
+SMALL, LARGE = 20_000, 200_000
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return Synthetic.build(tmp_path_factory.mktemp("small") / "index", SMALL)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    return Synthetic.build(tmp_path_factory.mktemp("large") / "index", LARGE)
+
+
+def holds(condition, row):
+    """The meaning of a filter, spelt out for one row."""
+    value = row.get(condition.field)
+    values = [] if value is None else list(value) if isinstance(value, tuple) else [value]
+    match condition:
+        case Equals():
+            found = condition.value in values
+        case In():
+            found = any(item in condition.values for item in values)
+        case Range(min=low, max=high):
+            found = any((low is None or item >= low) and (high is None or item <= high) for item in values)
+        case Prefix():
+            found = any(item.startswith(condition.value) for item in values)
+        case Exists():
+            found = bool(values)
+    return found != condition.negate
+
+
+TAGS = st.sampled_from([f"t{n}" for n in range(31)])
+STATUS = st.sampled_from(["draft", "review", "stable", "nobody"])
+
+
+def shares(selectivity):
+    return st.floats(0, 1 - selectivity).map(lambda low: Range("share", low, low + selectivity))
+
+
+def filters(rows):
+    """One to three conditions: half of the rows, one in twenty, one in two hundred, one row, none."""
+    single = st.one_of(
+        shares(0.5),
+        shares(0.05),
+        shares(0.005),
+        st.integers(0, rows - 1).map(lambda row: Equals("chunk.node_name", f"row-{row}")),
+        st.just(Equals("chunk.node_name", "row-of-nobody")),
+        st.just(Range("share", 2, 3)),
+        st.builds(Equals, st.just("tags"), TAGS, st.booleans()),
+        st.builds(In, st.just("tags"), st.lists(TAGS, max_size=4), st.booleans()),
+        st.builds(In, st.just("status"), st.lists(STATUS, max_size=2), st.booleans()),
+        st.builds(Exists, st.sampled_from(["tags", "status", "nobody"]), st.booleans()),
+        st.builds(Equals, st.just("chunk.kind"), st.sampled_from(["text", "code"]), st.booleans()),
+        st.builds(Prefix, st.just("page.path"), st.sampled_from(["guide/", "guide/1", "reference/2"]), st.booleans()),
+    )
+    return st.lists(single, max_size=3).map(tuple)
+
+
+def brute_force(index, query):
+    """(score, chunk id) of all results in semantic mode, best first."""
+    rows = [row for row, record in enumerate(index.rows) if all(holds(item, record) for item in query.filters)]
+    similarity = index.similarities(query.query)
+    if query.min_score > 0:
+        assume(not np.any(np.abs(similarity[rows] - query.min_score) < ALIKE))
+    key = index.page_of if query.granularity == "page" else index.group_of
+    best = {}
+    for row in rows:
+        if similarity[row] >= query.min_score:
+            best.setdefault(key[row], []).append(row)
+    return [max(members, key=lambda row: (similarity[row], -row)) for members in best.values()], best
+
+
+def check(index, query):
+    best, members = brute_force(index, query)
+    similarity = index.similarities(query.query)
+    response = index.searcher.search(query)
+    assert response.total_results == len(best)
+    if query.granularity == "section":
+        wanted = sorted(best, key=lambda row: (-similarity[row], row))[query.offset : query.offset + query.limit]
+        found = [index.row_of[result.section.chunk_id] for result in response.results]
+        assert len(found) == len(wanted)
+        for row, other in zip(found, wanted, strict=True):
+            assert row == other or (abs(similarity[row] - similarity[other]) < ALIKE and row in best)
+        assert [result.score for result in response.results] == pytest.approx(similarity[wanted].tolist(), abs=ALIKE)
+    else:
+        assert len(response.results) == max(0, min(query.limit, len(best) - query.offset))
+        for result in response.results:
+            first = index.row_of[result.sections[0].section.chunk_id]
+            page = index.page_of[first]
+            assert similarity[first] == pytest.approx(max(similarity[members[page]]), abs=ALIKE)
+            assert result.page.path == index.rows[first]["page.path"]
+    scores = [result.score for result in response.results]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert set(response.facets) == set(query.facets)
+    for name in query.facets:
+        assert {item.value: item.count for item in response.facets[name]} == counts(index, query, name)
+
+
+def counts(index, query, name):
+    """Results by value, without the filters on the field itself: what ticking the value would give."""
+    others = tuple(item for item in query.filters if item.field != name)
+    _, members = brute_force(index, SearchQuery(query.query, filters=others, min_score=query.min_score,
+                                                granularity=query.granularity))  # fmt: skip
+    found = Counter()
+    for rows in members.values():
+        values = set()
+        for row in rows:
+            value = index.rows[row].get(name)
+            values |= set() if value is None else set(value) if isinstance(value, tuple) else {value}
+        found.update(values)
+    return dict(found)
+
+
+def queries(rows):
+    return st.builds(
+        SearchQuery,
+        st.sampled_from(["alpha", "alpha beta rare", "something else", "Section 2"]),
+        limit=st.integers(1, 50),
+        offset=st.one_of(st.integers(0, 30), st.integers(0, rows + 10)),
+        min_score=st.one_of(st.just(0.0), st.floats(0, 0.5)),
+        granularity=st.sampled_from(["section", "page"]),
+        filters=filters(rows),
+        facets=st.lists(st.sampled_from(["tags", "status", "chunk.kind", "nobody"]), unique=True, max_size=2),
+        mode=st.just("semantic"),
+    )
+
+
+RELAXED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much]}
+
+
+@settings(max_examples=60, **RELAXED)
+@given(query=queries(SMALL))
+def test_results_are_those_of_brute_force(small, query):
+    check(small, query)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, **RELAXED)
+@given(query=queries(LARGE))
+def test_results_are_those_of_brute_force_in_a_large_index(large, query):
+    check(large, query)
+
+
+@pytest.mark.parametrize("selectivity", [0.5, 0.05, 0.005])
+def test_every_selectivity(small, selectivity):
+    condition = Range("share", 0.3, 0.3 + selectivity)
+    matching = sum(holds(condition, row) for row in small.rows)
+    assert matching == pytest.approx(selectivity * SMALL, rel=0.5)
+    for mode in ("semantic", "hybrid"):
+        query = SearchQuery("alpha rare", filters=(condition,), limit=50, mode=mode)
+        response = small.searcher.search(query)
+        assert response.total_results == len(brute_force(small, query)[0])
+        rows = [small.row_of[result.section.chunk_id] for result in response.results]
+        assert len(rows) == 50
+        assert all(holds(condition, small.rows[row]) for row in rows)
+
+
+@settings(max_examples=40, **RELAXED)
+@given(query=queries(SMALL), mode=st.sampled_from(["hybrid", "lexical"]))
+def test_other_modes_return_only_what_the_filters_leave(small, query, mode):
+    response = small.searcher.search(query.with_mode(mode))
+    results = [part for result in response.results for part in result.sections or (result,)]
+    rows = [small.row_of[result.section.chunk_id] for result in results]
+    assert len(set(rows)) == len(rows)
+    assert all(holds(item, small.rows[row]) for row in rows for item in query.filters)
+    scores = [result.score for result in response.results]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    if mode == "hybrid":
+        assert response.total_results == len(brute_force(small, query)[0])
+        similarity = small.similarities(query.query)
+        for row, result in zip(rows, results, strict=True):
+            assert result.scores.semantic == pytest.approx(float(similarity[row]), abs=ALIKE)
+            assert similarity[row] >= query.min_score - ALIKE
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_lexical_totals_count_every_row_with_the_word(small, word):
+    condition = Range("share", 0.2, 0.4)
+    rows = [row for row, record in enumerate(small.rows) if holds(condition, record)]
+    content = small.searcher._tables.content
+    wanted = {small.group_of[row] for row in rows if word in content(row).split()}
+    response = small.searcher.search(SearchQuery(word, mode="lexical", filters=(condition,), facets=("chunk.kind",)))
+    assert response.total_results == len(wanted)
+    assert max(item.count for item in response.facets["chunk.kind"]) <= len(wanted)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_all_results_can_be_paged_through(small, mode, granularity):
+    query = SearchQuery("alpha rare", mode=mode, granularity=granularity, limit=37)
+    query = query.with_filter(Range("share", 0.5, 0.55))
+    total = small.searcher.search(query).total_results
+    assert total > 60
+    results = [
+        result
+        for offset in range(0, total + 37, 37)
+        for result in small.searcher.search(query.with_offset(offset)).results
+    ]
+    keys = [result.page.path if granularity == "page" else result.section.chunk_id for result in results]
+    assert len(keys) == len(set(keys)) == total
+    scores = [result.score for result in results]
+    assert scores == sorted(scores, reverse=True)
+    whole = small.searcher.search(query.with_limit(50)).results
+    assert [result.score for result in whole] == scores[:50]
+    assert small.searcher.search(query.with_offset(2**62)).results == ()
