@@ -33,7 +33,7 @@ DOCS = {
     + "## Tokens\n\nRotate an access token every 90 days.\n\n"
     + "Filler.\n\n" * 40
     + "## Limits\n\nA token lives 90 days.\n",
-    "guide/install.md": "# Installation\n\n## Linux\n\nInstall it, then set the token.\n\n## Verify\n\nRun the check.\n",
+    "guide/install.md": "# Installation\n\n## Linux\n\nInstall it, set the token.\n\n## Verify\n\nRun the check.\n",
     "reference/errors.md": "# Errors and status codes\n\n## 401 Unauthorized {#401}\n\nThe token has expired.\n",
     "reference/hidden.md": "# Tabs and details\n\n"
     + "Filler.\n\n" * 40
@@ -157,7 +157,8 @@ def serving() -> ModuleType:
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     """A page on a desktop screen; `page.problems` are the console's errors and warnings."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(8000)
     yield _watched(context.new_page())
     context.close()
 
@@ -165,7 +166,8 @@ def page(browser: Any) -> Iterator[Any]:
 @pytest.fixture
 def phone(browser: Any) -> Iterator[Any]:
     """A page on a phone."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
+    context.set_default_timeout(8000)
     yield _watched(context.new_page())
     context.close()
 

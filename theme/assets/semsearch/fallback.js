@@ -1,97 +1,86 @@
 /*
- * Search without the sidecar: the theme's own index, read in the browser and ranked by page and heading. It finds
- * words, not meanings, and answers in the same shape as the sidecar.
+ * Search without the sidecar, loaded when it is gone: the theme's own index, read in the browser, ranked by page and
+ * heading. It finds words, not meanings, and answers in the sidecar's shape.
  */
 
-import { fold, isWhole, marksIn, occurrences, termsOf } from "./terms.js";
+import { fold, isWord, marksIn, occurrences, termsOf } from "./results.js";
 
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", para: "" };
-const SECTIONS = 10;
+let opened = null;
 
-/** Answers from `search/search_index.json` (MkDocs, Material) or `search.json` (Zensical) under the site root. */
-export class Fallback {
-  #entries = null;
+/** Opens `search/search_index.json` (MkDocs, Material) or `search.json` (Zensical) under the site root, once. */
+export function openIndex(root) {
+  opened ??= load(root).catch((error) => {
+    opened = null;
+    throw error;
+  });
+  return opened;
+}
 
-  constructor(root) {
-    this.root = root;
-  }
+async function load(root) {
+  const zensical = document.querySelector("meta[name=generator][content*=zensical i]");
+  const response = await fetch(new URL(zensical ? "search.json" : "search/search_index.json", root));
+  const { docs, items } = await response.json();
+  const index = { search, entries: (docs ?? items).map(toEntry) };
+  return index;
 
-  async search({ query, offset = 0, limit = 10 }) {
-    const entries = await (this.#entries ??= this.#load().catch((error) => {
-      this.#entries = null;
-      throw error;
-    }));
-    const ranked = rank(entries, termsOf(query));
-    const results = ranked.slice(offset, offset + limit).map((page) => describe(page, termsOf(query)));
-    return { query, results, total: ranked.length, facets: {}, degraded: false, source: "fallback" };
-  }
-
-  async #load() {
-    const zensical = /zensical/i.test(document.querySelector("meta[name=generator]")?.content ?? "");
-    const response = await fetch(new URL(zensical ? "search.json" : "search/search_index.json", this.root));
-    if (!response.ok) throw new Error("This site has no search index");
-    const { docs, items } = await response.json();
-    return (docs ?? items ?? []).map(toEntry);
+  async function search({ query, offset = 0 }) {
+    const terms = termsOf(query);
+    const ranked = rank(index.entries, terms);
+    const results = ranked.slice(offset, offset + 10).map((page) => describe(page, terms));
+    return { query, results, total: ranked.length, facets: {}, source: index };
   }
 }
 
 function toEntry({ location, title, text }) {
-  const plain = plainText(text ?? "");
-  const heading = plainText(title ?? "");
-  const [url] = (location ?? "").split("#");
-  return { url, location, title: heading, text: plain, foldedTitle: fold(heading), foldedText: fold(plain) };
+  const entry = { url: location.split("#")[0], location, title: plain(title), text: plain(text) };
+  return { ...entry, foldedTitle: fold(entry.title), foldedText: fold(entry.text) };
 }
 
-/** Material keeps HTML in its index, MkDocs does not; what is left goes through textContent anyway. */
-function plainText(text) {
+/** Material keeps HTML in its index, MkDocs does not. What is left is shown as text in any case. */
+function plain(text = "") {
   return text
     .replace(/<\/?[a-z][^>]*>/gi, " ")
-    .replace(/&(#x?[\da-f]+|[a-z]+);/gi, (whole, name) => {
-      if (name[0] !== "#") return ENTITIES[name.toLowerCase()] ?? whole;
-      const code = /^#x/i.test(name) ? parseInt(name.slice(2), 16) : parseInt(name.slice(1), 10);
-      return code > 0 && code < 0x110000 ? String.fromCodePoint(code) : "";
-    })
+    .replace(/&(?:#(\d+)|([a-z]+));/gi, (whole, code, name) =>
+      code ? String.fromCodePoint(Math.min(code, 0x10ffff)) : (ENTITIES[name.toLowerCase()] ?? whole),
+    )
     .replace(/\s+/g, " ")
     .trim();
 }
 
 function rank(entries, terms) {
-  if (!terms.length) return [];
-  const matches = entries.map((entry) => ({ entry, hits: terms.map((term) => hitsOf(entry, term)) }));
-  const rarity = terms.map((_, index) => {
-    const having = matches.filter(({ hits }) => hits[index] > 0).length;
-    return Math.log(1 + entries.length / (1 + having));
-  });
+  const hits = entries.map((entry) => terms.map((term) => hitsOf(entry, term)));
+  const rarity = terms.map((_, index) => Math.log(1 + entries.length / (1 + hits.filter((hit) => hit[index]).length)));
   const pages = new Map();
-  for (const { entry, hits } of matches) {
-    const found = hits.filter((hit) => hit > 0).length;
-    const page = pages.get(entry.url) ?? { url: entry.url, title: entry.title, score: 0, sections: [] };
-    pages.set(entry.url, page);
-    if (entry.location === entry.url) page.title = entry.title;
-    if (!found) continue;
-    const score = hits.reduce((sum, hit, index) => sum + hit * rarity[index], 0) * (found / terms.length) ** 2;
+  entries.forEach((entry, index) => {
+    const { url, location, title } = entry;
+    if (!pages.has(url)) pages.set(url, { url, title, score: 0, sections: [] });
+    const page = pages.get(url);
+    if (location === url) page.title = title;
+    const found = hits[index].filter(Boolean).length / terms.length;
+    const sum = hits[index].reduce((total, hit, term) => total + hit * rarity[term], 0);
     // MkDocs repeats the whole page under the page's own entry: its sections say where the words are.
-    const whole = entry.location === entry.url;
+    const score = sum * found ** 2 * (location === url ? 0.6 : 1);
+    if (score) page.sections.push({ entry, score });
     page.score = Math.max(page.score, score);
-    page.sections.push({ entry, score: whole ? score * 0.6 : score });
-  }
-  const found = [...pages.values()].filter(({ sections }) => sections.length);
-  for (const page of found) page.sections.sort((a, b) => b.score - a.score);
-  return found.sort((a, b) => b.score - a.score);
+  });
+  const byScore = (a, b) => b.score - a.score;
+  const matching = [...pages.values()].filter(({ score }) => score).sort(byScore);
+  matching.forEach(({ sections }) => sections.sort(byScore));
+  return matching;
 }
 
 function hitsOf({ foldedTitle, foldedText }, term) {
-  const [title] = occurrences(foldedTitle, term, 1);
-  const inTitle = title === undefined ? 0 : isWhole(foldedTitle, term, title) ? 6 : 4;
+  const [title = -1] = occurrences(foldedTitle, term);
+  const inTitle = title < 0 ? 0 : isWord(foldedTitle[title + term.length]) ? 4 : 6;
   const count = occurrences(foldedText, term).length;
   return inTitle + (2 * count) / (count + 1.5);
 }
 
-function describe({ url, title, score, sections }, terms) {
+function describe({ url, title, sections }, terms) {
   return {
-    score,
-    page: { url, title, path: url },
-    sections: sections.slice(0, SECTIONS).map(({ entry }) => ({
+    page: { url, title, path: url.replace(/[^/]*\/?$/, "") },
+    sections: sections.slice(0, 10).map(({ entry }) => ({
       url: entry.location,
       heading_hierarchy: entry.location === url ? [title] : [title, entry.title],
       kind: "text",
@@ -101,9 +90,8 @@ function describe({ url, title, score, sections }, terms) {
 }
 
 function excerptOf(text, terms) {
-  const first = marksIn(text, terms)[0]?.[0] ?? 0;
-  const from = first > 80 ? text.indexOf(" ", first - 70) + 1 : 0;
-  const cut = text.slice(from, from + 220);
-  const excerpt = `${from ? "… " : ""}${cut}${from + 220 < text.length ? " …" : ""}`;
+  const [[first] = [0]] = marksIn(text, terms);
+  const start = first > 80 ? text.indexOf(" ", first - 70) + 1 : 0;
+  const excerpt = (start ? "… " : "") + text.slice(start, start + 220) + (start + 220 < text.length ? " …" : "");
   return { excerpt, highlights: marksIn(excerpt, terms) };
 }

@@ -1,135 +1,214 @@
-/* The list of results: one group a page, at most three sections of it, the rest on request. */
+/* The list: one group a page, at most three of its sections; words of the question marked; excerpts as light Markdown. */
 
-import { h, icon, set } from "./dom.js";
-import { renderExcerpt, writeMarked } from "./excerpt.js";
-import { marksIn, termsOf } from "./terms.js";
+import { h, icon, set } from "./ui.js";
 
+const WORD = /[\p{L}\p{N}_]+/gu;
+// Written without spaces: a word may start anywhere.
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
+const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/;
+const RULE = /^[\s|:-]+$/;
 const SECTIONS = 3;
 
-/** The listbox; it follows the store's `answer`, `nearest` and `active`. */
-export function createResults(store, { t, href, search }) {
-  const list = h("div", {
-    class: "ss-list",
-    role: "listbox",
-    id: "semsearch-list",
-    "data-semsearch": "list",
-    "aria-label": t("results"),
-    tabindex: -1,
+/** Lower case without accents, as long as the text itself, so that offsets stay valid. */
+export function fold(text) {
+  const lower = text.toLowerCase();
+  if (lower.length !== text.length) return text;
+  return lower.replace(/[^\x00-\x7f]/gu, (letter) => {
+    const plain = letter.normalize("NFD").replace(/\p{M}/gu, "");
+    return plain.length === letter.length ? plain : letter;
   });
+}
 
-  function render({ answer, nearest }) {
-    const results = answer ? (answer.results.length ? answer.results : nearest) : [];
-    const terms = termsOf(answer?.query ?? "");
-    let index = 0;
-    const groups = results.map((result) => {
-      const shown = result.expanded ? result.sections : result.sections.slice(0, SECTIONS);
-      const options = shown.map((section, place) => {
-        const make = place === 0 ? leadOption : sectionOption;
-        return make({ result, section, terms, href: href(section), id: `semsearch-option-${index++}` });
+/** The distinct folded words of a question. */
+export const termsOf = (query) => [...new Set(fold(query).match(WORD))];
+
+export const isWord = (letter) => /[\p{L}\p{N}_]/u.test(letter ?? "");
+
+/** Where `term` starts a word of a folded text, at most eight times. */
+export function occurrences(folded, term) {
+  const found = [];
+  for (let at = folded.indexOf(term); at >= 0 && found.length < 8; at = folded.indexOf(term, at + term.length))
+    if (UNSPACED.test(term) || !isWord(folded[at - 1])) found.push(at);
+  return found;
+}
+
+/** Sorted, disjoint `[start, end)` ranges of the words in a text. */
+export function marksIn(text, terms) {
+  const folded = fold(text);
+  return terms
+    .filter((term) => term.length > 1 || UNSPACED.test(term))
+    .flatMap((term) => occurrences(folded, term).map((at) => [at, at + term.length]))
+    .sort((a, b) => a[0] - b[0])
+    .filter(([start], index, all) => !index || start >= all[index - 1][1]);
+}
+
+/** Writes text[start, end) as text nodes, what is highlighted inside <mark>. */
+function write(parent, text, highlights, start = 0, end = text.length) {
+  for (const [from, to] of highlights) {
+    const [left, right] = [Math.max(from, start), Math.min(to, end)];
+    if (left >= right) continue;
+    parent.append(text.slice(start, left), h("mark", {}, text.slice(left, right)));
+    start = right;
+  }
+  parent.append(text.slice(start, Math.max(start, end)));
+}
+
+/** The same, with `code spans` as <code>. */
+function writeInline(parent, text, highlights, start, end) {
+  let at = start;
+  for (const { index, 0: span, 1: ticks } of text.slice(start, end).matchAll(/(`+)[^`]+\1/g)) {
+    const code = h("code");
+    const from = start + index;
+    write(parent, text, highlights, at, from);
+    at = from + span.length;
+    write(code, text, highlights, from + ticks.length, at - ticks.length);
+    parent.append(code);
+  }
+  write(parent, text, highlights, at, end);
+  return parent;
+}
+
+/** Renders an excerpt: fences, lists, table rows, paragraphs. Lines keep their offsets, so that highlights still fit. */
+function renderExcerpt({ excerpt: text, highlights, kind }) {
+  const root = h("div.ss-excerpt", { dir: "auto" });
+  for (const { type, lines } of blocksOf(text, kind)) {
+    const [start, end] = [lines[0][0], lines.at(-1)[1]];
+    if (type === "code") {
+      const code = h("code");
+      write(code, text, highlights, start, end);
+      root.append(h("pre", { dir: "ltr" }, code));
+    } else if (type === "list") {
+      const items = lines.map(([from, to]) => {
+        const sign = ITEM.exec(text.slice(from, to))[0].length;
+        return writeInline(h("li"), text, highlights, from + sign, to);
       });
-      if (shown.length < result.sections.length) options.push(moreOption(result, `semsearch-option-${index++}`));
-      return h("div", { class: "ss-page", role: "group", "aria-label": result.page.title }, options);
-    });
-    list.replaceChildren(...groups);
+      root.append(h("ul", {}, items));
+    } else if (type === "table") {
+      root.append(h("table", {}, h("tbody", {}, lines.map((line) => h("tr", {}, cellsOf(text, highlights, line))))));
+    } else root.append(writeInline(h("p"), text, highlights, start, end));
   }
+  return root;
+}
 
-  function moreOption({ page }, id) {
-    const option = h("div", { class: "ss-option ss-more", role: "option", id, "aria-selected": "false" }, icon("more"), t("more_sections"));
-    option.addEventListener("click", () => search.expand(page.path));
-    return option;
+function blocksOf(text, kind) {
+  const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
+  // Cut out of a fence: no fence at all, or one that only closes.
+  let fenced = fences.length ? fences.length % 2 === 1 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0]) : kind === "code";
+  let start = 0;
+  const blocks = [];
+  for (const line of text.split("\n")) {
+    const range = [start, start + line.length];
+    start = range[1] + 1;
+    const fence = FENCE.test(line);
+    if (fence) fenced = !fenced;
+    const type = fence || (!fenced && !line.trim()) ? null : fenced ? "code" : typeOf(line);
+    if (type && type === blocks.at(-1)?.type) blocks.at(-1).lines.push(range);
+    else blocks.push({ type, lines: [range] });
   }
+  return blocks.filter(({ type }) => type && type !== "rule");
+}
 
-  function select(active) {
-    optionsOf(list).forEach((option, index) => {
-      set(option, "aria-selected", String(index === active));
-      if (index === active) option.scrollIntoView({ block: "nearest" });
-    });
-  }
+function typeOf(line) {
+  if (/^\s*\|.*\|/.test(line)) return RULE.test(line) ? "rule" : "table";
+  return ITEM.test(line) ? "list" : "text";
+}
 
-  store.subscribe((state, previous) => {
-    const changed = state.answer !== previous.answer || state.nearest !== previous.nearest;
-    if (changed) render(state);
-    if (changed || state.active !== previous.active) select(state.active);
-    if (state.busy !== previous.busy) set(list, "aria-busy", state.busy ? "true" : null);
-    set(list, "hidden", !list.childElementCount);
-  });
-  return list;
+function cellsOf(text, highlights, [start, end]) {
+  const cells = [...text.slice(start, end).matchAll(/\|\s*((?:\\\||[^|])*?)\s*(?=\||$)/g)];
+  return cells
+    .map((match) => [start + match.index + match[0].indexOf(match[1], 1), match[1].length])
+    .filter(([from, length], index) => length || index < cells.length - 1)
+    .map(([from, length]) => writeInline(h("td"), text, highlights, from, from + length));
+}
+
+function marked(selector, text, terms) {
+  const element = h(selector, { dir: "auto" });
+  write(element, text, marksIn(text, terms));
+  return element;
 }
 
 /** Every option in order, "more" included: what the arrow keys walk. */
 export const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
 
-function optionLink({ href, id }, kind, ...children) {
-  return h(
-    "a",
-    { class: `ss-option ${kind}`, role: "option", id, href, tabindex: -1, "aria-selected": "false", "data-semsearch": "option" },
-    ...children,
-  );
+/** The listbox; it follows `answer`, `nearest`, `active` and `busy`. */
+export function createResults(store, { t, root, search }) {
+  const list = h("div.ss-list", {
+    role: "listbox",
+    id: "semsearch-list",
+    "data-semsearch": "list",
+    "aria-label": t("results"),
+  });
+  const href = linkMaker(root);
+
+  function render({ answer, nearest }) {
+    const terms = termsOf(answer?.query ?? "");
+    const results = answer?.results.length ? answer.results : nearest;
+    let index = 0;
+    const option = (selector, attributes, ...children) =>
+      h(selector, { role: "option", id: `semsearch-option-${index++}`, "aria-selected": "false", ...attributes }, ...children);
+    const groups = results.map(({ page, sections, expanded }) => {
+      const shown = expanded ? sections : sections.slice(0, SECTIONS);
+      const options = shown.map((section, place) =>
+        option(
+          place ? "a.ss-option.ss-section" : "a.ss-option",
+          { href: href(section), tabindex: -1, "data-semsearch": "option" },
+          icon(place ? (section.kind === "text" ? "section" : "code") : "page"),
+          h("div.ss-text", {}, place ? headingOf(page, section, terms) : titleOf(page, section, terms), renderExcerpt(section)),
+          icon("enter"),
+        ),
+      );
+      if (sections.length > shown.length) {
+        const more = option("div.ss-option.ss-section.ss-more", {}, icon("more"), t("more_sections"));
+        more.addEventListener("click", () => search.expand(page.path));
+        options.push(more);
+      }
+      return h("div.ss-page", { role: "group", "aria-label": page.title }, options);
+    });
+    list.replaceChildren(...groups);
+    set(list, "hidden", !groups.length);
+  }
+
+  function select({ active }) {
+    optionsOf(list).forEach((option, index) => {
+      set(option, "aria-selected", `${index === active}`);
+      if (index === active) option.scrollIntoView({ block: "nearest" });
+    });
+  }
+
+  store.on(["answer", "nearest"], render);
+  store.on(["active", "answer", "nearest"], select);
+  store.on(["busy"], ({ busy }) => set(list, "aria-busy", busy && "true"));
+  return list;
 }
 
-function marked(tag, className, text, terms) {
-  const element = h(tag, { class: className, dir: "auto" });
-  writeMarked(element, text, marksIn(text, terms));
-  return element;
-}
-
-/** The page's best section, under the page's title. */
-function leadOption({ result: { page }, section, terms, ...link }) {
-  const trail = trailOf(page, section);
-  return optionLink(
-    link,
-    "ss-lead",
-    icon("page"),
-    h(
-      "div",
-      { class: "ss-text" },
-      marked("div", "ss-title", page.title || page.url || "…", terms),
-      trail.length ? crumbs(trail, terms) : null,
-      renderExcerpt(section),
-    ),
-    h("span", { class: "ss-enter" }, icon("enter")),
-  );
-}
-
-function sectionOption({ result: { page }, section, terms, ...link }) {
-  const headings = headingsBelow(page, section);
-  const heading = headings.pop() ?? section.node_name ?? page.title;
-  return optionLink(
-    link,
-    "ss-section",
-    icon(section.kind === "code" || section.kind === "api" ? "code" : "section"),
-    h(
-      "div",
-      { class: "ss-text" },
-      h("div", { class: "ss-heading" }, headings.length ? crumbs(headings, terms) : null, marked("span", "", heading, terms)),
-      renderExcerpt(section),
-    ),
-    h("span", { class: "ss-enter" }, icon("enter")),
-  );
+/** Links relative to the site root, never off the site, with `h` for Material's highlighting on the page. */
+function linkMaker(root) {
+  const material = document.querySelector(".md-container");
+  return ({ url, excerpt, highlights }) => {
+    const target = URL.canParse(url, root) ? new URL(url, root) : root;
+    const words = new Set(highlights.map(([start, end]) => excerpt.slice(start, end).toLowerCase()));
+    if (material && words.size) target.searchParams.set("h", [...words].slice(0, 8).join(" "));
+    return target.origin === root.origin ? target.href : root.href;
+  };
 }
 
 /** The headings without the page's own title. */
-function headingsBelow({ title }, { heading_hierarchy: headings = [] }) {
-  return headings[0] === title ? headings.slice(1) : [...headings];
+const headingsOf = ({ title }, { heading_hierarchy: headings }) => headings.slice(headings[0] === title ? 1 : 0);
+
+/** The page's title over folders and headings: "Guide › Authentication › Tokens". */
+function titleOf(page, section, terms) {
+  const folders = page.path.split("/").slice(0, -1).filter(Boolean);
+  const names = folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));
+  return [marked("div.ss-title", page.title, terms), crumbs([...names, ...headingsOf(page, section)], terms)];
 }
 
-/** Folder names, then headings: "Guide › Authentication › Tokens". */
-function trailOf(page, section) {
-  const folders = (page.path ?? page.url ?? "").split("/").slice(0, -1).filter(Boolean);
-  const names = /\.[a-z]+$/i.test(page.path ?? "") ? folders : folders.slice(0, -1);
-  return [...names.map(humanize), ...headingsBelow(page, section)];
-}
-
-function humanize(slug) {
-  const words = slug.replace(/[-_]+/g, " ").trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+function headingOf(page, section, terms) {
+  const headings = headingsOf(page, section);
+  const last = headings.pop() ?? page.title;
+  return h("div.ss-heading", {}, crumbs(headings, terms), marked("span", last, terms));
 }
 
 function crumbs(names, terms) {
-  const trail = h("span", { class: "ss-crumbs" });
-  names.forEach((name, index) => {
-    if (index) trail.append(h("span", { class: "ss-sep", "aria-hidden": "true" }, "›"));
-    trail.append(marked("span", "", name, terms));
-  });
-  return trail;
+  return names.length > 0 && h("span.ss-crumbs", {}, names.map((name) => marked("span", name, terms)));
 }

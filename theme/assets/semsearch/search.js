@@ -1,29 +1,61 @@
 /*
- * Asking: debounce, abort, never a stale answer over a newer one, and what happens when the sidecar is gone: answers
- * from the theme's index, a quiet retry, and back.
+ * Asking the sidecar: debounce, abort, never a stale answer over a newer one; and when it is gone, answers from the
+ * theme's own index, a quiet retry, and back.
  */
 
-import { activeFilters, questionKey } from "./state.js";
+import { activeFilters, appendFilters, questionKey } from "./state.js";
 
 const DEBOUNCE = 180;
 const TIMEOUT = 1500;
-const PATIENCE = 10000; // for a retry in the background, where nobody waits
-const PAGE = 10;
+const PATIENCE = 10000; // where nobody waits
 
-/** Drives the store: `ask` after each change of query or filters. */
+/** The HTTP API. GET, so that answers can be cached on the way. */
+class Client {
+  constructor(url, facets) {
+    this.url = url.href.replace(/\/$/, "");
+    this.facets = facets;
+  }
+
+  /** Four sections a page are asked for and three shown: the fourth says that there is more. */
+  async search({ query, filters, ...options }, timeout = PATIENCE, signal = undefined) {
+    const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
+    if (this.facets.length) given.facets = this.facets;
+    const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, timeout, signal);
+    const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
+    return { query, results, total: body.total_results, facets: body.facets ?? {}, degraded: body.degraded };
+  }
+
+  async get(path, timeout = PATIENCE, signal = undefined) {
+    const late = AbortSignal.timeout(timeout);
+    const response = await fetch(`${this.url}/api/v1/${path}`, { signal: signal ? AbortSignal.any([signal, late]) : late });
+    const body = await response.json();
+    if (!response.ok) throw Object.assign(new Error(body.error?.message), { status: response.status });
+    return body;
+  }
+}
+
+/** The API counts highlights in code points, JavaScript in UTF-16 units. */
+function withUnits(section) {
+  const points = [...section.excerpt];
+  const unit = (point) => points.slice(0, point).join("").length;
+  return { ...section, highlights: section.highlights.map((range) => range.map(unit)) };
+}
+
+/** Drives the store; call `ask` after each change of query or filters. */
 export class Search {
   #timer = 0;
   #retryTimer = 0;
   #attempts = 0;
   #ticket = 0;
-  #request = null;
+  #request = new AbortController();
   #down = false;
-  #answers = new Map();
+  #known = new Map();
 
-  constructor(store, client, fallback, report) {
+  /** `root`: the site whose index is the fallback, or null. `report(name, detail)` tells the outside. */
+  constructor(store, url, root, report) {
     this.store = store;
-    this.client = client;
-    this.fallback = fallback;
+    this.client = new Client(url, store.state.fields.map(({ name }) => name));
+    this.root = root;
     this.report = report;
     addEventListener("online", () => this.#down && this.#retry());
   }
@@ -31,17 +63,19 @@ export class Search {
   /** Asks when typing settles, or at once. */
   ask(delay = DEBOUNCE) {
     clearTimeout(this.#timer);
-    if (!this.store.state.query.trim()) return this.#clear();
-    if (delay) this.#timer = setTimeout(() => this.#run(), delay);
-    else this.#run();
-    return undefined;
+    if (this.store.state.query.trim()) this.#timer = setTimeout(() => this.#run(), delay);
+    else {
+      this.#supersede();
+      this.store.set({ answer: null, nearest: [], busy: false, active: -1 });
+    }
   }
 
-  /** The facet fields of the whole site, for the start view; also warms the connection. */
+  /** The facet fields of the whole site; also warms the connection. */
   async loadFields() {
-    if (this.store.state.fields.some(({ values }) => values?.length)) return;
+    const { fields } = this.store.state;
+    if (!fields.length || fields.some(({ values }) => values)) return;
     try {
-      this.store.set({ fields: await this.client.fields({ timeout: PATIENCE }) });
+      this.store.set({ fields: (await this.client.get("facets")).facets });
     } catch (error) {
       if (!this.#down && this.store.state.open) this.#lose(error);
     }
@@ -49,156 +83,133 @@ export class Search {
 
   /** The next ten pages. */
   async more() {
-    const { answer } = this.store.state;
-    const offset = answer.results.length;
-    const next = await this.#from(answer.source, { ...this.#question(), query: answer.query, offset });
+    const { answer, filters } = this.store.state;
+    const next = await this.#again({ query: answer.query, filters, offset: answer.results.length });
     if (next && this.store.state.answer === answer)
-      this.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] }, active: offset ? this.store.state.active : -1 });
+      this.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
   }
 
-  /** All matching sections of one page of the answer. */
+  /** All sections of one page of the answer. */
   async expand(path) {
     const { answer, filters } = this.store.state;
-    const question = { query: answer.query, filters: { ...filters, "page.path": [path] }, limit: 1, sections: 10 };
-    const found = answer.source === "sidecar" ? await this.#from("sidecar", question) : null;
+    const found = await this.#again({ query: answer.query, filters: { ...filters, "page.path": [path] }, sections_per_page: 10 });
     if (this.store.state.answer !== answer) return;
     const results = answer.results.map((result) =>
-      result.page.path === path ? { ...(found?.results[0] ?? result), page: result.page, expanded: true } : result,
+      result.page.path === path ? { ...result, sections: found?.results[0]?.sections ?? result.sections, expanded: true } : result,
     );
     this.store.set({ answer: { ...answer, results } });
   }
 
-  /** The dialog closed: nothing may go on in the background. */
+  /** The dialog closed: nothing goes on in the background. */
   rest() {
+    this.#supersede();
     clearTimeout(this.#timer);
     clearTimeout(this.#retryTimer);
-    this.#request?.abort();
-    this.#ticket += 1;
     this.#attempts = 0;
     this.#down = false;
     this.store.set({ busy: false });
   }
 
-  #question() {
-    const { query, filters } = this.store.state;
-    return { query, filters };
+  /** Whatever is under way is out of date. */
+  #supersede() {
+    this.#request.abort();
+    this.#request = new AbortController();
+    return ++this.#ticket;
   }
 
-  #clear() {
-    this.#request?.abort();
-    this.#ticket += 1;
-    this.store.set({ answer: null, nearest: [], busy: false, active: -1 });
+  /** More of the answer on screen, from where it came. */
+  #again(question) {
+    const { source } = this.store.state.answer;
+    return (source ? source.search(question) : this.client.search(question)).catch((error) => this.#reportError(error));
   }
 
-  async #from(source, question) {
-    try {
-      if (source === "fallback") return await this.fallback.search(question);
-      return await this.client.search(question, { timeout: PATIENCE });
-    } catch (error) {
-      this.report.error(error);
-      return null;
-    }
+  #reportError({ message, status = 0 }) {
+    this.report("error", { message, status });
   }
 
   async #run() {
-    const ticket = (this.#ticket += 1);
-    this.#request?.abort();
-    const request = (this.#request = new AbortController());
-    const question = this.#question();
-    const known = this.#answers.get(questionKey(question));
-    this.store.set({ busy: !known });
-    if (this.#down) return this.#answerBy(ticket, question);
-    let answer = known;
+    const ticket = this.#supersede();
+    const question = this.store.state;
+    const key = questionKey(question);
+    let answer = this.#known.get(key);
+    if (!answer) this.store.set({ busy: true });
+    if (this.#down) return this.#fallBack(ticket);
     try {
-      answer ??= await this.client.search(question, { signal: request.signal, timeout: TIMEOUT });
+      answer ??= await this.client.search(pick(question), TIMEOUT, this.#request.signal);
     } catch (error) {
-      if (ticket !== this.#ticket) return undefined;
-      if (!error.permanent) return this.#lose(error);
-      this.report.error(error);
-      return this.#answerBy(ticket, question, error);
+      if (ticket !== this.#ticket) return;
+      // A request that is wrong in itself is no reason to give the sidecar up.
+      if (error.status !== 422) return this.#lose(error);
+      this.#reportError(error);
+      return this.#fallBack(ticket);
     }
-    if (ticket !== this.#ticket) return undefined;
-    this.#remember(question, answer);
-    this.#show(answer);
-    return this.#findNearest(ticket, question, answer);
+    if (ticket !== this.#ticket) return;
+    if (!answer.degraded) this.#known.set(key, answer);
+    if (this.#known.size > 30) this.#known.delete(this.#known.keys().next().value);
+    this.#show({ ...answer });
+    if (!answer.results.length) this.#findNearest(ticket, question);
   }
 
   #show(answer) {
-    const mode = answer.source === "fallback" ? "fallback" : answer.degraded ? "degraded" : "online";
+    const mode = answer.source ? "fallback" : answer.degraded ? "degraded" : "online";
     this.store.set({ answer, mode, nearest: [], busy: false, active: -1 });
-    this.report.results(answer, mode);
+    this.report("results", { query: answer.query, total: answer.total, mode });
   }
 
-  #remember(question, answer) {
-    if (answer.degraded) return;
-    this.#answers.set(questionKey(question), answer);
-    if (this.#answers.size > 30) this.#answers.delete(this.#answers.keys().next().value);
-  }
-
-  /** Nothing matched: what comes closest without the filters, the quotes and the literal words. */
-  async #findNearest(ticket, { query, filters }, answer) {
-    if (answer.results.length) return;
-    const words = query.replaceAll('"', " ");
-    if (!words.trim()) return;
-    const weaker = activeFilters(filters).length ? {} : { mode: "semantic" };
-    const found = await this.client
-      .search({ query: words, filters: {}, limit: 3, ...weaker }, { timeout: PATIENCE })
-      .catch(() => null);
-    if (ticket === this.#ticket && found) this.store.set({ nearest: found.results, active: -1 });
+  /** What comes closest without the filters, or without the quotes and the literal words. */
+  async #findNearest(ticket, { query, filters }) {
+    const question = { query: query.replaceAll('"', " "), filters: {}, limit: 3 };
+    if (!question.query.trim()) return;
+    if (!activeFilters(filters).length) question.mode = "semantic";
+    const found = await this.client.search(question).catch(() => null);
+    if (ticket === this.#ticket && found) this.store.set({ nearest: found.results });
   }
 
   #lose(error) {
-    this.report.error(error);
+    this.#reportError(error);
     this.#down = true;
     this.#retryLater();
-    if (this.store.state.query.trim()) return this.#answerBy(this.#ticket, this.#question());
-    this.store.set({ mode: this.fallback ? "fallback" : "offline", busy: false });
-    return undefined;
+    if (this.store.state.query.trim()) this.#fallBack(this.#ticket);
+    else this.store.set({ mode: this.root ? "fallback" : "offline" });
   }
 
-  async #answerBy(ticket, question) {
+  async #fallBack(ticket) {
+    let answer = null;
     try {
-      if (!this.fallback) throw new Error("No fallback");
-      const answer = await this.fallback.search(question);
-      if (ticket === this.#ticket) this.#show(answer);
+      const { openIndex } = await import("./fallback.js");
+      const index = await openIndex(this.root);
+      answer = await index.search(pick(this.store.state));
     } catch {
-      if (ticket === this.#ticket) this.store.set({ mode: "offline", busy: false });
+      // No fallback wanted, or the site has no index of its own.
     }
+    if (ticket !== this.#ticket) return;
+    if (answer) this.#show(answer);
+    else this.store.set({ mode: "offline", busy: false });
   }
 
   #retryLater() {
     clearTimeout(this.#retryTimer);
-    const wait = Math.min(1000 * 2 ** this.#attempts, 30000);
-    this.#attempts += 1;
-    this.#retryTimer = setTimeout(() => this.#retry(), wait);
+    this.#retryTimer = setTimeout(() => this.#retry(), Math.min(1000 * 2 ** this.#attempts++, 30000));
   }
 
   async #retry() {
-    clearTimeout(this.#retryTimer);
-    const question = this.#question();
-    const asked = questionKey(question);
-    const empty = !question.query.trim();
+    const asked = pick(this.store.state);
+    const empty = !asked.query.trim();
+    let found;
     try {
-      const found = empty
-        ? await this.client.fields({ timeout: PATIENCE })
-        : await this.client.search(question, { timeout: PATIENCE });
-      if (!this.#down) return;
-      this.#down = false;
-      this.#attempts = 0;
-      if (empty) this.store.set({ fields: found, mode: "online" });
-      else this.#recover(asked, found);
+      found = await (empty ? this.client.get("facets") : this.client.search(asked));
     } catch {
       if (this.#down) this.#retryLater();
+      return;
     }
-  }
-
-  /** The sidecar is back: its answer replaces the weaker one, unless the reader is already walking the list. */
-  #recover(asked, answer) {
-    if (asked !== questionKey(this.#question())) return void this.ask(0);
-    if (this.store.state.active < 0) this.#show(answer);
+    if (!this.#down) return;
+    this.#down = false;
+    this.#attempts = 0;
+    // The better answer replaces the weaker one, unless the reader is already walking the list.
+    if (empty || questionKey(asked) !== questionKey(this.store.state)) this.store.set({ mode: "online" });
+    else if (this.store.state.active < 0) this.#show(found);
     this.loadFields();
-    return undefined;
   }
 }
 
-export { PAGE };
+const pick = ({ query, filters }) => ({ query, filters });

@@ -49,7 +49,7 @@
       const link = document.createElement("link");
       Object.assign(link, { rel: "preconnect", href: origin, crossOrigin: "anonymous" });
       link.dataset.semsearch = "preconnect";
-      document.head.append(link);
+      host.append(link);
     }
     load().catch(() => {});
   };
@@ -151,7 +151,7 @@
     if (!document.querySelector('link[href*="assets/semsearch/semsearch.css"]')) {
       const link = document.createElement("link");
       Object.assign(link, { rel: "stylesheet", href: new URL("semsearch.css", base).href });
-      document.head.append(link);
+      host.append(link);
     }
     const button = document.createElement("button");
     button.type = "button";
@@ -175,10 +175,6 @@
   });
   // A press on the theme's field must not focus it; Tab may, and then typing, Enter or Down opens the dialog.
   listen("mousedown", (event) => triggerOf(event)?.matches(INPUTS) && event.preventDefault());
-  listen("focusin focusout focus blur", (event) => {
-    // Material opens its own search when its field gets the focus.
-    if (takes() && event.target instanceof Element && event.target.matches(INPUTS)) event.stopImmediatePropagation();
-  });
   listen("input", (event) => {
     const trigger = triggerOf(event);
     if (!trigger?.matches(INPUTS)) return;
@@ -186,6 +182,11 @@
     if (trigger.value) open(trigger);
   });
   listen("pointerover focusin touchstart", (event) => triggerOf(event) && warm());
+  // Material follows the focus and opens its own search when its field has it: it must not see ours move.
+  listen("focusin focusout focus blur", (event) => {
+    const at = event.target;
+    if (takes() && at instanceof Element && (at.matches(INPUTS) || host.contains(at))) event.stopImmediatePropagation();
+  });
   listen("keydown", onKey);
   listen("hashchange", () => {
     fromLink();

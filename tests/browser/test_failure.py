@@ -1,0 +1,120 @@
+"""The sidecar is down, slow, broken or half there: the reader still gets answers, and is told."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+MODE = "[data-semsearch=mode]"
+
+
+def open_box(page, server):
+    page.goto(server.url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).inner_text().startswith("Basic search")
+        assert page.locator("[data-semsearch=alert]").inner_text().startswith("Basic search")
+        assert "Rotate an access token" in page.locator(OPTION).first.inner_text()
+        assert {text.lower() for text in page.locator("mark").all_inner_texts()} >= {"rotate", "token"}
+        assert page.locator(OPTION).first.get_attribute("href").endswith("#tokens")
+        server.sidecar.alive = True
+        page.locator(MODE).wait_for(state="hidden")
+        page.locator("#semsearch-facets").get_by_label("security").wait_for()
+        assert page.locator("[data-semsearch=alert]").inner_text() == ""
+        assert page.locator(INPUT).input_value() == "rotate token"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_an_error_answer_means_basic_search(page, build_site, serving, status):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.status = status
+        open_box(page, server)
+        page.evaluate(
+            "document.querySelector('semsearch-dialog')"
+            ".addEventListener('semsearch:error', (event) => window.failure = event.detail)"
+        )
+        page.keyboard.type("rotate")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).is_visible()
+        assert page.evaluate("failure.status") == status
+
+
+def test_a_slow_sidecar_means_basic_search_first(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.delay = lambda query: 2.5
+        open_box(page, server)
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).is_visible()
+        page.locator(MODE).wait_for(state="hidden")
+        assert page.locator("#semsearch-facets").is_visible()
+
+
+def test_retries_are_few_and_end_with_the_dialog(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.keyboard.type("rotate")
+        page.locator(OPTION).first.wait_for()
+        page.wait_for_timeout(4000)
+        assert len(server.sidecar.requests) <= 8  # the browser itself repeats a GET whose connection broke
+        page.keyboard.press("Escape")
+        before = len(server.sidecar.requests)
+        page.wait_for_timeout(3000)
+        assert len(server.sidecar.requests) == before
+
+
+def test_words_only_is_said_when_the_sidecar_is_degraded(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.change = lambda body: body | {"degraded": True}
+        open_box(page, server)
+        page.keyboard.type("rotate")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).inner_text().startswith("Matching words only")
+
+
+def test_without_any_index_the_box_stays_and_says_so(page, configure, serving):
+    with serving.SiteServer(configure(fallback=False)) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.keyboard.type("rotate")
+        page.get_by_text("Search is unavailable right now").first.wait_for()
+        assert page.locator(INPUT).is_visible()
+        server.sidecar.alive = True
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).is_hidden()
+
+
+def test_the_reader_walking_the_list_is_not_interrupted(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("ArrowDown")
+        server.sidecar.alive = True
+        page.wait_for_timeout(3500)
+        assert page.locator("[aria-selected=true]").count() == 1
+        page.keyboard.type("s")
+        page.locator(MODE).wait_for(state="hidden")
+
+
+def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        page.route("**/semsearch/search.js", lambda route: route.abort())
+        page.goto(server.url)
+        page.locator("[data-bs-target='#mkdocs_search_modal']").click()
+        page.locator("#mkdocs_search_modal").wait_for()
+        assert page.locator("#mkdocs_search_modal").is_visible()

@@ -1,0 +1,417 @@
+"""What the search box does with the sidecar's answers, whatever the theme."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+
+
+@pytest.fixture
+def site(build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        yield server
+
+
+def ask(page, server, query, *, path=""):
+    page.goto(server.url + path)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.keyboard.type(query)
+    page.locator(OPTION).first.wait_for()
+
+
+def titles(page):
+    return [group.get_attribute("aria-label") for group in page.locator("[data-semsearch=list] [role=group]").all()]
+
+
+def settled(page, server, milliseconds=600):
+    """Waits out every timer and request of an ordinary search."""
+    page.wait_for_timeout(milliseconds)
+
+
+def test_results_are_grouped_by_page_with_at_most_three_sections(page, site):
+    ask(page, site, "token")
+    assert titles(page)[0] == "Authentication"
+    first = page.locator("[data-semsearch=list] [role=group]").first
+    assert first.locator(OPTION).count() == 3
+    first.get_by_text("More on this page").click()
+    first.locator(OPTION).nth(3).wait_for()
+    assert first.locator(OPTION).count() == 5
+    assert page.problems == []
+
+
+def test_excerpts_show_marks_code_lists_and_tables(page, site):
+    ask(page, site, "token rotate")
+    page.get_by_text("More on this page").click()
+    assert page.locator(".ss-excerpt pre code").first.inner_text().startswith("def rotate")
+    assert page.locator(".ss-excerpt li").count() == 3
+    assert page.locator(".ss-excerpt li code").inner_text() == "deploy --token"
+    assert page.locator(".ss-excerpt td").all_inner_texts()[:3] == ["plan", "token lifetime", "free"]
+    marks = {text.lower() for text in page.locator(".ss-excerpt mark").all_inner_texts()}
+    assert marks == {"token", "rotate"}
+
+
+def test_highlights_count_code_points(page, site):
+    site.sidecar.change = lambda body: with_excerpt(body, "😀😀 café 𝒯oken end", [[3, 7], [8, 13]])
+    ask(page, site, "token")
+    assert page.locator(".ss-excerpt").first.locator("mark").all_inner_texts() == ["café", "𝒯oken"]
+
+
+def with_excerpt(body, excerpt, highlights):
+    for result in body["results"]:
+        for section in result["sections"]:
+            section.update(excerpt=excerpt, highlights=highlights, kind="text")
+    return body
+
+
+def test_hostile_text_stays_text(page, site):
+    evil = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
+
+    def poison(body):
+        with_excerpt(body, evil, [[0, 4]])
+        for result in body["results"]:
+            result["page"].update(title=evil, url="javascript:window.pwned=1")
+            for section in result["sections"]:
+                section.update(heading_hierarchy=[evil, evil], url="javascript:window.pwned=1")
+        body["facets"] = {"tags": [{"value": evil, "count": 1}]}
+        return body
+
+    site.sidecar.change = poison
+    ask(page, site, "token")
+    assert page.locator("semsearch-dialog img, semsearch-dialog script").count() == 0
+    assert evil in page.locator(OPTION).first.inner_text()
+    assert page.locator(OPTION).first.get_attribute("href") == site.url
+    page.locator(OPTION).first.click()
+    assert page.evaluate("window.pwned") is None
+
+
+@pytest.mark.parametrize("url", ["//evil.example/", "https://evil.example/x", "data:text/html,x", "http://[bad"])
+def test_results_never_lead_off_the_site(page, site, url):
+    def redirect(body):
+        for result in body["results"]:
+            for section in result["sections"]:
+                section["url"] = url
+        return body
+
+    site.sidecar.change = redirect
+    ask(page, site, "token")
+    assert page.locator(OPTION).first.get_attribute("href") == site.url
+
+
+def test_fast_typing_asks_few_questions(page, site):
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.keyboard.type("rotate an access token", delay=30)
+    page.locator(OPTION).first.wait_for()
+    settled(page, site)
+    assert site.sidecar.questions[-1] == "rotate an access token"
+    assert len(site.sidecar.questions) <= 3
+
+
+def test_a_late_answer_never_replaces_a_newer_one(page, site):
+    site.sidecar.delay = lambda query: 1.0 if query == "install" else 0.0
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.fill(INPUT, "install")
+    page.wait_for_timeout(400)
+    page.fill(INPUT, "rotate")
+    page.locator(OPTION).first.wait_for()
+    assert titles(page) == ["Authentication"]
+    page.wait_for_timeout(1200)
+    assert site.sidecar.questions == ["install", "rotate"]
+    assert titles(page) == ["Authentication"]
+
+
+def test_previous_results_stay_while_the_next_are_fetched(page, site):
+    ask(page, site, "rotate")
+    site.sidecar.delay = lambda query: 0.8
+    page.fill(INPUT, "install")
+    page.locator("[data-semsearch=list][aria-busy=true]").wait_for()
+    assert titles(page) == ["Authentication"]
+    page.locator("[data-semsearch=list]:not([aria-busy])").wait_for()
+    assert "Installation" in titles(page)
+
+
+def test_arrow_keys_home_end_and_new_tab(page, site):
+    ask(page, site, "token")
+    options = page.locator("[role=option]")
+    selected = page.locator("[role=option][aria-selected=true]")
+    last = options.count() - 1
+
+    def chosen():
+        return options.evaluate_all("all => all.findIndex(one => one.ariaSelected === 'true')")
+
+    page.keyboard.press("ArrowUp")
+    assert chosen() == last
+    page.keyboard.press("ArrowDown")
+    assert chosen() == 0
+    page.keyboard.press("End")
+    assert chosen() == last
+    page.keyboard.press("Home")
+    assert chosen() == 0
+    page.keyboard.press("ArrowUp")
+    assert selected.count() == 0
+    assert page.locator(INPUT).get_attribute("aria-activedescendant") is None
+    page.keyboard.press("ArrowDown")
+    with page.context.expect_page() as opened:
+        page.keyboard.press("Control+Enter")
+    assert "/guide/auth/" in opened.value.url
+    assert page.locator("dialog[open]").count() == 1
+
+
+def test_enter_is_left_to_the_input_method_while_it_composes(page, site):
+    ask(page, site, "token")
+    page.locator(INPUT).evaluate(
+        "field => field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
+    )
+    settled(page, site, 200)
+    assert page.url.startswith(site.url + "#")
+    assert page.locator("dialog[open]").count() == 1
+
+
+def test_facets_are_any_of_within_and_all_of_between(page, site):
+    ask(page, site, "token")
+    panel = page.locator("#semsearch-facets")
+    panel.get_by_label("security").check()
+    page.get_by_role("button", name="Remove filter Tags: security").wait_for()
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 1")
+    panel.get_by_label("setup").check()
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
+    assert panel.get_by_label("setup").evaluate("box => box === document.activeElement")
+    assert "f.tags=security&f.tags=setup" in site.sidecar.requests[-1]
+    panel.get_by_label("stable").check()
+    page.wait_for_function("location.hash.includes('f.status=stable')")
+    page.get_by_role("button", name="Clear all").click()
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 3")
+    assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+
+
+def test_a_facet_count_is_what_applying_it_gives(page, site):
+    ask(page, site, "token")
+    rows = page.locator("#semsearch-facets .ss-facet:visible").all_inner_texts()
+    assert len(rows) == 5
+    for value, count in (row.split("\n") for row in rows):
+        page.locator("#semsearch-facets").get_by_label(value).check()
+        page.wait_for_function(f"document.querySelectorAll('[data-semsearch=list] [role=group]').length === {count}")
+        page.locator("#semsearch-facets").get_by_label(value).uncheck()
+        page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 3")
+
+
+def test_ranges_filter_numbers_and_dates(page, site):
+    ask(page, site, "token")
+    page.locator("#semsearch-facets [data-field=year]").first.fill("2024")
+    page.keyboard.press("Tab")
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
+    assert "f.year.min=2024" in site.sidecar.requests[-1]
+    page.get_by_role("button", name="Remove filter Year: 2024–").click()
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 3")
+
+
+def test_long_lists_can_be_searched(page, site):
+    values = [{"value": f"topic-{number}", "count": 20 - number} for number in range(15)]
+    site.sidecar.change = lambda body: body | {"facets": {"tags": values}}
+    ask(page, site, "token")
+    page.get_by_label("Find in Tags").fill("topic-14")
+    assert page.locator("#semsearch-facets .ss-facet:visible").all_inner_texts() == ["topic-14\n6"]
+
+
+def test_nothing_found_offers_to_drop_filters_and_shows_the_nearest(page, site):
+    page.goto(site.url + "#semsearch=rotate&f.tags=setup&f.status=stable")
+    empty = page.locator("[data-semsearch=empty]")
+    empty.get_by_text("Nothing found for “rotate”").wait_for()
+    page.get_by_text("Closest matches").wait_for()
+    assert titles(page) == ["Authentication"]
+    empty.get_by_role("button", name="Search without Tags: setup").click()
+    empty.wait_for(state="hidden")
+    assert titles(page) == ["Authentication"]
+    assert "f.status=stable" in page.url
+    assert "f.tags" not in page.url
+
+
+def test_nothing_found_without_filters_asks_for_meaning(page, site):
+    page.goto(site.url)
+    page.keyboard.press("/")
+    page.locator(INPUT).wait_for()
+    page.keyboard.type('"qqq zzz"')
+    page.get_by_role("button", name="Search without quotation marks").wait_for()
+    assert "mode=semantic" in site.sidecar.requests[-1]
+
+
+def test_the_result_count_is_announced_once_typing_settles(page, site):
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.evaluate(
+        """() => {
+          window.said = [];
+          const status = document.querySelector('[data-semsearch=status]');
+          new MutationObserver(() => said.push(status.textContent)).observe(status, {childList: true});
+        }"""
+    )
+    page.keyboard.type("rotate token", delay=40)
+    page.wait_for_function("said.length > 0")
+    settled(page, site, 500)
+    assert page.evaluate("said.filter(text => text)") == ["3 results"]
+    assert page.locator("[data-semsearch=status]").get_attribute("role") == "status"
+
+
+def test_focus_stays_inside_and_returns(page, site):
+    page.goto(site.url)
+    trigger = page.locator("[data-bs-target='#mkdocs_search_modal']")
+    trigger.click()
+    page.locator(INPUT).wait_for()
+    assert page.locator("#mkdocs_search_modal").is_hidden()
+    page.keyboard.type("token")
+    page.locator(OPTION).first.wait_for()
+    for key in ["Tab"] * 14 + ["Shift+Tab"] * 20:
+        page.keyboard.press(key)
+        assert page.evaluate("document.querySelector('semsearch-dialog').contains(document.activeElement)")
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    assert trigger.evaluate("element => element === document.activeElement")
+    assert page.problems == []
+
+
+def test_scrolling_is_locked_and_nothing_moves(page, site):
+    page.goto(site.url)
+    before = page.locator("h1").bounding_box()
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    assert page.evaluate("getComputedStyle(document.documentElement).overflow") == "hidden"
+    assert page.locator("h1").bounding_box() == before
+    page.keyboard.press("Control+k")
+    page.locator("dialog").wait_for(state="hidden")
+    assert page.evaluate("getComputedStyle(document.documentElement).overflow") != "hidden"
+
+
+@pytest.mark.parametrize("element", ["input", "textarea", "select", "button", "div contenteditable"])
+def test_shortcuts_leave_editing_alone(page, build_site, serving, element):
+    # Not the mkdocs theme: its own keys move the focus.
+    with serving.SiteServer(build_site("readthedocs")) as site:
+        edit_and_press(page, site, element)
+
+
+def edit_and_press(page, site, element):
+    page.goto(site.url)
+    page.evaluate(
+        """([tag, editable]) => {
+          const field = document.createElement(tag);
+          if (editable) field.contentEditable = 'true';
+          document.body.prepend(field);
+          field.focus();
+        }""",
+        (element + " ").split(" ")[:2],
+    )
+    for key in ["/", "Control+k"]:
+        page.keyboard.press(key)
+    settled(page, site, 400)
+    assert page.locator("dialog[open]").count() == 0
+
+
+def test_shortcuts_can_be_switched_off(page, configure, serving):
+    with serving.SiteServer(configure("readthedocs", shortcut=False)) as server:
+        page.goto(server.url)
+        page.wait_for_timeout(300)
+        for key in ["/", "Control+k"]:
+            page.keyboard.press(key)
+        page.wait_for_timeout(300)
+        assert page.locator("dialog[open]").count() == 0
+        page.locator("#rtd-search-form input").click()
+        page.locator("dialog[open]").wait_for()
+
+
+def test_typing_before_the_dialog_is_there_is_not_lost(page, site):
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("rotate")
+    page.locator(OPTION).first.wait_for()
+    assert page.locator(INPUT).input_value() == "rotate"
+
+
+def test_the_address_reproduces_the_search(page, site, browser):
+    ask(page, site, "rotate the token")
+    page.locator("#semsearch-facets").get_by_label("security").check()
+    page.wait_for_function("location.hash.includes('f.tags=security')")
+    link = page.url
+    assert re.search(r"#semsearch=rotate\+the\+token&f\.tags=security$", link)
+    page.keyboard.press("Escape")
+    assert page.url == site.url
+    other = browser.new_context().new_page()
+    other.goto(link)
+    other.locator(OPTION).first.wait_for()
+    assert other.locator(INPUT).input_value() == "rotate the token"
+    assert other.locator("#semsearch-facets").get_by_label("security").is_checked()
+    assert titles(other) == ["Authentication"]
+    other.context.close()
+
+
+def test_back_from_a_result_returns_to_the_results(page, site):
+    ask(page, site, "deploy revoke")
+    page.locator(OPTION).first.click()
+    page.wait_for_function("location.hash === '#tokens'")
+    page.go_back()
+    page.locator(OPTION).first.wait_for()
+    assert titles(page)[0] == "Authentication"
+
+
+def test_a_result_on_this_page_is_a_jump(page, site):
+    ask(page, site, "deploy revoke", path="guide/auth/")
+    page.evaluate("window.sameDocument = true")
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#tokens'")
+    assert page.evaluate("window.sameDocument")
+    assert page.evaluate("scrollY") > 0
+    assert page.locator("dialog[open]").count() == 0
+
+
+def test_recent_searches_are_kept_removed_and_switched_off(page, site):
+    for query in ["rotate", "token"]:
+        ask(page, site, query)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/**")
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    recent = page.locator(".ss-query")
+    recent.first.wait_for()
+    assert recent.all_inner_texts() == ["token", "rotate"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator(OPTION).first.wait_for()
+    assert page.locator(INPUT).input_value() == "rotate"
+    page.fill(INPUT, "")
+    page.get_by_role("button", name="Remove “token”").click()
+    assert recent.all_inner_texts() == ["rotate"]
+    page.get_by_role("button", name="Don’t keep").click()
+    page.get_by_role("button", name="Keep recent searches").wait_for()
+    page.fill(INPUT, "limits")
+    page.locator(OPTION).first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#limits'")
+    assert page.evaluate("Object.values(localStorage).join()") == "null"
+
+
+def test_events_tell_the_outside(page, site):
+    page.goto(site.url)
+    page.evaluate(
+        """() => {
+          window.seen = [];
+          for (const name of ['open', 'results', 'error', 'close'])
+            document.querySelector('semsearch-dialog')
+              .addEventListener(`semsearch:${name}`, (event) => seen.push([name, event.detail?.total ?? null]));
+        }"""
+    )
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.keyboard.type("token")
+    page.locator(OPTION).first.wait_for()
+    page.keyboard.press("Escape")
+    assert page.evaluate("seen") == [["open", None], ["results", 3], ["close", None]]

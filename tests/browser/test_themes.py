@@ -1,0 +1,273 @@
+"""The widget on each theme, at each place a site can live."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+DIALOG = "semsearch-dialog dialog[open]"
+THEMES = ["mkdocs", "readthedocs", "material"]
+TRIGGERS = {
+    "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
+    "readthedocs": "#rtd-search-form input[name=q]",
+    "material": ".md-search__input",
+}
+KEYS = {"mkdocs": ["s", "/", "Control+k"], "readthedocs": ["/", "Control+k"], "material": ["f", "s", "/", "Control+k"]}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_themes_own_trigger_opens_the_dialog(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url)
+        page.locator(TRIGGERS[theme]).click()
+        page.locator(DIALOG).wait_for()
+        assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+        page.locator("[data-semsearch=close]").click()
+        page.locator(DIALOG).wait_for(state="hidden")
+        if theme == "material":
+            assert not page.locator("#__search").is_checked()
+        assert page.problems == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_keys_open_it(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url)
+        for key in KEYS[theme]:
+            page.keyboard.press(key)
+            page.locator(DIALOG).wait_for()
+            assert page.locator(INPUT).input_value() == ""
+            page.keyboard.press("Escape")
+            page.locator(DIALOG).wait_for(state="hidden")
+            page.evaluate("document.activeElement.blur()")
+        assert page.problems == []
+
+
+@pytest.mark.parametrize("theme", ["readthedocs", "material"])
+def test_tab_reaches_the_themes_field_and_typing_there_opens_the_dialog(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url)
+        page.locator(TRIGGERS[theme]).focus()
+        page.wait_for_timeout(200)
+        assert page.locator(DIALOG).count() == 0
+        page.keyboard.type("rotate", delay=10)
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "rotate"
+        assert page.locator(TRIGGERS[theme]).input_value() == ""
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_it_works_under_a_strict_policy_with_a_sidecar_elsewhere(page, build_site, serving, tmp_path, theme):
+    site = tmp_path / "site"
+    shutil.copytree(build_site(theme), site)
+    with serving.SiteServer(site) as api, serving.SiteServer(site) as server:
+        server.csp = serving.CSP.format(api=api.origin)
+        # What the theme's own scripts and styles break is not ours; ours are named in `sourceFile`.
+        page.add_init_script(
+            "document.addEventListener('securitypolicyviolation', (event) => {"
+            "  if (event.blockedURI !== 'data') (window.broken ??= []).push(event.sourceFile);"
+            "})"
+        )
+        config = json.loads((site / "assets/semsearch/config.json").read_text())
+        (site / "assets/semsearch/config.json").write_text(
+            json.dumps(config | {"api_url": f"{api.origin}/-/semsearch/"})
+        )
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("ArrowDown")
+        page.locator("#semsearch-facets").get_by_label("security").check()
+        page.get_by_role("button", name="Remove filter Tags: security").wait_for()
+        assert set(api.sidecar.questions) == {"rotate token"}
+        assert server.sidecar.requests == []
+        broken = page.evaluate("window.broken ?? []")
+        assert [source for source in broken if "semsearch" in source] == []
+
+
+def test_no_request_leaves_the_site(page, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        assert [url for url in asked if not url.startswith(server.origin)] == []
+
+
+def test_a_page_loads_the_dialog_only_on_first_use(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+        page.goto(server.url)
+        page.wait_for_timeout(500)
+        ours = {"dialog.js", "dialog.css", "search.js", "results.js", "fallback.js"}
+        assert not ours & set(asked)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        assert ours - set(asked) == {"fallback.js"}
+
+
+@pytest.mark.parametrize("place", ["guide/auth/", "does/not/exist/"])
+def test_links_hold_under_a_sub_path_and_on_the_404_page(page, build_site, serving, place):
+    with serving.SiteServer(
+        build_site("mkdocs", site_url="https://example.org/team/docs/"), mount="/team/docs/"
+    ) as server:
+        page.goto(server.url + place)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("install")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(OPTION).first.get_attribute("href").startswith(f"{server.url}guide/install/#")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/team/docs/guide/install/**")
+        assert page.locator("h1").first.inner_text() == "Installation"
+
+
+def test_links_hold_without_directory_urls(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs", use_directory_urls=False)) as server:
+        server.sidecar.alive = False  # the fallback's links come from this build
+        page.goto(server.url + "reference/errors.html")
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("install")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/install.html*")
+
+
+def test_material_highlights_the_words_on_the_page(page, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(server.url)
+        page.keyboard.press("/")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/?h=*")
+        assert page.url.endswith("#tokens")
+        page.locator("article mark").first.wait_for()
+        assert {text.lower() for text in page.locator("article mark").all_inner_texts()} >= {"rotate", "token"}
+
+
+def test_material_instant_navigation(page, build_site, serving):
+    with serving.SiteServer(build_site("material", features=("navigation.instant",))) as server:
+        page.goto(server.url)
+        page.evaluate("window.sameDocument = true")
+        for query, title in [("rotate token", "Authentication"), ("install", "Installation")]:
+            page.keyboard.press("/")
+            page.locator(DIALOG).wait_for()
+            page.fill(INPUT, query)
+            page.locator(f"[role=group][aria-label='{title}']").wait_for()
+            page.keyboard.press("Enter")
+            page.locator(DIALOG).wait_for(state="hidden")
+            page.locator("h1", has_text=title).wait_for()
+            assert "semsearch" not in page.url
+        page.evaluate("document.activeElement.blur()")
+        page.go_back()
+        page.wait_for_timeout(500)
+        assert page.locator("semsearch-dialog").count() == 1
+        assert page.problems == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("query", "anchor"), [("collapsed", "inside-details"), ("uncommon", "second-tab")])
+def test_a_hidden_target_is_shown(page, build_site, serving, theme, query, anchor):
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url)
+        page.keyboard.press("/")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type(query)
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/reference/hidden/**")
+        page.wait_for_function(f"document.getElementById('{anchor}').checkVisibility()")
+        if theme == "material":  # the other themes do not style content tabs
+            box = page.locator(f"#{anchor}").bounding_box()
+            assert 0 <= box["y"] < 800
+
+
+def test_a_theme_without_a_search_box_gets_a_button(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs", plugins=[])) as server:
+        page.goto(server.url)
+        button = page.get_by_role("button", name="Search")
+        button.wait_for()
+        assert "Ctrl K" in button.inner_text()
+        button.click()
+        page.locator(DIALOG).wait_for()
+        page.keyboard.press("Escape")
+        page.locator(DIALOG).wait_for(state="hidden")
+        assert button.evaluate("element => element === document.activeElement")
+        page.keyboard.press("Control+k")
+        page.locator(DIALOG).wait_for()
+
+
+@pytest.mark.parametrize(("theme", "palette"), [("mkdocs", "dark"), ("material", "slate")])
+def test_dark_mode_follows_the_theme(page, build_site, serving, theme, palette):
+    with serving.SiteServer(build_site(theme, palette=palette)) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(DIALOG).wait_for()
+        colours = page.evaluate(
+            """() => {
+              const style = getComputedStyle(document.querySelector('semsearch-dialog dialog'));
+              const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).reduce((sum, part) => sum + +part, 0);
+              return [light(style.backgroundColor), light(style.color), style.colorScheme];
+            }"""
+        )
+        assert colours[0] < 200 < 400 < colours[1]
+        assert colours[2] == "dark"
+
+
+def test_right_to_left(page, configure, serving):
+    with serving.SiteServer(configure(language="ar")) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(DIALOG).get_attribute("dir") == "rtl"
+        facets, results = page.locator("#semsearch-facets").bounding_box(), page.locator(OPTION).first.bounding_box()
+        assert facets["x"] < results["x"]
+
+
+def test_strings_of_the_site_win(page, configure, serving):
+    with serving.SiteServer(configure(language="de-CH", strings={"placeholder": "Frag mich"})) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        assert page.locator(INPUT).get_attribute("placeholder") == "Frag mich"
+        page.keyboard.type("token")
+        page.get_by_text("3 Ergebnisse").first.wait_for()
+
+
+def test_a_phone_gets_the_whole_screen_and_back_closes(phone, build_site, serving):
+    with serving.SiteServer(build_site("material", features=("navigation.instant",))) as server:
+        phone.goto(server.url + "guide/auth/")
+        phone.locator("label.md-header__button[for=__search]").tap()
+        phone.locator(DIALOG).wait_for()
+        box = phone.locator(DIALOG).bounding_box()
+        assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 390, 844)
+        phone.keyboard.type("token")
+        phone.locator(OPTION).first.wait_for()
+        phone.get_by_role("button", name="Filters").click()
+        phone.locator("#semsearch-facets").get_by_label("security").check()
+        phone.go_back()
+        phone.locator(DIALOG).wait_for(state="hidden")
+        assert phone.url == server.url + "guide/auth/"
+        phone.locator("label.md-header__button[for=__search]").tap()
+        phone.locator(DIALOG).wait_for()
+        phone.locator("[data-semsearch=close]").tap()
+        phone.locator(DIALOG).wait_for(state="hidden")
+        phone.wait_for_function("!location.hash")
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+        assert phone.problems == []

@@ -1,0 +1,53 @@
+"""What readers download, compressed as servers compress it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"
+EVERY_PAGE = {"semsearch.js", "semsearch.css"}
+# Loaded only when the sidecar is gone.
+ON_FAILURE = {"fallback.js"}
+
+
+def compressed(names):
+    return sum(len(gzip.compress((ASSETS / name).read_bytes(), 9)) for name in names)
+
+
+def shipped():
+    return {path.name for path in ASSETS.iterdir() if path.suffix in (".js", ".css")}
+
+
+def test_every_page_loads_at_most_4_kb():
+    assert compressed(EVERY_PAGE) <= 4 * 1024
+
+
+def test_the_dialog_is_at_most_20_kb():
+    assert compressed(shipped() - EVERY_PAGE - ON_FAILURE) <= 20 * 1024
+
+
+def test_nothing_is_evaluated_or_parsed_as_markup():
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.style\b|https?://(?!www\.w3\.org)"
+    )
+    found = [(path.name, forbidden.findall(path.read_text("utf-8"))) for path in ASSETS.glob("*.js")]
+    assert [item for item in found if item[1]] == []
+
+
+def test_translations_have_the_keys_of_the_english_strings():
+    source = (ASSETS / "ui.js").read_text("utf-8")
+    block = source[source.index("export const ENGLISH") :].split("};")[0]
+    english = dict(re.findall(r'^  (\w+): "(.*)",$', block, re.MULTILINE))
+    assert json.loads((ASSETS / "strings/en.json").read_text("utf-8")) == english
+    for path in (ASSETS / "strings").glob("*.json"):
+        strings = json.loads(path.read_text("utf-8"))
+        missing = {key for key in english if not key.startswith("count_")} - set(strings)
+        assert not missing, path.name
+        assert "count_other" in strings, path.name
+        for key, text in strings.items():
+            expected = english.get(key, english["count_other"])
+            extra = set(re.findall(r"\{\w+\}", text)) - set(re.findall(r"\{\w+\}", expected))
+            assert not extra, f"{path.name}: {key}"
