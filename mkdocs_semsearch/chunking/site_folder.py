@@ -31,8 +31,8 @@ class SiteFolder:
 
     - pages that other plugins write or move (blog posts, translations, gen-files) have the path of their HTML file
       and no front matter; a navigation made by a plugin is not known; Material's `meta` plugin is not applied;
-    - Material removes `data-search-exclude` from its output. On headings it is found in the Markdown source; on other
-      blocks it is lost.
+    - Material removes `data-search-exclude` with a value from its output, Zensical without one too. On headings it is
+      found in the Markdown source; on other blocks it is lost.
     """
 
     def __init__(self, site_dir: Path, *, config_file: Path | None = None) -> None:

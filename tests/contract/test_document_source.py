@@ -63,6 +63,10 @@ Not to be found.
 
 No.
 
+## Hidden { data-search-exclude=yes }
+
+Material removes the attribute from the page, but not from the source.
+
 ## Visible
 
 Term

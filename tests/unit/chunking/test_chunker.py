@@ -54,6 +54,12 @@ def test_an_excluded_heading_takes_its_subsections_with_it() -> None:
     assert [(c.anchor, c.content) for c in found] == [("c", "yes")]
 
 
+def test_an_excluded_heading_is_found_in_the_source_too() -> None:
+    source = "## A { data-search-exclude }\n\nno\n\n### B\n\nno\n\n## C\n\nyes\n"
+    html = '<h2 id="a">A</h2><p>no</p><h3 id="b">B</h3><p>no</p><h2 id="c">C</h2><p>yes</p>'
+    assert [(c.anchor, c.content) for c in chunks(html, source=source)] == [("c", "yes")]
+
+
 def test_an_excluded_page_gives_none_and_boost_is_read() -> None:
     chunker = Chunker(ChunkSettings(), [], count_words)
     hidden = Document("a.md", "a/", "A", "<p>x</p>", front_matter={"search": {"exclude": True}})
