@@ -131,7 +131,8 @@ class SearchQuery:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "query", self.query.strip())
+        # Half a surrogate pair comes from a shell with another encoding, and nothing behind here can carry it.
+        object.__setattr__(self, "query", self.query.encode("utf-8", "replace").decode().strip())
         object.__setattr__(self, "filters", tuple(self.filters))
         object.__setattr__(self, "facets", tuple(self.facets))
         if not self.query:

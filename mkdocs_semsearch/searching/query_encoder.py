@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
 
 __all__ = ["QueryEncoder"]
 
@@ -32,6 +32,12 @@ class QueryEncoder:
             EmbeddingError: no embedder can be loaded, or it is not the one that embedded the index.
         """
         vector: NDArray[np.float32] = self.load().embed([text], "query")[0]
+        wanted = self._manifest.embedder
+        if vector.shape != (wanted.dimension,):
+            raise EmbeddingError(
+                f"The embedder gave a vector of dimension {vector.size}, the index has {wanted.dimension}: "
+                f"ask with {wanted.model}, which embedded it, or build the index again."
+            )
         return vector
 
     def load(self) -> Embedder:
@@ -51,7 +57,10 @@ class QueryEncoder:
             except MissingExtraError:
                 pass  # no ONNX Runtime here: the original does as well
         wanted = self._manifest.embedder
-        embedder = open_embedder(wanted.kind, wanted.model)
+        try:
+            embedder = open_embedder(wanted.kind, wanted.model)
+        except ConfigurationError as error:
+            raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
         if embedder.identity.fingerprint != wanted.fingerprint:
             raise EmbeddingError(
                 f"The index was embedded by {wanted.model} ({wanted.fingerprint[:12]}), but the model found here under "

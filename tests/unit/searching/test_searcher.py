@@ -1,0 +1,411 @@
+"""The one door to an index: modes, degradation, empties, paging, boosts, pages, related pages, threads."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.errors import (
+    EmbedderUnavailableError,
+    EmbeddingError,
+    EmptyQueryError,
+    PageNotFoundError,
+    QueryError,
+)
+from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher, to_json
+from tests.made_index import built, made_page, opened
+from tests.word_hash import WordHashEmbedder
+
+FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("status", "string", "Status"))
+PAGES = (
+    made_page(
+        "keys.md",
+        "How to rotate keys every month.",
+        "Revoke keys that leaked, rotate the others, and tell their owners.",
+        facets={"tags": ("security", "api"), "status": "stable"},
+    ),
+    made_page(
+        "backup.md",
+        "Keep a backup of every database.",
+        ["Restore a backup with the restore command.", "Then rotate the logs."],
+        facets={"tags": ("operations", "security"), "status": "draft"},
+    ),
+    made_page("colours.md", "Colours of the theme.", facets={"tags": ("design",), "status": "stable"}),
+    made_page("keys-too.md", "How to rotate keys of the database every month."),
+    made_page("empty.md"),
+)
+MODES = ("hybrid", "semantic", "lexical")
+
+
+class Dead(WordHashEmbedder):
+    def embed(self, texts, role):
+        raise EmbedderUnavailableError("The embedder does not answer: try later.")
+
+
+class Counting(WordHashEmbedder):
+    roles: list[str]
+
+    def embed(self, texts, role):
+        assert len(texts) == 1
+        self.roles = [*getattr(self, "roles", []), role]
+        return super().embed(texts, role)
+
+
+@pytest.fixture(scope="module")
+def index_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("searched") / "index"
+    built(folder, PAGES, facets=FACETS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def searcher(index_dir):
+    with open_searcher(index_dir, embedder=WordHashEmbedder()) as searcher:
+        yield searcher
+
+
+@pytest.fixture(scope="module")
+def boosted(tmp_path_factory):
+    pages = [dataclasses.replace(page, boost=boost) for page, boost in zip(PAGES, (0.1, 1.5, 10, 3, 1), strict=True)]
+    with opened(tmp_path_factory.mktemp("boosted") / "index", pages) as searcher:
+        yield searcher
+
+
+def paths(response):
+    return [result.page.path for result in response.results]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_finds_the_page(searcher, mode):
+    response = searcher.search(SearchQuery("rotate keys that leaked", mode=mode))
+    assert paths(response)[0] == "keys.md"
+    assert response.mode == mode
+    assert not response.degraded
+    first = response.results[0]
+    assert first.section.heading_hierarchy == ("keys", "Part 1")
+    assert first.section.url == "keys/#part-1"
+    assert (first.scores.semantic is None) == (mode == "lexical")
+    assert (first.scores.lexical is None) == (mode == "semantic")
+    assert first.page.frontmatter == {"tags": ["security", "api"], "status": "stable"}
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_one_encoder_call_a_question(index_dir, mode, granularity):
+    embedder = Counting()
+    with open_searcher(index_dir, embedder=embedder) as searcher:
+        assert embedder.calls == 0
+        query = SearchQuery('rotate "backup" keys', mode=mode, granularity=granularity, min_score=0.1)
+        searcher.search(query.with_filter(In("tags", ("security",))).with_facets(["tags", "status", "chunk.kind"]))
+        assert (embedder.calls, embedder.roles) == (1, ["query"])
+
+
+def test_lexical_questions_need_no_embedder(index_dir):
+    with open_searcher(index_dir) as searcher:  # a word-hash model is nowhere to be found
+        assert paths(searcher.search(SearchQuery("colours", mode="lexical"))) == ["colours.md"]
+
+
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_hybrid_degrades_to_words_when_the_embedder_fails(index_dir, granularity, caplog):
+    query = SearchQuery("rotate keys", granularity=granularity, facets=("tags",), min_score=0.9)
+    with open_searcher(index_dir, embedder=Dead()) as searcher, caplog.at_level(logging.WARNING):
+        response = searcher.search(query)
+        words = searcher.search(query.with_mode("lexical"))
+        assert response.degraded
+        assert response.mode == "lexical"
+        assert to_json(response)["degraded"] is True
+        assert response.results == words.results
+        assert response.facets == words.facets
+        assert "degraded" not in to_json(words)
+        with pytest.raises(EmbedderUnavailableError):
+            searcher.search(query.with_mode("semantic"))
+    assert "does not answer" in caplog.text
+
+
+def test_an_index_whose_model_is_not_here_degrades_too(index_dir, caplog):
+    with open_searcher(index_dir) as searcher:
+        response = searcher.search(SearchQuery("rotate keys"))
+        assert response.degraded
+        assert response.results
+        with pytest.raises(EmbeddingError):
+            searcher.search(SearchQuery("rotate keys", mode="semantic"))
+        with pytest.raises(EmbeddingError):
+            searcher.warm_up()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("granularity", ["section", "page"])
+@pytest.mark.parametrize("pages", [(), (made_page("empty.md"),)])
+def test_an_empty_index_has_no_results(tmp_path, mode, granularity, pages):
+    with opened(tmp_path / "index", pages, facets=FACETS) as searcher:
+        query = SearchQuery(
+            'any "thing" at all', mode=mode, granularity=granularity, facets=("tags", "chunk.kind", "x")
+        )
+        for filters in ((), (Equals("tags", "x"),), (Equals("tags", "x", negate=True),)):
+            response = searcher.search(query.with_filter(*filters))
+            assert (response.results, response.total_results, response.degraded) == ((), 0, False)
+            assert response.facets == {"tags": (), "chunk.kind": (), "x": ()}
+        assert [field.values for field in searcher.facet_fields()] == [(), ()]
+        for page in pages:
+            assert searcher.page(page.path).sections == ()
+            assert searcher.related(page.path) == ()
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u3000", "\u2003 "])
+def test_an_empty_query_is_an_error(text):
+    with pytest.raises(EmptyQueryError, match="type at least one word"):
+        SearchQuery(text)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("limit", 0), ("limit", 51), ("limit", -1), ("offset", -1), ("sections_per_page", 0), ("sections_per_page", 11),
+        ("min_score", -0.1), ("min_score", 1.1), ("min_score", float("nan")), ("mode", "fuzzy"),
+        ("granularity", "site"),
+        ("query", "x" * 1001),
+    ],
+)  # fmt: skip
+def test_what_is_out_of_bounds_names_the_field(field, value):
+    with pytest.raises(QueryError, match=field) as caught:
+        SearchQuery(**{"query": "x", field: value})
+    assert caught.value.field == field
+
+
+def test_queries_are_immutable_and_copies_add_up():
+    query = SearchQuery("  rotate keys ")
+    assert query.query == "rotate keys"
+    built_up = (
+        query.with_limit(5).with_offset(2).with_min_score(0.3).with_mode("semantic").with_granularity("page")
+        .with_filter(Equals("a", 1)).with_filter(Range("b", 2), Equals("c", 3)).with_facets(["tags"])
+    )  # fmt: skip
+    assert built_up == SearchQuery(
+        "rotate keys", 5, 2, "page", 3, "semantic", 0.3,
+        (Equals("a", 1), Range("b", 2), Equals("c", 3)), ("tags",),
+    )  # fmt: skip
+    assert query == SearchQuery("rotate keys")
+    with pytest.raises(AttributeError):
+        query.limit = 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_asking_in_a_coroutine_gives_the_same(searcher, mode):
+    query = SearchQuery("rotate keys", mode=mode)
+    assert asyncio.run(searcher.search_async(query)).results == searcher.search(query).results
+
+
+@pytest.mark.parametrize("granularity", ["section", "page"])
+@pytest.mark.parametrize("mode", MODES)
+def test_scores_stay_in_bounds_and_never_rise_with_boosts_too(boosted, mode, granularity):
+    for text in ("rotate keys every month", "database", "keys", "keys-too", "Part 1", "nothing of the kind"):
+        response = boosted.search(SearchQuery(text, mode=mode, granularity=granularity, limit=50))
+        scores = [result.score for result in response.results]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 <= score <= 1 for score in scores)
+        for result in response.results:
+            inner = [part.score for part in result.sections]
+            assert inner == sorted(inner, reverse=True)
+            for part in (result, *result.sections):
+                assert part.scores.semantic is None or 0 <= part.scores.semantic <= 1
+                assert part.scores.lexical is None or part.scores.lexical >= 0
+
+
+def test_boosts_lift_a_page(tmp_path):
+    pages = [made_page("a.md", "alpha beta gamma"), made_page("b.md", "alpha beta delta", boost=2.0)]
+    with opened(tmp_path / "index", pages) as searcher:
+        for mode in MODES:
+            assert paths(searcher.search(SearchQuery("alpha beta", mode=mode)))[0] == "b.md"
+
+
+def test_one_result_a_section_shown_by_its_best_chunk(searcher):
+    response = searcher.search(SearchQuery("rotate the logs", mode="semantic", limit=50))
+    places = [(result.page.path, result.section.heading_hierarchy) for result in response.results]
+    assert len(places) == len(set(places)) == response.total_results == 6
+    assert response.results[0].section.content == "Then rotate the logs."
+
+
+def test_pages_bring_their_best_sections(searcher):
+    query = SearchQuery("rotate keys", granularity="page", mode="semantic")
+    response = searcher.search(query)
+    assert response.total_results == 4
+    assert len(set(paths(response))) == 4
+    by_path = {result.page.path: result for result in response.results}
+    assert [len(by_path[path].sections) for path in ("keys.md", "colours.md")] == [2, 1]
+    assert by_path["keys.md"].section is None
+    (first, *_) = searcher.search(dataclasses.replace(query, sections_per_page=1)).results
+    assert len(first.sections) == 1
+
+
+def test_facets_count_results_and_a_filter_does_not_shrink_its_own_field(searcher):
+    query = SearchQuery("rotate keys", mode="semantic", facets=("tags", "status"))
+    everything = searcher.search(query).facets
+    counted = {item.value: item.count for item in everything["tags"]}
+    assert counted == {"security": 4, "api": 2, "operations": 2, "design": 1}
+    narrowed = searcher.search(query.with_filter(Equals("tags", "api")))
+    assert narrowed.facets["tags"] == everything["tags"]
+    assert {item.value: item.count for item in narrowed.facets["status"]} == {"stable": 2}
+    for item in everything["tags"]:
+        assert searcher.search(query.with_filter(Equals("tags", item.value))).total_results == item.count
+    by_page = searcher.search(query.with_granularity("page")).facets
+    assert {item.value: item.count for item in by_page["status"]} == {"stable": 2, "draft": 1}
+
+
+def test_phrases_must_occur_in_every_mode(searcher):
+    for mode in MODES:
+        assert paths(searcher.search(SearchQuery('"rotate keys"', mode=mode))) in (
+            ["keys.md", "keys-too.md"],
+            ["keys-too.md", "keys.md"],
+        )
+        assert paths(searcher.search(SearchQuery('"keys rotate"', mode=mode))) == []
+        assert paths(searcher.search(SearchQuery('month "rotate the logs"', mode=mode))) == ["backup.md"]
+
+
+def test_explanations_on_request(searcher):
+    query = SearchQuery("rotate keys")
+    assert all(result.explain is None for result in searcher.search(query).results)
+    for mode in MODES:
+        for result in searcher.search(dataclasses.replace(query, explain=True, mode=mode)).results:
+            assert {"rule", "boost", "semantic", "lexical"} <= result.explain.keys()
+            json.dumps(result.explain)
+
+
+def test_a_page_with_its_sections_in_order(searcher):
+    detail = searcher.page("backup.md")
+    assert detail.page.title == "backup"
+    assert [section.content for section in detail.sections] == [chunk.content for chunk in PAGES[1].chunks]
+    with pytest.raises(PageNotFoundError, match=r"No page 'nobody\.md'"):
+        searcher.page("nobody.md")
+    with pytest.raises(PageNotFoundError):
+        searcher.related("nobody.md")
+
+
+def test_related_pages_are_others_best_first(searcher):
+    related = searcher.related("keys.md", limit=2)
+    assert related[0].page.path == "keys-too.md"
+    assert len(related) == 2
+    scores = [result.score for result in searcher.related("keys.md", limit=50)]
+    assert scores == sorted(scores, reverse=True)
+    assert "keys.md" not in [result.page.path for result in searcher.related("keys.md", limit=50)]
+
+
+TEXTS = st.text(max_size=60) | st.lists(
+    st.sampled_from(['"', "“", "keys", "rotate", "-", "AND", "OR", "(", ")", "*", "~2", "^", ":", "\\",
+                     "日本語", "\0", "\ud800"]),
+    max_size=12,
+).map(" ".join)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(text=TEXTS, mode=st.sampled_from(MODES), granularity=st.sampled_from(["section", "page"]))
+def test_any_text_is_a_question(searcher, text, mode, granularity):
+    try:
+        query = SearchQuery(text, mode=mode, granularity=granularity, facets=("tags",))
+    except EmptyQueryError:
+        return
+    body = to_json(searcher.search(query))
+    json.dumps(body, ensure_ascii=False).encode("utf-8")
+
+
+def test_many_threads_get_the_same_answers(index_dir):
+    queries = [
+        SearchQuery(text, mode=mode, granularity=granularity, facets=("tags", "status"))
+        for text in ("rotate keys", "backup", '"restore command"', "colour", "databse")
+        for mode in MODES
+        for granularity in ("section", "page")
+    ]
+    with open_searcher(index_dir, embedder=WordHashEmbedder()) as alone:
+        wanted = [alone.search(query) for query in queries]
+    with open_searcher(index_dir, embedder=WordHashEmbedder()) as shared, ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(shared.search, queries * 16))
+        details = list(pool.map(shared.related, ["keys.md"] * 64))
+    for answer, expected in zip(answers, wanted * 16, strict=True):
+        assert (answer.results, answer.facets, answer.total_results) == (
+            expected.results,
+            expected.facets,
+            expected.total_results,
+        )
+    assert all(detail == details[0] for detail in details)
+
+
+def test_an_open_searcher_outlives_its_folder(index_dir, tmp_path):
+    copy = shutil.copytree(index_dir, tmp_path / "index")
+    with open_searcher(copy, embedder=WordHashEmbedder()) as searcher:
+        before = [searcher.search(SearchQuery("rotate keys", mode=mode)).results for mode in MODES]
+        shutil.rmtree(copy)
+        assert [searcher.search(SearchQuery("rotate keys", mode=mode)).results for mode in MODES] == before
+        assert searcher.page("backup.md").sections
+
+
+def test_opening_writes_nothing_into_the_folder(index_dir):
+    def listing():
+        return {path: path.stat().st_mtime_ns for path in index_dir.rglob("*")}
+
+    before = listing()
+    with open_searcher(index_dir, embedder=WordHashEmbedder(), verify=True) as searcher:
+        for mode in MODES:
+            searcher.search(SearchQuery("rotate", mode=mode))
+    assert listing() == before
+
+
+def test_a_reader_without_the_right_to_write(index_dir, public_path):
+    """Another user, another folder, every file read-only."""
+    copy = shutil.copytree(index_dir, public_path / "index")
+    for path in (*copy.rglob("*"), copy):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    script = textwrap.dedent(f"""
+        import os
+        import pyarrow.parquet, rapidfuzz.process, tantivy
+        from mkdocs_semsearch.searching import SearchQuery, open_searcher
+        from tests.word_hash import WordHashEmbedder
+        os.setgid(65534)
+        os.setuid(65534)
+        os.chdir("/")
+        with open_searcher({str(copy)!r}, embedder=WordHashEmbedder(), verify=True) as searcher:
+            for mode in ("hybrid", "semantic", "lexical"):
+                print(searcher.search(SearchQuery("rotate keys that leaked", mode=mode)).results[0].page.path)
+    """)
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(root)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["keys.md"] * 3
+
+
+def test_another_model_of_the_same_name_is_refused(tmp_path, monkeypatch):
+    built(tmp_path / "index", PAGES)
+    other = WordHashEmbedder()
+    object.__setattr__(other.identity, "fingerprint", "another")
+    monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda kind, model: other)
+    with open_searcher(tmp_path / "index") as searcher, pytest.raises(EmbeddingError, match="build the index again"):
+        searcher.search(SearchQuery("rotate", mode="semantic"))
+
+
+def test_an_embedder_of_another_dimension_is_a_sentence(index_dir):
+    class Short(WordHashEmbedder):
+        def embed(self, texts, role):
+            return np.ones((len(texts), 3), np.float32)
+
+    with open_searcher(index_dir, embedder=Short()) as searcher:
+        with pytest.raises(EmbeddingError, match="dimension"):
+            searcher.search(SearchQuery("rotate", mode="semantic"))
+        assert searcher.search(SearchQuery("rotate")).degraded
