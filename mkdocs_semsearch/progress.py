@@ -31,7 +31,7 @@ class EmbeddingProgress:
         """Takes (texts done, texts in all)."""
         if self._terminal:
             self._draw(done, total)
-        elif time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+        elif done < total and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             self._say(f"Embedded {done} of {total} chunks")
 
