@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingE
 
 __all__ = ["QueryEncoder"]
 
+_RETRY_SECONDS = 60
+
 
 class QueryEncoder:
     """Loads the embedder when the first question needs it, once."""
@@ -24,6 +27,8 @@ class QueryEncoder:
         self._build_dir = build_dir
         self._embedder = embedder
         self._lock = threading.Lock()
+        self._failure: EmbeddingError | None = None
+        self._failed_until = 0.0
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Embeds one question: float32 `[d]`, unit length.
@@ -41,14 +46,25 @@ class QueryEncoder:
         return vector
 
     def load(self) -> Embedder:
-        """Loads the embedder now; later calls return the same."""
+        """Loads the embedder now; later calls return the same.
+
+        Raises:
+            EmbeddingError: it cannot be loaded; for a while the next calls say so at once, for looking for a model may
+                take long and every question would wait for it.
+        """
         with self._lock:
+            if self._failure is not None and time.monotonic() < self._failed_until:
+                raise self._failure
             if self._embedder is None:
-                self._embedder = self._open()
+                try:
+                    self._embedder = self._open()
+                except EmbeddingError as error:
+                    self._failure, self._failed_until = error, time.monotonic() + _RETRY_SECONDS
+                    raise
             return self._embedder
 
     def _open(self) -> Embedder:
-        from mkdocs_semsearch.embedding import open_embedder
+        from mkdocs_semsearch.embedding import reopen_embedder
         from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 
         if self._manifest.encoder.exported:
@@ -56,14 +72,7 @@ class QueryEncoder:
                 return load_query_encoder(self._build_dir / ENCODER)
             except MissingExtraError:
                 pass  # no ONNX Runtime here: the original does as well
-        wanted = self._manifest.embedder
         try:
-            embedder = open_embedder(wanted.kind, wanted.model)
+            return reopen_embedder(self._manifest.embedder)
         except ConfigurationError as error:
             raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
-        if embedder.identity.fingerprint != wanted.fingerprint:
-            raise EmbeddingError(
-                f"The index was embedded by {wanted.model} ({wanted.fingerprint[:12]}), but the model found here under "
-                f"that name is another ({embedder.identity.fingerprint[:12]}): build the index again with this one."
-            )
-        return embedder

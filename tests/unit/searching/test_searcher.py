@@ -24,6 +24,7 @@ from mkdocs_semsearch.errors import (
     EmbedderUnavailableError,
     EmbeddingError,
     EmptyQueryError,
+    ModelNotFoundError,
     PageNotFoundError,
     QueryError,
 )
@@ -391,13 +392,35 @@ def test_a_reader_without_the_right_to_write(index_dir, public_path):
     assert done.stdout.split() == ["keys.md"] * 3
 
 
-def test_another_model_of_the_same_name_is_refused(tmp_path, monkeypatch):
-    built(tmp_path / "index", PAGES)
-    other = WordHashEmbedder()
-    object.__setattr__(other.identity, "fingerprint", "another")
-    monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda kind, model: other)
-    with open_searcher(tmp_path / "index") as searcher, pytest.raises(EmbeddingError, match="build the index again"):
+@pytest.fixture
+def found_models(monkeypatch):
+    """What is found where the model of the index is looked for; each time it is noted."""
+    looked_for = []
+
+    def look(kind, model, **options):
+        looked_for.append((kind, model))
+        raise ModelNotFoundError("It is neither on disk nor on the hub.")
+
+    monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", look)
+    return looked_for
+
+
+def test_another_model_of_the_same_name_is_refused(index_dir, monkeypatch):
+    other = WordHashEmbedder("another")
+    monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda kind, model, **options: other)
+    with open_searcher(index_dir) as searcher, pytest.raises(EmbeddingError, match="build the index"):
         searcher.search(SearchQuery("rotate", mode="semantic"))
+
+
+def test_a_model_that_is_not_there_is_looked_for_once_in_a_while(index_dir, found_models, monkeypatch):
+    with open_searcher(index_dir) as searcher:
+        for _ in range(3):
+            assert searcher.search(SearchQuery("rotate")).degraded
+        assert len(found_models) == 1
+        monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda *_, **options: WordHashEmbedder())
+        assert searcher.search(SearchQuery("rotate")).degraded
+        searcher._encoder._failed_until = 0.0
+        assert not searcher.search(SearchQuery("rotate")).degraded
 
 
 def test_an_embedder_of_another_dimension_is_a_sentence(index_dir):
