@@ -49,6 +49,7 @@ _DROPPED_CLASSES = frozenset(
         "md-tooltip",
         "mkdocstrings-source",
         "permalink",
+        "toc",
         "tooltiptext",
     }
 )

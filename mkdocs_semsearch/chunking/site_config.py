@@ -167,7 +167,7 @@ def _walk_nav(nav: list[Any]) -> Iterator[tuple[str, str | None, str | None]]:
     while pending:
         item, title, section = pending.pop()
         if isinstance(item, str):
-            yield item, title, section
+            yield PurePosixPath(item).as_posix(), title, section
         elif isinstance(item, list):
             inside = section or title
             pending.extend((child, None, inside) for child in reversed(item))

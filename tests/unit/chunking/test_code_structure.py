@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 
 from mkdocs_semsearch.chunking.blocks import Block
+from mkdocs_semsearch.chunking.code_grammars import load_grammar
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.splitting import split_block
 
@@ -111,6 +113,15 @@ def test_a_piece_of_a_long_block_knows_what_it_is_in() -> None:
     assert structure_of([body]) == CodeStructure(
         "method", "run_3", "Engine", ("Engine", "run_3"), references=("second_3",)
     )
+
+
+def test_without_tree_sitter_there_is_no_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_grammar.cache_clear()
+    monkeypatch.setitem(sys.modules, "tree_sitter_rust", None)
+    try:
+        assert read("fn only_here() {}", "rust") == CodeStructure()
+    finally:
+        load_grammar.cache_clear()
 
 
 def test_unknown_languages_have_no_structure() -> None:

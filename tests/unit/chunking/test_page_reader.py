@@ -22,6 +22,7 @@ def text_of(html: str) -> str:
         ('<pre><code class="language-py">x = 1\n\ny</code></pre>', "```python\nx = 1\n\ny\n```"),
         ("<pre>a\n```\nb</pre>", "````\na\n```\nb\n````"),
         ("<p>a<p>b<div>c<span>d</div>e", "a\n\nb\n\ncd\n\ne"),
+        ('<div class="toc"><ul><li><a href="#a">A</a></li></ul></div><p>x</p>', "x"),
         ('<p>see <img alt="a diagram" src="x.png"></p>', "see a diagram"),
         ("<figure><img alt='chart'><figcaption>Load</figcaption></figure>", "chart\n\nLoad"),
         ("<details><summary>More</summary><p>inside</p></details>", "More\n\ninside"),

@@ -84,7 +84,7 @@ def test_a_configuration_with_tags_of_python_and_environment(tmp_path: Path, mon
             "base.yml": "site_name: !ENV [NOT_SET, DOCS_NAME, x]\nuse_directory_urls: false\n",
             "mkdocs.yml": "INHERIT: base.yml\nmarkdown_extensions:\n  - x: {f: !!python/name:a.b , "
             "g: !!python/object/apply:a.b {kwds: {c: d}}}\nhooks: !relative x\nnav:\n"
-            "  - a.md\n  - Deep:\n    - Deeper:\n      - Last: b/c.md\n",
+            "  - a.md\n  - Deep:\n    - Deeper:\n      - Last: ./b/c.md\n",
             "docs/a.md": "",
         },
     )
