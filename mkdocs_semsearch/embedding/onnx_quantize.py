@@ -1,9 +1,11 @@
 """Weights of an ONNX graph to 8 bits: matrices in blocks, the embedding table row by row.
 
 `onnxruntime.quantization.quantize_dynamic` has one scale for all activations of a matrix product: on all-MiniLM-L6-v2 a
-text's vector then differs from the original by a cosine of 0.98 at worst, depends on the other texts in its batch, and
-on a CPU without VNNI the sums saturate. Blocks of 128 with their own scales, in the weights here and in the activations
-by ONNX Runtime's `MatMulNBits` (accuracy level 4: 8-bit products, 32-bit sums), keep 0.998, each row for itself.
+text's vector then differs from the original by a cosine of 0.93 at worst (0.98 with a scale per channel), depends on
+the other texts in its batch, and on a CPU without VNNI the sums saturate. Blocks of 128 with their own scales, in the
+weights here and in the activations by ONNX Runtime's `MatMulNBits` (accuracy level 4: 8-bit products, 32-bit sums),
+keep 0.998, each row for itself. Of the ten nearest of 1500 documentation paragraphs 98 % stay the same over 150
+questions; with `quantize_dynamic` 85 %, per channel 93 %. A question costs the same.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class SentenceTransformerEmbedder:
         for start in range(0, len(order), step):
             part = order[start : start + step]
             prompt = self._prompts[role]
-            with self._lock, quiet_libraries():
+            with self._lock:
                 try:
                     vectors = encode(
                         [well_formed(texts[i]) for i in part],
