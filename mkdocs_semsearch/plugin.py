@@ -25,7 +25,7 @@ from mkdocs_semsearch.pipeline import (
 )
 from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, preview_path
 from mkdocs_semsearch.progress import EmbeddingProgress
-from mkdocs_semsearch.settings import Settings
+from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -61,7 +61,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth = 0
         self._settings: Settings | None = None
         self._pages: MkDocsPages | None = None
-        self._embedder: Embedder | None = None
+        self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
         self._preview = Preview()
         self._hinted = False
 
@@ -78,8 +78,6 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             reason = refuse_place(option, place, docs_dir=Path(config.docs_dir), site_dir=Path(config.site_dir))
             if reason:
                 raise PluginError(f"semsearch: {reason}")
-        if self._settings is not None and settings.embedder != self._settings.embedder:
-            self._embedder = None
         self._settings = settings
         try:
             _add_widget(config)
@@ -207,17 +205,26 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
         def job(progress: Progress) -> Searcher:
             _say(self._index(documents, site, index_dir, progress))
-            return open_preview(index_dir, self._embedder)
+            return open_preview(index_dir, self._embedder())
 
         self._preview.submit(job)
 
     def _index(self, documents: Sequence[Document], site: Site, index_dir: Path, progress: Progress) -> SiteReport:
-        settings = self._checked_settings
-        if self._embedder is None:
-            self._embedder = self.embedder_factory(settings.embedder)
         return index_site(
-            documents, site=site, settings=settings, embedder=self._embedder, index_dir=index_dir, progress=progress
+            documents,
+            site=site,
+            settings=self._checked_settings,
+            embedder=self._embedder(),
+            index_dir=index_dir,
+            progress=progress,
         )
+
+    def _embedder(self) -> Embedder:
+        """The embedder, with its weights loaded once for all rebuilds of a preview."""
+        wanted = (self.embedder_factory, self._checked_settings.embedder)
+        if self._opened is None or self._opened[:2] != wanted:
+            self._opened = (*wanted, self.embedder_factory(wanted[1]))
+        return self._opened[2]
 
     def _hint_at_live_reload(self) -> None:
         if not self._hinted:
