@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from mkdocs_semsearch.artifact.lexical import prepare
 from mkdocs_semsearch.searching.lexical_query import Matcher
 
 __all__ = ["Excerpt", "make_excerpt"]
@@ -13,7 +15,10 @@ __all__ = ["Excerpt", "make_excerpt"]
 MAX_CHARACTERS = 320
 
 _WORD = re.compile(r"\w+")
-_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
@@ -32,6 +37,8 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
+    """A block of a text; fenced code begins and ends with its fence."""
+
     text: str
     fenced: bool
     found: tuple[tuple[int, int, frozenset[str]], ...]
@@ -46,7 +53,7 @@ def make_excerpt(content: str, matcher: Matcher) -> Excerpt:
 
     Where no word matches, the text's beginning is shown, without marks.
     """
-    blocks = [_read(text, fenced, matcher) for text, fenced in _blocks(content)]
+    blocks = list(_blocks(content, matcher))
     if not blocks:
         return Excerpt("", ())
     best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
@@ -58,20 +65,53 @@ def make_excerpt(content: str, matcher: Matcher) -> Excerpt:
     return excerpt
 
 
-def _blocks(content: str) -> Iterator[tuple[str, bool]]:
-    """Yields the blocks of a text, and whether each is fenced code."""
+def _blocks(content: str, matcher: Matcher) -> Iterator[_Block]:
     position = 0
     for match in (*_FENCE.finditer(content), None):
         prose = content[position : match.start() if match else len(content)]
-        yield from ((block.strip("\n"), False) for block in re.split(r"\n{2,}", prose) if block.strip())
-        if match:
-            yield match.group(), True
-            position = match.end()
+        for text in re.split(r"\n{2,}", prose):
+            if text.strip():
+                block = text.strip("\n")
+                yield _Block(block, False, tuple(_matches(block, 0, matcher)))
+        if match and (code := match["code"].removesuffix("\n")).strip():
+            text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside
+            yield _Block(text, True, tuple(_matches(code, len(match["open"]) + 1, matcher)))
+        position = match.end() if match else position
 
 
-def _read(text: str, fenced: bool, matcher: Matcher) -> _Block:
-    found = ((match.start(), match.end(), matcher.stems_in(match.group())) for match in _WORD.finditer(text))
-    return _Block(text, fenced, tuple(item for item in found if item[2]))
+def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
+    for word in _WORD.finditer(text):
+        start = word.start() + offset
+        if prepare(word.group()) == word.group():
+            pieces: Iterable[tuple[int, int]] = ((0, len(word.group())),)
+        else:
+            pieces = _pieces(word.group())
+        last: tuple[int, int, frozenset[str]] | None = None
+        for begin, end in pieces:
+            stems = matcher.stems_in(word.group()[begin:end])
+            if not stems:
+                continue
+            if last is not None and start + begin < last[1]:
+                last = (last[0], start + end, last[2] | stems)
+                continue
+            if last is not None:
+                yield last
+            last = (start + begin, start + end, stems)
+        if last is not None:
+            yield last
+
+
+def _pieces(word: str) -> Iterator[tuple[int, int]]:
+    """Yields where the terms of a word stand: overlapping pairs in scripts without spaces, else what is between."""
+    begin = 0
+    for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
+        end = begin + len(list(run))
+        if unspaced and end - begin > 1:
+            yield from ((place, place + 2) for place in range(begin, end - 1))
+        else:
+            yield begin, end
+        begin = end
 
 
 def _cut(block: _Block) -> Excerpt:
@@ -81,17 +121,22 @@ def _cut(block: _Block) -> Excerpt:
 
 
 def _cut_code(block: _Block) -> Excerpt:
-    """Keeps whole lines around the first match, inside the block's own fence."""
-    fence, *lines = block.text.split("\n")
-    closing = lines.pop() if lines and lines[-1].strip() in ("```", "~~~~", "~~~", "````") else "```"
+    """Keeps whole lines from the first match on, inside the block's own fence; of a very long line, what is around."""
+    fence, *lines, closing = block.text.split("\n")
     first = block.text.count("\n", 0, block.found[0][0]) - 1 if block.found else 0
-    begin = end = max(0, min(first, len(lines) - 1))
-    while end < len(lines) and sum(map(len, lines[begin : end + 1])) + end - begin <= MAX_CHARACTERS:
-        end += 1
-    kept = [line[:MAX_CHARACTERS] for line in lines[begin : max(end, begin + 1)]]
-    offset = len(fence) + 1 + sum(len(line) + 1 for line in lines[:begin])
-    text = "\n".join((fence, *kept, closing))
-    return Excerpt(text, _moved(block, offset, len("\n".join(kept)), len(fence) + 1))
+    begin = len(fence) + 1 + sum(len(line) + 1 for line in lines[:first])
+    end = begin + len(lines[first])
+    if len(lines[first]) > MAX_CHARACTERS:
+        if block.found and block.found[0][1] - begin > MAX_CHARACTERS:
+            begin = block.found[0][0] - MAX_CHARACTERS // 4
+        end = min(end, begin + MAX_CHARACTERS)
+    else:
+        for line in lines[first + 1 :]:
+            if end + 1 + len(line) - begin > MAX_CHARACTERS:
+                break
+            end += 1 + len(line)
+    text = f"{fence}\n{block.text[begin:end]}\n{closing}"
+    return Excerpt(text, _moved(block, begin, end - begin, len(fence) + 1))
 
 
 def _cut_prose(block: _Block) -> Excerpt:

@@ -1,0 +1,157 @@
+"""Excerpts: cut well, marks on words that match, and Markdown that stays whole."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.searching.excerpts import MAX_CHARACTERS, make_excerpt
+from mkdocs_semsearch.searching.question import read_question
+from tests.made_index import made_page, opened
+
+FILLER = "Nothing to see in this long sentence that goes on and on without an end in sight. "
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    words = (
+        "rotating keys",
+        "the restore command",
+        "日本語の検索は難しい",
+        "site_url in python",
+        *["filler text"] * 20,
+    )
+    pages = [made_page(f"{number}.md", text) for number, text in enumerate(words)]
+    with opened(tmp_path_factory.mktemp("excerpts") / "index", pages) as searcher:
+        yield searcher
+
+
+def excerpt(searcher, query, content):
+    return make_excerpt(content, searcher._sides.lexical.matcher(read_question(query)))
+
+
+def marked(found):
+    return [found.text[start:end] for start, end in found.highlights]
+
+
+def test_a_short_text_is_shown_whole(searcher):
+    found = excerpt(searcher, "rotate key", "Rotating keys is easy.\n\nRotate each key.")
+    assert found.text == "Rotating keys is easy.\n\nRotate each key."
+    assert marked(found) == ["Rotating", "keys", "Rotate", "key"]
+
+
+def test_no_match_shows_the_beginning(searcher):
+    found = excerpt(searcher, "zebra", f"The beginning.\n\n{FILLER * 20}")
+    assert found.text.startswith("The beginning.")
+    assert found.highlights == ()
+    assert excerpt(searcher, "zebra", "") == excerpt(searcher, "zebra", "\n\n \n") == type(found)("", ())
+
+
+def test_the_block_with_most_words_is_taken_and_cut_at_a_sentence(searcher):
+    content = f"{FILLER * 3}\n\n{FILLER * 5}Here the keys are rotated. {FILLER * 5}"
+    found = excerpt(searcher, "rotate keys", content)
+    assert found.text.startswith("… Here the keys are rotated.")
+    assert found.text.endswith(" …")
+    assert marked(found) == ["keys", "rotated"]
+    assert len(found.text) <= MAX_CHARACTERS + 4
+
+
+def test_a_last_word_that_is_not_finished_is_marked(searcher):
+    assert marked(excerpt(searcher, "rest", "Restore with the restore command.")) == ["Restore", "restore"]
+
+
+def test_a_typo_marks_what_was_meant(searcher):
+    assert marked(excerpt(searcher, "comand", "The restore command.")) == ["command"]
+
+
+def test_parts_of_identifiers(searcher):
+    assert marked(excerpt(searcher, "siteUrl", "Set site_url or the url.")) == ["site_url", "url"]
+
+
+def test_scripts_without_spaces_mark_what_matches_not_the_whole_sentence(searcher):
+    content = "これは日本語の検索についての長い文です。検索は難しい。"
+    assert marked(excerpt(searcher, "日本語", content)) == ["日本語"]
+    assert marked(excerpt(searcher, "検索", content)) == ["検索", "検索"]
+    mixed = "MkDocsで日本語を使う"
+    assert marked(excerpt(searcher, "mkdocs", mixed)) == ["MkDocs"]
+
+
+CODE = "\n".join(f"line_{number} = {number}  # {'restore' if number == 60 else 'other'}" for number in range(120))
+
+
+@pytest.mark.parametrize("fence", ["```", "````", "~~~", "~~~~~", "``````"])
+@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize("language", ["python", ""])
+def test_code_keeps_whole_lines_inside_its_own_fence(searcher, fence, closed, language):
+    inner = CODE.replace("line_59 = 59", "```") if len(fence) > 3 and fence[0] == "`" else CODE
+    content = f"Before.\n\n{fence}{language}\n{inner}\n{fence if closed else ''}"
+    found = excerpt(searcher, "restore", content.rstrip("\n"))
+    first, *lines, last = found.text.split("\n")
+    assert (first, last) == (f"{fence}{language}", fence)
+    assert lines[0] == "line_60 = 60  # restore"
+    assert set(lines) <= set(inner.split("\n"))
+    assert marked(found) == ["restore"]
+
+
+def test_short_code_without_its_closing_fence_gets_one(searcher):
+    found = excerpt(searcher, "restore", "Before.\n\n~~~sh\nrestore")
+    assert found.text == "~~~sh\nrestore\n~~~"
+    assert marked(found) == ["restore"]
+    assert excerpt(searcher, "restore", "```\n").text in ("```\n```", "")
+
+
+def test_the_language_of_a_fence_is_no_word_of_the_text(searcher):
+    found = excerpt(searcher, "python", "```python\nprint('python')\n```")
+    assert found.highlights == ((17, 23),)
+
+
+def test_a_match_far_into_a_long_line_of_code_is_shown(searcher):
+    found = excerpt(searcher, "restore", f"```\n{'x' * 1000} restore {'y' * 1000}\n```")
+    assert marked(found) == ["restore"]
+
+
+BLOCKS = st.one_of(
+    st.lists(st.sampled_from(["restore", "keys", "Rotated,", "the", "filler.", "日本語", "x" * 400, "\u00a0", "é",
+                              "😀"]), min_size=1, max_size=80).map(" ".join),
+    st.text(max_size=400),
+    st.builds(
+        lambda fence, language, lines, closed: "\n".join([fence + language, *lines, *([fence] if closed else [])]),
+        st.sampled_from(["```", "~~~", "````"]),
+        st.sampled_from(["", "python", " restore"]),
+        st.lists(st.sampled_from(["restore --all", "x = 1", "", "y" * 400, "    keys"]), max_size=40),
+        st.booleans(),
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    content=st.lists(BLOCKS, max_size=6).map("\n\n".join),
+    query=st.sampled_from(["restore", "rotate keys", "日本語", "comand rest", "x", "zebra", "キー", "é"]),
+)
+def test_marks_are_inside_and_point_at_words_that_match(searcher, content, query):
+    matcher = searcher._sides.lexical.matcher(read_question(query))
+    found = make_excerpt(content, matcher)
+    end_before = 0
+    for start, end in found.highlights:
+        assert end_before <= start < end <= len(found.text)
+        assert matcher.stems_in(found.text[start:end])
+        end_before = end
+    assert not _ends_inside_code(found.text), found.text
+    longest = max((len(word) for word in content.split()), default=0)
+    assert len(found.text) <= 2 * MAX_CHARACTERS + 40 + longest
+
+
+def _ends_inside_code(text):
+    """Whether a fence is left open, by the rules of CommonMark."""
+    mark = ""
+    for line in text.split("\n"):
+        match = re.match(r"(`{3,}|~{3,})(.*)", line)
+        if match and not mark:
+            mark = match[1]
+        elif match and match[1].startswith(mark) and not match[2].strip(" \t"):
+            mark = ""
+    return bool(mark)
