@@ -14,7 +14,7 @@ from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Do
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.fence_languages import FenceLanguages
-from mkdocs_semsearch.chunking.front_matter import plain_front_matter, plain_text
+from mkdocs_semsearch.chunking.front_matter import excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.markdown_source import read_markdown
 from mkdocs_semsearch.chunking.packing import pack_blocks
 from mkdocs_semsearch.chunking.page_reader import read_page
@@ -61,8 +61,7 @@ class Chunker:
     def chunk(self, document: Document) -> ChunkedPage | None:
         """Returns the page in chunks, or None where its front matter says `search: {exclude: true}`."""
         front_matter = plain_front_matter(document.front_matter)
-        search = front_matter.get("search")
-        if isinstance(search, dict) and search.get("exclude") is True:
+        if excludes_from_search(front_matter):
             return None
         title = plain_text(document.title)
         found = read_page(document.html)
@@ -84,7 +83,7 @@ class Chunker:
             file_size=document.file_size,
             section=document.section,
             language=document.language,
-            languages=_languages(item for item in found if isinstance(item, Block)),
+            languages=_languages(block for section in sections for block in section.blocks),
         )
 
     def misfits(self) -> tuple[str, ...]:

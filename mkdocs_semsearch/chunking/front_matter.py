@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-__all__ = ["SourceHeader", "plain_front_matter", "plain_text", "read_front_matter"]
+__all__ = ["SourceHeader", "excludes_from_search", "plain_front_matter", "plain_text", "read_front_matter"]
 
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
 _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
@@ -83,6 +83,15 @@ def plain_front_matter(values: Mapping[Any, Any]) -> dict[str, Any]:
     """
     plain = _Plain().mapping(values, 0)
     return {key: value for key, value in plain.items() if not key.startswith("__")}
+
+
+def excludes_from_search(values: Mapping[str, Any]) -> bool:
+    """Tells whether front matter says `search: {exclude: true}`; in doubt (`"yes"`, `1`) a page is not shown."""
+    search = values.get("search")
+    exclude = search.get("exclude") if isinstance(search, Mapping) else None
+    if isinstance(exclude, str):
+        return exclude.strip().lower() not in ("", "false", "no", "off", "0")
+    return bool(exclude)
 
 
 class _Plain:

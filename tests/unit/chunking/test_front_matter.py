@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.front_matter import plain_front_matter, read_front_matter
+from mkdocs_semsearch.chunking.front_matter import excludes_from_search, plain_front_matter, read_front_matter
 
 NOTHING = object()
 
@@ -122,6 +122,25 @@ def test_a_field_is_reported_once_with_an_example_and_a_count() -> None:
         "Front matter field 'year' is declared as integer, but a.md has 'soon a'; the value is left out "
         "(2 more pages with values that do not fit).",
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "excluded"),
+    [
+        ({"search": {"exclude": True}}, True),
+        ({"search": {"exclude": "yes"}}, True),
+        ({"search": {"exclude": 1}}, True),
+        ({"search": {"exclude": False}}, False),
+        ({"search": {"exclude": "false"}}, False),
+        ({"search": {"exclude": None}}, False),
+        ({"search": {}}, False),
+        ({"search": "exclude"}, False),
+        ({"search": None}, False),
+        ({}, False),
+    ],
+)
+def test_exclusion(values: dict[str, Any], excluded: bool) -> None:
+    assert excludes_from_search(values) is excluded
 
 
 def test_front_matter_becomes_json() -> None:
