@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document, DocumentSource, FrontMatter
-from mkdocs_semsearch.chunking.embedding_text import embedding_text
+from mkdocs_semsearch.chunking.embedding_text import embedding_text, heading_text
 from mkdocs_semsearch.chunking.site_folder import SiteFolder
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "FrontMatter",
     "SiteFolder",
     "embedding_text",
+    "heading_text",
 ]

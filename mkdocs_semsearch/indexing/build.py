@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from mkdocs_semsearch.artifact import FORMAT, current_build, publish_build
-from mkdocs_semsearch.chunking import ChunkedPage, embedding_text
+from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
-from mkdocs_semsearch.indexing.embed_chunks import EmbeddedTexts, embed_texts
+from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, chunk_vectors
+from mkdocs_semsearch.indexing.embed_chunks import EmbeddedTexts
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
 
 __all__ = ["BuildOptions", "BuildReport", "build_index"]
@@ -81,14 +82,13 @@ def build_index(
     started = time.perf_counter()
     options = options or BuildOptions()
     chunks = [chunk for page in pages for chunk in page.chunks]
-    texts = [embedding_text(chunk.heading_hierarchy, chunk.content) for chunk in chunks]
     build_id = _build_id(pages, embedder, options)
     manifest = current_build(index_dir)
     changed = manifest is None or manifest.build_id != build_id
-    embedded = EmbeddedTexts(np.zeros((0, 0), np.float32), 0, len(texts))
+    embedded = EmbeddedTexts(np.zeros((0, 0), np.float32), embedded=0, reused=len(chunks))
     if changed:
-        embedded = embed_texts(texts, embedder, cache_dir, progress)
-        contents = BuildContents(build_id, pages, texts, embedded.vectors, embedder, cache_dir, options)
+        embedded = chunk_vectors(chunks, embedder, cache_dir, progress)
+        contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options)
         manifest = publish_build(index_dir, build_id, contents.write)
     assert manifest is not None
     return BuildReport(
@@ -112,6 +112,7 @@ def _build_id(pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOp
         "generator": GENERATOR,
         "embedder": asdict(embedder.identity),
         "neighbors": NEIGHBORS,
+        "heading_weight": HEADING_WEIGHT,
         **asdict(options),
         "export_encoder": options.export_encoder and onnx_installed(),
     }

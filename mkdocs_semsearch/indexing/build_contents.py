@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.artifact.lexical import stemmer_for
-from mkdocs_semsearch.chunking import ChunkedPage
+from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
@@ -56,7 +56,6 @@ class BuildContents:
     Attributes:
         build_id: name of the build.
         pages: in the order of the tables.
-        texts: what was embedded, one a chunk, in the order of the rows.
         vectors: float32 `[chunks, d]`, unit rows.
         embedder: its identity goes into the manifest, its query side into `encoder/`.
         cache_dir: where an exported encoder is kept between builds.
@@ -65,7 +64,6 @@ class BuildContents:
 
     build_id: str
     pages: Sequence[ChunkedPage]
-    texts: Sequence[str]
     vectors: NDArray[np.float32]
     embedder: Embedder
     cache_dir: Path | None
@@ -90,7 +88,7 @@ class BuildContents:
             facets=options.facets,
             pages=len(self.pages),
             sections=sum(len({chunk.section_index for chunk in page.chunks}) for page in self.pages),
-            chunks=len(self.texts),
+            chunks=len(self.vectors),
             files=(),
             graph={"method": graph.method, "neighbors": NEIGHBORS},
             lexical={"language": options.language, "stemmer": stemmer_for(options.language)},
@@ -107,8 +105,8 @@ class BuildContents:
             return EncoderInfo(reason="the packages onnx and onnxruntime are not installed (extra `onnx`)")
         from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 
-        step = max(1, len(self.texts) // _PARITY_SAMPLE)
-        sample = self.texts[::step][:_PARITY_SAMPLE]
+        headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]
+        sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]
         export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
         return EncoderInfo(export.exported, export.quantized, export.reason)
 
