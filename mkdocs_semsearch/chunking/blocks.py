@@ -35,7 +35,7 @@ class Heading:
     Attributes:
         level: 1 to 6.
         text: as a reader sees it, without permalink marks.
-        anchor: its id, or None.
+        anchor: its id, or that of the `<section>` it starts, or None.
         excluded: the author keeps its section, subsections included, out of the search.
         api: the documented object that the heading names, if any.
     """

@@ -177,7 +177,8 @@ class _PageReader:
         excluded = "data-search-exclude" in attributes
         if text or excluded:
             level = int((node.tag or "h6")[1])
-            self._found.append(Heading(level, text, attributes.get("id") or None, excluded, api_object(node)))
+            anchor = attributes.get("id") or _id_of_section(node)
+            self._found.append(Heading(level, text, anchor, excluded, api_object(node)))
 
     def _flush(self, *, as_item: bool = False) -> None:
         """Ends the paragraph at hand."""
@@ -217,6 +218,15 @@ class _ListLevel:
 def _start_number(attributes: dict[str, str | None]) -> int:
     start = attributes.get("start") or "1"
     return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+
+
+def _id_of_section(heading: LexborNode) -> str | None:
+    """Id of the `<section>` that starts with a heading: where Sphinx and other generators put it."""
+    section = heading.parent
+    if section is None or section.tag != "section":
+        return None
+    first = next((child for child in section.iter()), None)
+    return section.attributes.get("id") or None if first is not None and first.mem_id == heading.mem_id else None
 
 
 def _is_docstring_part(node: LexborNode) -> bool:

@@ -65,6 +65,13 @@ def test_headings_keep_their_own_id_and_lose_the_permalink() -> None:
     assert heading == Heading(2, "Run x", "a.b")
 
 
+def test_a_section_lends_its_id_to_the_heading_it_starts_with() -> None:
+    found = read_page(
+        '<section id="a"><h2>A</h2><p>x</p><h3>B</h3><section id="c"><p>y</p><h3>C</h3></section></section>'
+    )
+    assert [item.anchor for item in found if isinstance(item, Heading)] == ["a", None, None]
+
+
 MKDOCSTRINGS = """
 <div class="doc doc-object doc-class">
 <h2 id="pkg.mod.Thing" class="doc doc-heading"><code>Thing</code>
