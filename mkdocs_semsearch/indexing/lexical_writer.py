@@ -34,23 +34,35 @@ def write_lexical_index(chunks: Iterable[Chunk], folder: Path, language: str) ->
         chunks: row i of the chunk table is the i-th.
         folder: made here; must not exist.
         language: language tag of the site; chooses the stemmer.
-    """
-    import tantivy
 
+    Raises:
+        OSError: the folder cannot be written.
+    """
     folder.mkdir()
-    index = tantivy.Index(lexical_schema(), path=str(folder))
-    register_analyzers(index, stemmer_for(language))
-    writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-    for row, chunk in enumerate(chunks):
-        writer.add_document(_document(row, chunk))
-    writer.commit()
-    writer.wait_merging_threads()
-    del writer
+    try:
+        _write(chunks, folder, stemmer_for(language))
+    except UnicodeError:
+        raise
+    except ValueError as error:  # what Tantivy makes of a full disk
+        raise OSError(f"lexical index: {error}") from error
     for leftover in (*folder.glob("*.lock"), *folder.glob(".*.lock")):
         leftover.unlink(missing_ok=True)
 
 
-def _document(row: int, chunk: Chunk) -> tantivy.Document:
+def _write(chunks: Iterable[Chunk], folder: Path, stemmer: str | None) -> None:
+    import tantivy
+
+    index = tantivy.Index(lexical_schema(), path=str(folder))
+    register_analyzers(index, stemmer)
+    writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+    for row, document in enumerate(map(_document, chunks)):
+        document.add_unsigned("row", row)
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+def _document(chunk: Chunk) -> tantivy.Document:
     import tantivy
 
     text, code = _split_code(chunk.content)
@@ -70,7 +82,6 @@ def _document(row: int, chunk: Chunk) -> tantivy.Document:
     document.add_text("exact", prepare(everything))
     document.add_text("identifiers", " ".join(identifiers))
     document.add_text("parts", " ".join(parts))
-    document.add_unsigned("row", row)
     return document
 
 
