@@ -70,6 +70,7 @@ def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) 
         if final.exists():  # left by a crash before its manifest was in place, or damaged since
             shutil.rmtree(final)
         staging.rename(final)
+        _sync_folder(index_dir)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
@@ -121,6 +122,8 @@ def _flush(folder: Path) -> tuple[IndexedFile, ...]:
         with path.open("rb+") as stream:
             os.fsync(stream.fileno())
         files.append(IndexedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path)))
+    for inner in (*(p for p in folder.rglob("*") if p.is_dir()), folder):
+        _sync_folder(inner)
     return tuple(files)
 
 
@@ -131,8 +134,13 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(index_dir / MANIFEST)
+    _sync_folder(index_dir)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the names in a folder durable, so that a power cut cannot keep the manifest and lose what it names."""
     with contextlib.suppress(OSError):  # not every platform lets a folder be flushed
-        descriptor = os.open(index_dir, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
