@@ -148,7 +148,7 @@ def _mcp(given: argparse.Namespace) -> int:
         raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
     from mkdocs_semsearch.serving.mcp import run_stdio
 
-    source = LiveIndex(_index_dir(given.index))
+    source = LiveIndex.at(_index_place(given.index))
     source.start()
     try:
         run_stdio(source)
@@ -192,12 +192,19 @@ def _named_indexes(given: Sequence[str]) -> dict[str | None, Path]:
         pairs = [item.partition("=") for item in given]
         if not all(name and separator and folder for name, separator, folder in pairs):
             raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
-        return {name: Path(folder) for name, _, folder in pairs}
+        return {name: _index_dir(folder) for name, _, folder in pairs}
     return {None: _index_dir(given[0] if given else None)}
 
 
+def _index_place(given: str | None) -> str:
+    return given or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
+
+
 def _index_dir(given: str | None) -> Path:
-    return Path(given or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR)
+    """Returns the folder of an index, or of the local copy of one that is published at a URL."""
+    from mkdocs_semsearch.serving.published_index import local_folder
+
+    return local_folder(_index_place(given))
 
 
 def _say(line: str) -> None:
@@ -237,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     sub = command("serve", _serve, "answer questions over HTTP; with --site also serve the site")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one")
@@ -250,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
 
     sub = command("query", _query, "ask one question", epilog=_FILTERS)
     sub.add_argument("text", metavar="TEXT", help='the question; "a phrase in double quotes" must occur')
-    sub.add_argument("--index", metavar="DIR", help="folder of the index")
+    sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
     sub.add_argument("--granularity", choices=("section", "page"), default="section", help="default: %(default)s")
@@ -262,10 +269,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_format(sub)
 
     sub = command("mcp", _mcp, "answer an agent over stdio by the Model Context Protocol (extra `mcp`)")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
 
     sub = command("inspect", _inspect, "tell what is in an index")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
     _add_format(sub)
 

@@ -258,7 +258,8 @@ def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Setti
         ConfigurationError: names every option that is wrong.
     """
     config = SemsearchConfig(config_file_path=str(config_file) if config_file else None)
-    config.load_dict(dict(options))
+    # `enabled` is MkDocs' own, for every plugin: it switches the plugin off in a build, not this command.
+    config.load_dict({name: value for name, value in options.items() if name != "enabled"})
     errors, _ = config.validate()
     if errors:
         complaints = "; ".join(f"{option}: {error}" for option, error in errors)

@@ -89,7 +89,10 @@ class Tables:
             raise IndexCorruptError(f"The tables in {build_dir} cannot be read ({error}): build again.") from None
         if (pages.num_rows, chunks.num_rows) != (manifest.pages, manifest.chunks):
             raise IndexCorruptError(f"The tables in {build_dir} do not fit the manifest: build the index again.")
-        return cls(pages, chunks, manifest)
+        try:
+            return cls(pages, chunks, manifest)
+        except KeyError as error:
+            raise IndexCorruptError(f"A table in {build_dir} lacks a column ({error}): build again.") from None
 
     @property
     def pages(self) -> int:
@@ -182,6 +185,10 @@ class Tables:
         lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
         url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
         return SectionInfo(**(record | lists), url=url, excerpt=excerpt, highlights=highlights)
+
+    def page_urls(self) -> Iterator[tuple[str, str]]:
+        """Yields path and URL of every page."""
+        yield from zip(self._pages["path"].to_pylist(), self._pages["url"].to_pylist(), strict=True)
 
     def content(self, row: int) -> str:
         """Returns the text of a chunk."""
