@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch.chunking.api_objects import api_object
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.code_blocks import code_block
+from mkdocs_semsearch.chunking.footnotes import FootnoteMark, Footnotes, is_footnote_reference
 from mkdocs_semsearch.chunking.inline_text import (
     child_nodes,
     flat_text,
@@ -93,7 +94,8 @@ class _PageReader:
     """One walk over the tree with an explicit stack, since hostile pages nest deeper than Python's recursion."""
 
     def __init__(self) -> None:
-        self._found: list[Heading | Block] = []
+        self._found: list[Heading | Block | FootnoteMark] = []
+        self._footnotes = Footnotes()
         self._inline: list[str] = []
         self._lists: list[_ListLevel] = []
         self._marker = ""
@@ -110,11 +112,13 @@ class _PageReader:
             else:
                 pending.extend(reversed(list(self._enter(node))))
         self._flush()
-        return self._found
+        return self._footnotes.placed(self._found)
 
     def _enter(self, node: LexborNode) -> Iterator[LexborNode | str]:
         """Takes in an element; yields what is still to be visited: child nodes, and tags to be closed."""
         tag, attributes = node.tag or "", node.attributes
+        if tag == "a" and is_footnote_reference(attributes):
+            self._footnotes.refer(attributes.get("href"))
         if is_dropped(tag, attributes):
             return
         replacement = replacement_text(tag, attributes)
@@ -152,6 +156,8 @@ class _PageReader:
             self._marker = ""
         elif tag == "details" and "quote" in classes and _is_docstring_part(node):
             return  # source code under a documented object, as mkdocstrings before 0.16 marks it
+        elif self._footnotes.take(node, classes):
+            return
         elif "tabbed-set" in classes:
             children = _labels_before_panels(children)
         yield from children
@@ -200,6 +206,7 @@ class _PageReader:
             )
         else:
             self._found.append(Block("text", text, leads=leads))
+        self._found.extend(self._footnotes.mark())
 
 
 class _ListLevel:

@@ -29,7 +29,12 @@ def text_of(html: str) -> str:
         ('<div class="admonition note"><p class="admonition-title">Note</p><p>x</p></div>', "Note\n\nx"),
         ('<span class="keys"><kbd>Ctrl</kbd><span>+</span><kbd>K</kbd></span>', "Ctrl+K"),
         ('x<sup id="fnref:1"><a class="footnote-ref" href="#fn:1">1</a></sup> y', "x y"),
-        ('<ol><li id="fn:1"><p>note&#160;<a class="footnote-backref">↩</a></p></li></ol>', "1. note"),
+        (
+            '<p>x<sup><a class="footnote-ref" href="#fn:1">1</a></sup></p><h2>Next</h2><p>y</p>'
+            '<div class="footnote"><hr><ol><li id="fn:1"><p>note&#160;<a class="footnote-backref">↩</a></p></li>'
+            '<li id="fn:2">lost</li></ol></div>',
+            "x\n\nnote\n\ny\n\nlost",
+        ),
         ("<p>a</p><!-- no --><script>no</script><style>no</style><template>no</template><p hidden>no</p>", "a"),
         ('<p>a</p><p data-search-exclude>no</p><div data-search-exclude=""><pre>no</pre></div>', "a"),
         ("<table><tr><th>A</th><th>B</th></tr><tr><td>1<p>x</td><td>2</td></tr></table>", "| A | B |\n| 1 x | 2 |"),
