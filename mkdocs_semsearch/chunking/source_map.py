@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from mkdocs_semsearch.chunking.blocks import Heading
 from mkdocs_semsearch.chunking.embedding_text import without_fences
@@ -122,7 +123,9 @@ class _Finder:
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
         self._found = list(_WORD.finditer(text, start, end))
-        self._words = [match.group() for match in self._found]
+        words = [match.group() for match in self._found]
+        self._words = " ".join(["", *words, ""])
+        self._starts = list(accumulate((len(word) + 1 for word in words), initial=1))
         self._cursor = 0
 
     def find(self, content: str) -> tuple[int | None, int | None]:
@@ -158,18 +161,14 @@ class _Finder:
 
     def _places(self, probe: list[str], start: int, length: int) -> Iterator[int]:
         """Yields where the words of a probe follow one another, within reach of a chunk of that length."""
-        if not probe:
+        if not probe or start >= len(self._found):
             return
-        words, first, size = self._words, probe[0], len(probe)
-        stop = start + _REACH * length + _REACH_AT_LEAST
-        place = start - 1
-        while True:
-            try:
-                place = words.index(first, place + 1, stop)
-            except ValueError:
-                return
-            if words[place : place + size] == probe:
-                yield place
+        wanted = " ".join(["", *probe, ""])
+        position = self._starts[start] - 1
+        stop = self._starts[min(start + _REACH * length + _REACH_AT_LEAST, len(self._found))]
+        while (position := self._words.find(wanted, position, stop)) >= 0:
+            yield bisect_left(self._starts, position + 1)
+            position += 1
 
 
 def _probes(length: int) -> Iterator[tuple[int, int]]:
