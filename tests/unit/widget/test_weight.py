@@ -22,16 +22,16 @@ def shipped():
 
 
 def test_every_page_loads_at_most_4_kb():
-    assert compressed(EVERY_PAGE) <= 4 * 1024
+    assert compressed(EVERY_PAGE) <= 4_000
 
 
 def test_the_dialog_is_at_most_20_kb():
-    assert compressed(shipped() - EVERY_PAGE - ON_FAILURE) <= 20 * 1024
+    assert compressed(shipped() - EVERY_PAGE - ON_FAILURE) <= 20_000
 
 
 def test_nothing_is_evaluated_or_parsed_as_markup():
     forbidden = re.compile(
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.style\b|https?://(?!www\.w3\.org)"
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|https?://(?!www\.w3\.org)"
     )
     found = [(path.name, forbidden.findall(path.read_text("utf-8"))) for path in ASSETS.glob("*.js")]
     assert [item for item in found if item[1]] == []

@@ -1,4 +1,4 @@
-/* <semsearch-dialog>: puts the parts together; keys, focus, scroll lock, live regions, public events. */
+/* <semsearch-dialog>: the parts together; keys, focus, live regions, events. */
 
 import { createActive, createEmpty, createFacets, createStart, Recents } from "./panels.js";
 import { createResults, optionsOf } from "./results.js";
@@ -10,7 +10,6 @@ const PHONE = "(max-width: 768px)";
 const SETTLE = 350;
 
 class SemsearchDialog extends HTMLElement {
-  /** Called once, when settings, strings and styles are there. */
   build({ config, root, mac, t }) {
     const store = new Store({ fields: config.facets ?? [] });
     const search = new Search(store, new URL(config.api_url ?? "/-/semsearch", root), config.fallback !== false && root, (name, detail) =>
@@ -27,7 +26,7 @@ class SemsearchDialog extends HTMLElement {
     return this.dialog?.open;
   }
 
-  /** Opens with the search in the address bar, else `query`, else the last one. `trigger` gets the focus back. */
+  /** Opens with `query`, the search in the address, or the last one. `trigger` gets the focus back. */
   open({ query, trigger } = {}) {
     if (this.isOpen) return;
     const active = document.activeElement;
@@ -124,7 +123,7 @@ class SemsearchDialog extends HTMLElement {
 
   #listen() {
     const { dialog, input, list } = this;
-    // While an input method composes, the text is not yet what the reader means.
+    // A text in composition is not yet what is meant.
     const typed = ({ isComposing }) => {
       this.store.set({ query: input.value, active: -1 });
       if (!isComposing) this.search.ask();
@@ -140,8 +139,10 @@ class SemsearchDialog extends HTMLElement {
     dialog.addEventListener("mousedown", (event) => event.target === dialog && this.close());
     list.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
     list.addEventListener("click", (event) => this.#onChoice(event));
+    // What the phone's keyboard leaves of the screen.
+    visualViewport?.addEventListener("resize", () => dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`));
     addEventListener("popstate", () => {
-      // Back and Forward: the address bar says whether the dialog is open.
+      // Back and Forward.
       if (!sharedSearch()) dialog.close();
       else this.open();
     });
@@ -158,6 +159,7 @@ class SemsearchDialog extends HTMLElement {
   }
 
   #onKey(event) {
+    event.stopPropagation(); // themes have keys of their own
     if (event.isComposing || event.keyCode === 229) return;
     const { key, target } = event;
     if (key === "Tab") this.#keepFocus(event);
@@ -168,7 +170,6 @@ class SemsearchDialog extends HTMLElement {
     else if (!event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.#walk(event);
   }
 
-  /** Enter opens the active option, or the best one. */
   #choose(event) {
     event.preventDefault();
     const options = optionsOf(this.list);
@@ -187,7 +188,7 @@ class SemsearchDialog extends HTMLElement {
     const starts = [this.input, ...this.dialog.querySelectorAll(".ss-start:not([hidden]) :is(.ss-query, input)")];
     let next = -1;
     if (starts.length > 1 || target !== this.input) {
-      // The start view has no list: the focus itself moves.
+      // The start view has no list: the focus moves.
       const stop = starts[starts.indexOf(target) + step];
       if (!stop || !starts.includes(target)) return;
       stop.focus();
@@ -195,7 +196,7 @@ class SemsearchDialog extends HTMLElement {
     else {
       if (step) next = active < 0 && step < 0 ? options.length - 1 : active + step;
       else if (key === "Home" && active >= 0) next = 0;
-      // Home and End belong to the text until the reader is in the list, or End has nothing left to do.
+      // Home and End belong to the text, unless the reader is in the list or End has nothing to do there.
       else if (key === "End" && (active >= 0 || this.input.selectionEnd === this.input.value.length)) next = options.length - 1;
       else return;
       this.store.set({ active: next === options.length ? 0 : next });
@@ -273,7 +274,7 @@ class SemsearchDialog extends HTMLElement {
     });
   }
 
-  /** Says once, when typing has settled, what is on screen. */
+  /** Once, when typing has settled. */
   #announce({ answer }) {
     const { t } = this;
     const { total: count = 0, query } = answer ?? {};

@@ -4,11 +4,11 @@ import { activeFilters, toggled } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
 
 const RANGES = { integer: "number", number: "number", date: "date" };
-const LONG = 10; // values from which a list has a field to find one
+const LONG = 10; // such lists have a field to find a value
 
 const valueText = (t, { type } = {}, value) => (type === "boolean" ? t(`${value}` === "true" ? "yes" : "no") : `${value}`);
 
-/** Each active filter as text, with the filters that remain without it. */
+/** Active filters as text, each with what remains without it. */
 function chipsOf(t, { filters, fields }) {
   return activeFilters(filters).flatMap(([name, filter]) => {
     const field = fields.find((item) => item.name === name);
@@ -18,7 +18,6 @@ function chipsOf(t, { filters, fields }) {
   });
 }
 
-/** A checkbox with its value and count. */
 function facetBox({ t, setFilters, store }, field, value) {
   const box = h("input", { type: "checkbox", value: `${value}`, "data-semsearch": "facet", "data-field": field.name });
   const count = h("span.ss-count");
@@ -31,7 +30,7 @@ function facetBox({ t, setFilters, store }, field, value) {
   return { row, update };
 }
 
-/** The panel beside the results. Groups and rows are kept between answers, so that focus and scrolling survive. */
+/** Groups and rows are kept between answers, so that focus and scrolling survive. */
 export function createFacets(parts) {
   const { store, t } = parts;
   const panel = h("div.ss-facets", { role: "group", "aria-label": t("filters"), id: "semsearch-facets" });
@@ -76,7 +75,7 @@ function valueGroup(parts, field) {
     const shown = new Map(counts.filter(({ count }) => count).map(({ value, count }) => [`${value}`, count]));
     for (const value of chosen) if (!shown.has(value)) shown.set(value, 0);
     for (const [value, { row }] of boxes) if (!shown.has(value)) row.remove(), boxes.delete(value);
-    // Moving a row under the reader's hands would lose the focus: the order waits.
+    // Moving a row would lose the focus: the order waits.
     const still = list.contains(document.activeElement);
     for (const [value, count] of shown) {
       if (!boxes.has(value)) boxes.set(value, facetBox(parts, field, value));
@@ -116,7 +115,7 @@ function rangeGroup({ t, store, setFilters }, field) {
   return { group, badge, update };
 }
 
-/** The filters in force, each with its own dismiss, and "clear all". */
+/** The filters in force. */
 export function createActive({ store, t, setFilters, input }) {
   const bar = h("div.ss-active", { role: "group", "aria-label": t("filters") });
   const drop = (filters) => () => {
@@ -137,7 +136,7 @@ export function createActive({ store, t, setFilters, input }) {
   return bar;
 }
 
-/** The question found nothing: what to drop. The closest weaker hits follow in the list. */
+/** Nothing found: what to drop. The closest hits follow in the list. */
 export function createEmpty({ store, t, ask, setFilters }) {
   const view = h("div.ss-empty", { "data-semsearch": "empty" });
   store.on(["answer", "nearest"], (state) => {
@@ -158,14 +157,14 @@ export function createEmpty({ store, t, ask, setFilters }) {
   return view;
 }
 
-/** Recent searches: in this browser only, removable, not kept when the reader or the site says so. */
+/** Recent searches, in this browser only. */
 export class Recents {
   constructor(root, enabled) {
     this.key = `semsearch:${root.pathname}`;
     this.enabled = enabled;
   }
 
-  /** The queries, newest first; null when they are not kept. */
+  /** Newest first; null when none are to be kept. */
   get queries() {
     try {
       const stored = JSON.parse(localStorage.getItem(this.key) ?? "[]");
@@ -179,7 +178,7 @@ export class Recents {
     try {
       localStorage.setItem(this.key, JSON.stringify(queries));
     } catch {
-      // Storage is full or forbidden: nothing is kept.
+      // Storage is full or forbidden.
     }
   }
 
@@ -189,7 +188,7 @@ export class Recents {
   }
 }
 
-/** Before a question: recent searches and facet chips. */
+/** Before a question. */
 export function createStart(parts) {
   const { store, t, recents, ask } = parts;
   const view = h("div.ss-start");

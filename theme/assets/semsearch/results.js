@@ -1,16 +1,16 @@
-/* The list: one group a page, at most three of its sections; words of the question marked; excerpts as light Markdown. */
+/* The list of results: a group a page, words marked, excerpts as light Markdown. */
 
 import { h, icon, set } from "./ui.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
-// Written without spaces: a word may start anywhere.
+// Written without spaces.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
 const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/;
-const RULE = /^[\s|:-]+$/;
+const RULE = /^[\s|:-]*$/;
 const SECTIONS = 3;
 
-/** Lower case without accents, as long as the text itself, so that offsets stay valid. */
+/** Lower case without accents; offsets stay valid. */
 export function fold(text) {
   const lower = text.toLowerCase();
   if (lower.length !== text.length) return text;
@@ -20,12 +20,11 @@ export function fold(text) {
   });
 }
 
-/** The distinct folded words of a question. */
 export const termsOf = (query) => [...new Set(fold(query).match(WORD))];
 
 export const isWord = (letter) => /[\p{L}\p{N}_]/u.test(letter ?? "");
 
-/** Where `term` starts a word of a folded text, at most eight times. */
+/** Where `term` starts a word. */
 export function occurrences(folded, term) {
   const found = [];
   for (let at = folded.indexOf(term); at >= 0 && found.length < 8; at = folded.indexOf(term, at + term.length))
@@ -33,17 +32,17 @@ export function occurrences(folded, term) {
   return found;
 }
 
-/** Sorted, disjoint `[start, end)` ranges of the words in a text. */
+/** Sorted, disjoint `[start, end)` of the terms; short ones as whole words only. */
 export function marksIn(text, terms) {
   const folded = fold(text);
   return terms
-    .filter((term) => term.length > 1 || UNSPACED.test(term))
     .flatMap((term) => occurrences(folded, term).map((at) => [at, at + term.length]))
+    .filter(([start, end]) => end - start > 3 || UNSPACED.test(folded[start]) || !isWord(folded[end]))
     .sort((a, b) => a[0] - b[0])
     .filter(([start], index, all) => !index || start >= all[index - 1][1]);
 }
 
-/** Writes text[start, end) as text nodes, what is highlighted inside <mark>. */
+/** Writes text[start, end), highlights in <mark>. */
 function write(parent, text, highlights, start = 0, end = text.length) {
   for (const [from, to] of highlights) {
     const [left, right] = [Math.max(from, start), Math.min(to, end)];
@@ -54,7 +53,7 @@ function write(parent, text, highlights, start = 0, end = text.length) {
   parent.append(text.slice(start, Math.max(start, end)));
 }
 
-/** The same, with `code spans` as <code>. */
+/** The same, with `code spans`. */
 function writeInline(parent, text, highlights, start, end) {
   let at = start;
   for (const { index, 0: span, 1: ticks } of text.slice(start, end).matchAll(/(`+)[^`]+\1/g)) {
@@ -69,10 +68,9 @@ function writeInline(parent, text, highlights, start, end) {
   return parent;
 }
 
-/** Renders an excerpt: fences, lists, table rows, paragraphs. Lines keep their offsets, so that highlights still fit. */
-function renderExcerpt({ excerpt: text, highlights, kind }) {
+function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const root = h("div.ss-excerpt", { dir: "auto" });
-  for (const { type, lines } of blocksOf(text, kind)) {
+  for (const { type, lines } of blocksOf(linesOf(text, highlights, kind), space)) {
     const [start, end] = [lines[0][0], lines.at(-1)[1]];
     if (type === "code") {
       const code = h("code");
@@ -91,26 +89,41 @@ function renderExcerpt({ excerpt: text, highlights, kind }) {
   return root;
 }
 
-function blocksOf(text, kind) {
+/** Lines as {type, range, room: lines on screen, weight: highlighted letters}. */
+function linesOf(text, highlights, kind) {
   const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
   // Cut out of a fence: no fence at all, or one that only closes.
-  let fenced = fences.length ? fences.length % 2 === 1 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0]) : kind === "code";
+  let fenced = fences.length ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0]) : kind === "code";
   let start = 0;
-  const blocks = [];
-  for (const line of text.split("\n")) {
+  return text.split("\n").map((line) => {
     const range = [start, start + line.length];
-    start = range[1] + 1;
     const fence = FENCE.test(line);
+    const type = fence ? "" : fenced ? "code" : typeOf(line);
+    const weight = highlights.reduce((sum, [from, to]) => sum + (from >= start && to <= range[1] && to - from), 0);
     if (fence) fenced = !fenced;
-    const type = fence || (!fenced && !line.trim()) ? null : fenced ? "code" : typeOf(line);
-    if (type && type === blocks.at(-1)?.type) blocks.at(-1).lines.push(range);
+    start = range[1] + 1;
+    return { type, range, weight, room: type && Math.ceil(line.length / 90) };
+  });
+}
+
+/** What there is room for, around the line with the most highlights. */
+function blocksOf(lines, space) {
+  const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
+  const roomOf = (some) => some.reduce((sum, { room }) => sum + +room, 0);
+  let first = 0;
+  while (first < best && roomOf(lines.slice(first, best + 1)) > space) first += 1;
+  const blocks = [];
+  lines.slice(first).forEach(({ type, range }, index, rest) => {
+    if (roomOf(rest.slice(0, index)) >= space) return;
+    if (blocks.at(-1)?.type === type) blocks.at(-1).lines.push(range);
     else blocks.push({ type, lines: [range] });
-  }
-  return blocks.filter(({ type }) => type && type !== "rule");
+  });
+  return blocks.filter(({ type }) => type);
 }
 
 function typeOf(line) {
-  if (/^\s*\|.*\|/.test(line)) return RULE.test(line) ? "rule" : "table";
+  if (RULE.test(line)) return "";
+  if (/^\s*(?:…\s*)?\|.*\|/.test(line)) return "table";
   return ITEM.test(line) ? "list" : "text";
 }
 
@@ -128,10 +141,8 @@ function marked(selector, text, terms) {
   return element;
 }
 
-/** Every option in order, "more" included: what the arrow keys walk. */
 export const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
 
-/** The listbox; it follows `answer`, `nearest`, `active` and `busy`. */
 export function createResults(store, { t, root, search }) {
   const list = h("div.ss-list", {
     role: "listbox",
@@ -154,7 +165,7 @@ export function createResults(store, { t, root, search }) {
           place ? "a.ss-option.ss-section" : "a.ss-option",
           { href: href(section), tabindex: -1, "data-semsearch": "option" },
           icon(place ? (section.kind === "text" ? "section" : "code") : "page"),
-          h("div.ss-text", {}, place ? headingOf(page, section, terms) : titleOf(page, section, terms), renderExcerpt(section)),
+          h("div.ss-text", {}, place ? headingOf(page, section, terms) : titleOf(page, section, terms), renderExcerpt(section, place ? 3 : 5)),
           icon("enter"),
         ),
       );
@@ -182,21 +193,20 @@ export function createResults(store, { t, root, search }) {
   return list;
 }
 
-/** Links relative to the site root, never off the site, with `h` for Material's highlighting on the page. */
+/** Links never lead off the site; `h` makes Material highlight words. */
 function linkMaker(root) {
   const material = document.querySelector(".md-container");
   return ({ url, excerpt, highlights }) => {
     const target = URL.canParse(url, root) ? new URL(url, root) : root;
     const words = new Set(highlights.map(([start, end]) => excerpt.slice(start, end).toLowerCase()));
-    if (material && words.size) target.searchParams.set("h", [...words].slice(0, 8).join(" "));
+    const long = [...words].filter((word) => word.length > 2 || words.size === 1);
+    if (material && long.length) target.searchParams.set("h", long.slice(0, 8).join(" "));
     return target.origin === root.origin ? target.href : root.href;
   };
 }
 
-/** The headings without the page's own title. */
 const headingsOf = ({ title }, { heading_hierarchy: headings }) => headings.slice(headings[0] === title ? 1 : 0);
 
-/** The page's title over folders and headings: "Guide › Authentication › Tokens". */
 function titleOf(page, section, terms) {
   const folders = page.path.split("/").slice(0, -1).filter(Boolean);
   const names = folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));

@@ -1,7 +1,4 @@
-/*
- * Asking the sidecar: debounce, abort, never a stale answer over a newer one; and when it is gone, answers from the
- * theme's own index, a quiet retry, and back.
- */
+/* Asks the sidecar; while it is gone, the theme's own index. A stale answer never replaces a newer one. */
 
 import { activeFilters, appendFilters, questionKey } from "./state.js";
 
@@ -9,14 +6,14 @@ const DEBOUNCE = 180;
 const TIMEOUT = 1500;
 const PATIENCE = 10000; // where nobody waits
 
-/** The HTTP API. GET, so that answers can be cached on the way. */
+/** The HTTP API, by GET, which can be cached. */
 class Client {
   constructor(url, facets) {
     this.url = url.href.replace(/\/$/, "");
     this.facets = facets;
   }
 
-  /** Four sections a page are asked for and three shown: the fourth says that there is more. */
+  /** Three sections a page are shown; the fourth says that there is more. */
   async search({ query, filters, ...options }, timeout = PATIENCE, signal = undefined) {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
     if (this.facets.length) given.facets = this.facets;
@@ -34,14 +31,13 @@ class Client {
   }
 }
 
-/** The API counts highlights in code points, JavaScript in UTF-16 units. */
+/** From code points to UTF-16 units. */
 function withUnits(section) {
   const points = [...section.excerpt];
   const unit = (point) => points.slice(0, point).join("").length;
   return { ...section, highlights: section.highlights.map((range) => range.map(unit)) };
 }
 
-/** Drives the store; call `ask` after each change of query or filters. */
 export class Search {
   #timer = 0;
   #retryTimer = 0;
@@ -51,7 +47,7 @@ export class Search {
   #down = false;
   #known = new Map();
 
-  /** `root`: the site whose index is the fallback, or null. `report(name, detail)` tells the outside. */
+  /** `root`: the site with the fallback, or false. */
   constructor(store, url, root, report) {
     this.store = store;
     this.client = new Client(url, store.state.fields.map(({ name }) => name));
@@ -60,7 +56,7 @@ export class Search {
     addEventListener("online", () => this.#down && this.#retry());
   }
 
-  /** Asks when typing settles, or at once. */
+  /** To be called when query or filters change. */
   ask(delay = DEBOUNCE) {
     clearTimeout(this.#timer);
     if (this.store.state.query.trim()) this.#timer = setTimeout(() => this.#run(), delay);
@@ -70,7 +66,7 @@ export class Search {
     }
   }
 
-  /** The facet fields of the whole site; also warms the connection. */
+  /** For the start view; also warms the connection. */
   async loadFields() {
     const { fields } = this.store.state;
     if (!fields.length || fields.some(({ values }) => values)) return;
@@ -100,7 +96,7 @@ export class Search {
     this.store.set({ answer: { ...answer, results } });
   }
 
-  /** The dialog closed: nothing goes on in the background. */
+  /** The dialog closed. */
   rest() {
     this.#supersede();
     clearTimeout(this.#timer);
@@ -110,14 +106,12 @@ export class Search {
     this.store.set({ busy: false });
   }
 
-  /** Whatever is under way is out of date. */
   #supersede() {
     this.#request.abort();
     this.#request = new AbortController();
     return ++this.#ticket;
   }
 
-  /** More of the answer on screen, from where it came. */
   #again(question) {
     const { source } = this.store.state.answer;
     return (source ? source.search(question) : this.client.search(question)).catch((error) => this.#reportError(error));
@@ -138,7 +132,7 @@ export class Search {
       answer ??= await this.client.search(pick(question), TIMEOUT, this.#request.signal);
     } catch (error) {
       if (ticket !== this.#ticket) return;
-      // A request that is wrong in itself is no reason to give the sidecar up.
+      // A wrong request is no reason to give the sidecar up.
       if (error.status !== 422) return this.#lose(error);
       this.#reportError(error);
       return this.#fallBack(ticket);
@@ -156,7 +150,7 @@ export class Search {
     this.report("results", { query: answer.query, total: answer.total, mode });
   }
 
-  /** What comes closest without the filters, or without the quotes and the literal words. */
+  /** What comes closest without filters, quotes, literal words. */
   async #findNearest(ticket, { query, filters }) {
     const question = { query: query.replaceAll('"', " "), filters: {}, limit: 3 };
     if (!question.query.trim()) return;
@@ -180,7 +174,7 @@ export class Search {
       const index = await openIndex(this.root);
       answer = await index.search(pick(this.store.state));
     } catch {
-      // No fallback wanted, or the site has no index of its own.
+      // Not wanted, or there is no index.
     }
     if (ticket !== this.#ticket) return;
     if (answer) this.#show(answer);
@@ -205,7 +199,7 @@ export class Search {
     if (!this.#down) return;
     this.#down = false;
     this.#attempts = 0;
-    // The better answer replaces the weaker one, unless the reader is already walking the list.
+    // A reader who walks the list is not interrupted.
     if (empty || questionKey(asked) !== questionKey(this.store.state)) this.store.set({ mode: "online" });
     else if (this.store.state.active < 0) this.#show(found);
     this.loadFields();

@@ -1,18 +1,17 @@
-/* The one state object; everything on screen is a function of it. Its query and filters live in the URL fragment. */
+/* The state, all of what is on screen, and its part in the URL fragment. */
 
 const INITIAL = {
   open: false,
   query: "",
   filters: {}, // {tags: ["security"], year: {min: "2023", max: ""}}
-  fields: [], // facet fields with the values of the whole site
+  fields: [], // all facets
   busy: false,
-  answer: null, // on screen: {query, results, total, facets, source}
-  nearest: [], // weaker hits when the answer is empty
+  answer: null, // {query, results, total, facets, source}
+  nearest: [], // weaker hits, when there is no result
   mode: "online", // online | degraded | fallback | offline
-  active: -1, // the active option; -1: none, the reader is in the field
+  active: -1, // the option, or -1
 };
 
-/** Holds the state; `set` merges a patch and calls every subscriber with (state, previous). */
 export class Store {
   #subscribers = [];
 
@@ -26,7 +25,7 @@ export class Store {
     for (const subscriber of this.#subscribers) subscriber(this.state, previous);
   }
 
-  /** Calls `render(state, previous)` now and whenever one of the named parts changes. */
+  /** Calls `render(state, previous)` now and when a named part changes. */
   on(names, render) {
     this.#subscribers.push((state, previous) => {
       if (names.some((name) => state[name] !== previous[name])) render(state, previous);
@@ -35,17 +34,15 @@ export class Store {
   }
 }
 
-/** The filters that say something. */
 export const activeFilters = (filters) =>
   Object.entries(filters).filter(([, filter]) => filter?.length || filter?.min || filter?.max);
 
-/** The filters with `value` of `field` switched on or off. */
 export function toggled(filters, field, value, on) {
   const others = (filters[field] ?? []).filter((item) => item !== value);
   return { ...filters, [field]: on ? [...others, value] : others };
 }
 
-/** Writes filters as the HTTP API's query parameters. */
+/** Adds filters as the API's query parameters. */
 export function appendFilters(params, filters) {
   for (const [field, filter] of activeFilters(filters)) {
     if (Array.isArray(filter)) filter.forEach((value) => params.append(`f.${field}`, value));
@@ -67,17 +64,14 @@ function parseFilters(params) {
 export const questionKey = ({ query, filters }) =>
   `${appendFilters(new URLSearchParams({ semsearch: query.trim() }), filters)}`;
 
-/** The search that the address bar holds, or null. */
+/** The search in the address, or null. */
 export function sharedSearch() {
   if (!location.hash.startsWith("#semsearch=")) return null;
   const params = new URLSearchParams(location.hash.slice(1));
   return { query: params.get("semsearch").slice(0, 1000), filters: parseFilters(params) };
 }
 
-/**
- * Keeps the address bar in step. On a phone opening adds a history entry, so that Back closes the dialog; elsewhere
- * the entry is rewritten, and put back on closing.
- */
+/** Keeps the address in step: on a phone in a history entry of its own, so that Back closes the dialog. */
 export class Address {
   #before = "";
   #pushed = false;
@@ -94,14 +88,14 @@ export class Address {
     this.#replace(nothing ? (this.#pushed ? "#semsearch=" : this.#before) : `#${questionKey(search)}`);
   }
 
-  /** The reader closed the dialog, not by Back. */
+  /** Closed, but not by Back. */
   leave() {
     if (!sharedSearch()) return;
     if (this.#pushed) history.back();
     else this.#replace(this.#before);
   }
 
-  /** A result on this very page was chosen: what follows is a jump within it. */
+  /** Before a jump within the page. */
   restore() {
     this.#replace(this.#before);
   }

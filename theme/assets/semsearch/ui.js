@@ -1,4 +1,4 @@
-/* Elements built from attributes and text nodes only, so that no text becomes markup; and the strings. */
+/* Elements, never from markup; strings. */
 
 /** Sets an attribute; a false value removes it. */
 export function set(element, name, value) {
@@ -82,7 +82,7 @@ export const ENGLISH = {
   hint_close: "close",
 };
 
-/** Returns `t(key, values)` for a language; other languages than English are files, what they lack is English. */
+/** Returns `t(key, values)`; languages are files, what they lack is English. */
 export async function loadStrings(base, language, overrides) {
   let code = language.toLowerCase().split(/[-_]/)[0];
   let found = null;
