@@ -213,6 +213,11 @@ class _Widget(_Options):
     fallback = _Flag(default=True)
 
 
+class _Related(_Options):
+    count = _Integer(0, default=0)
+    title = _Text(default="Related pages")
+
+
 class SemsearchConfig(_Options):
     """The options of the plugin, as a user writes them."""
 
@@ -227,6 +232,7 @@ class SemsearchConfig(_Options):
     widget = _Group(_Widget)
     cache_dir = _Text(default=".cache/plugin/semsearch")
     graph = _Choice(GRAPHS, default="auto")
+    related = _Group(_Related)
 
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths are meant from the folder of mkdocs.yml."""
@@ -244,6 +250,8 @@ class SemsearchConfig(_Options):
             widget=WidgetSettings(self.widget.shortcut, self.widget.fallback),
             cache_dir=root / (self.cache_dir or ""),
             graph=self.graph,  # type: ignore[arg-type]
+            related=self.related.count,
+            related_title=str(self.related.title),
         )
 
 

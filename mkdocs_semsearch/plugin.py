@@ -25,6 +25,7 @@ from mkdocs_semsearch.pipeline import (
 )
 from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, preview_path
 from mkdocs_semsearch.progress import EmbeddingProgress
+from mkdocs_semsearch.related_links import PLACEHOLDER
 from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     ) -> TemplateContext:
         """Takes the finished page, before Material's search strips the marks that exclude parts of it."""
         self._collected.collect(page, context, config)
+        if self._checked_settings.related and not self._serving:
+            page.content = f"{page.content or ''}\n{PLACEHOLDER}"
         return context
 
     @event_priority(-1000)
@@ -188,6 +191,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         progress = EmbeddingProgress(log.info)
         try:
             report = self._index(tuple(self._collected), _site(config), settings.index_dir, progress)
+            if settings.related:
+                self._write_related(Path(config.site_dir))
             if settings.publish_index:
                 copy_index(settings.index_dir, Path(config.site_dir) / "semsearch")
         except SemsearchError as error:
@@ -195,6 +200,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         finally:
             progress.close()
         _say(report)
+
+    def _write_related(self, site_dir: Path) -> None:
+        from mkdocs_semsearch.related_links import write_related_links
+        from mkdocs_semsearch.searching import open_searcher
+
+        settings = self._checked_settings
+        with open_searcher(settings.index_dir) as searcher:
+            write_related_links(site_dir, searcher, count=settings.related, title=settings.related_title)
 
     def _index_preview(self, config: MkDocsConfig) -> None:
         if not self._preview_answers:

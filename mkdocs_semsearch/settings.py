@@ -61,6 +61,8 @@ class Settings:
         api_url: where the widget finds the search server; None: same origin, `/-/semsearch`.
         cache_dir: vectors by content hash, and the index of the preview.
         graph: how the k-NN lists are made.
+        related: links to related pages at the end of every page; 0 for none.
+        related_title: heading above them.
     """
 
     embedder: EmbedderSettings
@@ -75,3 +77,5 @@ class Settings:
     widget: WidgetSettings
     cache_dir: Path
     graph: Literal["auto", "exact", "nndescent"]
+    related: int = 0
+    related_title: str = "Related pages"

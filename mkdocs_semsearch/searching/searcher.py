@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,6 +142,10 @@ class Searcher:
     def has_page(self, path: str) -> bool:
         """Tells whether the index has a page with that path."""
         return self._tables.page_row(path) is not None
+
+    def page_urls(self) -> Iterator[tuple[str, str]]:
+        """Yields path and URL of every page."""
+        yield from self._tables.page_urls()
 
     def page(self, path: str) -> PageDetail:
         """Returns a page with the text of its sections in order.
