@@ -158,12 +158,7 @@ def _read_settings(file: Path) -> dict[str, Any]:
 
 
 def _open_session(file: Path, threads: int) -> Any:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtraError(
-            "The exported query encoder needs ONNX Runtime: run pip install 'mkdocs-semsearch[onnx]'."
-        ) from error
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -174,6 +169,20 @@ def _open_session(file: Path, threads: int) -> Any:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
         raise EmbeddingError(f"{file} cannot be loaded by ONNX Runtime ({error}): rebuild the index.") from error
+
+
+def import_onnxruntime() -> Any:
+    """Imports ONNX Runtime with its telemetry switched off, which it otherwise sets up while it is imported.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtraError("The query encoder needs ONNX Runtime: run pip install onnxruntime.") from error
+    return onnxruntime
 
 
 def _thread_count(threads: int | None) -> int:

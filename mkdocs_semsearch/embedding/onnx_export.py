@@ -18,6 +18,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     TOKENIZER,
     OnnxEmbedder,
     encoder_settings,
+    import_onnxruntime,
     load_query_encoder,
 )
 from mkdocs_semsearch.embedding.onnx_quantize import quantize_weights
@@ -111,9 +112,10 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
     full, small = folder / "full.onnx", folder / GRAPH
     try:
         import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError as error:
-        return EncoderExport(False, f"{error.name} is not installed: run pip install 'mkdocs-semsearch[onnx]'")
+
+        import_onnxruntime()
+    except (ImportError, MissingExtraError):
+        return EncoderExport(False, "onnx or onnxruntime is not installed: run pip install onnx onnxruntime")
     try:
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)

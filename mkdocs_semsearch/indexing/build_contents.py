@@ -102,7 +102,7 @@ class BuildContents:
         if not self.options.export_encoder:
             return EncoderInfo(reason="switched off")
         if not onnx_installed():
-            return EncoderInfo(reason="the packages onnx and onnxruntime are not installed (extra `onnx`)")
+            return EncoderInfo(reason="the packages onnx and onnxruntime are not installed")
         from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 
         headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]

@@ -45,7 +45,9 @@ def write_lexical_index(chunks: Iterable[Chunk], folder: Path, language: str) ->
         raise
     except ValueError as error:  # what Tantivy makes of a full disk
         raise OSError(f"lexical index: {error}") from error
-    for leftover in (*folder.glob("*.lock"), *folder.glob(".*.lock")):
+    # Locks and Tantivy's list of files to clean up: of no use in a folder that never changes, and many hosts drop
+    # files whose names begin with a dot.
+    for leftover in folder.glob(".*"):
         leftover.unlink(missing_ok=True)
 
 

@@ -96,7 +96,7 @@ def test_without_the_extra_nothing_is_exported(folder_of, tmp_path, monkeypatch,
     monkeypatch.setitem(sys.modules, package, None)
     result = export_query_encoder(open_embedder(model=str(folder_of("bert-cls"))), tmp_path / "index", TEXTS)
     assert not result.exported
-    assert result.reason == f"{package} is not installed: run pip install 'mkdocs-semsearch[onnx]'"
+    assert result.reason == "onnx or onnxruntime is not installed: run pip install onnx onnxruntime"
 
 
 def test_loading_without_onnx_runtime_names_the_extra(folder_of, tmp_path, monkeypatch):
