@@ -76,7 +76,7 @@ class SemsearchDialog extends HTMLElement {
       maxlength: 1000,
       dir: "auto",
     });
-    this.clear = button("ss-round", { "aria-label": t("clear") }, () => this.#ask(""), icon("close"));
+    this.clear = button("ss-quiet", { "aria-label": t("clear") }, () => this.#ask(""), t("clear_recent"));
     this.badge = h("span.ss-badge");
     this.toggle = button(
       "ss-toggle",

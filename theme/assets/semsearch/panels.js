@@ -13,7 +13,7 @@ function chipsOf(t, { filters, fields }) {
   return activeFilters(filters).flatMap(([name, filter]) => {
     const field = fields.find((item) => item.name === name);
     const label = field?.label ?? name;
-    if (!Array.isArray(filter)) return { text: `${label}: ${filter.min ?? ""}–${filter.max ?? ""}`, without: { ...filters, [name]: null } };
+    if (!Array.isArray(filter)) return { text: `${label}: ${filter.min || "…"}–${filter.max || "…"}`, without: { ...filters, [name]: null } };
     return filter.map((value) => ({ text: `${label}: ${valueText(t, field, value)}`, without: toggled(filters, name, value) }));
   });
 }
@@ -77,7 +77,8 @@ function valueGroup(parts, field) {
     for (const [value, { row }] of boxes) if (!shown.has(value)) row.remove(), boxes.delete(value);
     // Moving a row would lose the focus: the order waits.
     const still = list.contains(document.activeElement);
-    for (const [value, count] of shown) {
+    const ordered = [...shown].sort(([a], [b]) => chosen.includes(b) - chosen.includes(a));
+    for (const [value, count] of ordered) {
       if (!boxes.has(value)) boxes.set(value, facetBox(parts, field, value));
       const { row, update: refresh } = boxes.get(value);
       refresh(count, chosen.includes(value));
@@ -143,12 +144,13 @@ export function createEmpty({ store, t, ask, setFilters }) {
     const { answer, nearest } = state;
     set(view, "hidden", !answer || answer.results.length);
     if (!answer || answer.results.length) return;
+    const words = answer.query.replaceAll('"', "");
     const chips = answer.source ? [] : chipsOf(t, state);
     const offers = chips.length > 1 ? chips.map(({ text, without }) => button("ss-button", {}, () => setFilters(without), t("drop_filter", { filter: text }))) : [];
     if (chips.length) offers.push(button("ss-button", {}, () => setFilters({}), t("drop_filters")));
-    if (answer.query.includes('"')) offers.push(button("ss-button", {}, () => ask(answer.query.replaceAll('"', "")), t("drop_quotes")));
+    if (words !== answer.query) offers.push(button("ss-button", {}, () => ask(words), t("drop_quotes")));
     view.replaceChildren(
-      h("p.ss-title", { dir: "auto" }, t("none", { query: answer.query.trim() })),
+      h("p.ss-title", { dir: "auto" }, t("none", { query: words.trim() })),
       h("p.ss-note", {}, t("none_hint")),
       h("div.ss-offers", {}, offers),
       nearest.length ? h("div.ss-caption", {}, t("nearest")) : "",

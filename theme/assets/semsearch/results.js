@@ -216,9 +216,9 @@ function titleOf(page, section, terms) {
 function headingOf(page, section, terms) {
   const headings = headingsOf(page, section);
   const last = headings.pop() ?? page.title;
-  return h("div.ss-heading", {}, crumbs(headings, terms), marked("span", last, terms));
+  return h("div.ss-heading", {}, crumbs(headings, terms), headings.length && " › ", marked("span", last, terms));
 }
 
 function crumbs(names, terms) {
-  return names.length > 0 && h("span.ss-crumbs", {}, names.map((name) => marked("span", name, terms)));
+  return names.length > 0 && h("span.ss-crumbs", {}, names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]));
 }

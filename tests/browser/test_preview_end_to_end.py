@@ -1,0 +1,79 @@
+"""Nothing canned: `mkdocs serve` with the plugin, its own search answering, and the widget it put into the pages."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+from tests.integration.sites import QUIET, DocsSite
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+PAGES = {
+    "index.md": "# Home\n\nNothing to see.\n",
+    "guide/tokens.md": "---\ntags: [security]\n---\n# Tokens\n\nIntroduction.\n\n## Rotation\n\n"
+    "Rotate the access token every quarter:\n\n```python\nrotate_token(days=90)\n```\n",
+    "guide/install.md": "---\ntags: [setup]\n---\n# Install\n\n## Token file\n\nPut the access token into a file.\n",
+}
+
+
+@pytest.fixture(params=["mkdocs", "readthedocs", "material"])
+def preview(request, tmp_path):
+    """The address of a running preview under a sub-path."""
+    theme = {"name": request.param} | ({"font": False} if request.param == "material" else {"highlightjs": False})
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = {"theme": theme, "site_url": "https://example.org/docs/"}
+    site = DocsSite(tmp_path, options={"facets": {"tags": {"type": "list", "label": "Tags"}}}, config=config).write(
+        PAGES
+    )
+    command = [sys.executable, "-m", "mkdocs", "serve", "-f", str(site.write_config()), "-a", f"127.0.0.1:{port}"]
+    server = subprocess.Popen(command, env=os.environ | QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/docs/"
+    try:
+        wait_until_ready(f"{address}-/semsearch/readyz", server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_until_ready(url, server):
+    for _ in range(600):
+        assert server.poll() is None, "mkdocs serve ended"
+        try:
+            with urllib.request.urlopen(url, timeout=5) as response:
+                if response.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail("the preview did not start")
+
+
+def test_a_question_from_the_box_to_the_heading(page, preview):
+    page.goto(preview)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.get_by_role("checkbox", name="security").wait_for()
+    page.keyboard.type("rotate access token")
+    page.locator(OPTION).first.wait_for()
+    assert page.locator("[data-semsearch=list] [role=group]").first.get_attribute("aria-label") == "Tokens"
+    assert page.locator("[data-semsearch=mode]").is_hidden()
+    page.get_by_role("checkbox", name="setup").check()
+    page.locator("[data-semsearch=list] [role=group]").first.get_by_text("Install").first.wait_for()
+    page.get_by_role("button", name="Clear all").click()
+    page.locator("[role=group][aria-label=Tokens]").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/docs/guide/tokens/**")
+    assert page.url.split("#")[1] == "rotation"
+    assert page.problems == []
