@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,12 +73,11 @@ class EmbeddedStore:
             IndexCorruptError: an array is not what the manifest promises.
         """
         try:
-            stored = np.load(build_dir / VECTORS, mmap_mode="r" if rows else None, allow_pickle=False)
-            with np.load(build_dir / GRAPH, allow_pickle=False) as graph:
-                indptr, indices = graph["indptr"], graph["indices"]
-        except (OSError, ValueError, KeyError) as error:
+            stored = _read_vectors(build_dir / VECTORS, rows)
+            indptr, indices = _read_graph(build_dir / GRAPH)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, AttributeError, BadZipFile, zlib.error) as error:
             raise IndexCorruptError(f"The vectors in {build_dir} cannot be read ({error}): build again.") from None
-        if stored.shape != (rows, dimension) or len(indptr) != rows + 1 or indptr[-1] != len(indices):
+        if stored.shape != (rows, dimension) or stored.dtype.kind != "f" or not _is_graph(indptr, indices, rows):
             raise IndexCorruptError(f"The vectors in {build_dir} do not fit the manifest: build the index again.")
         return cls(np.ascontiguousarray(stored, dtype=np.float32), indptr, indices)
 
@@ -100,3 +101,23 @@ class EmbeddedStore:
         """Returns a row's neighbour list with the similarities."""
         rows = self._indices[self._indptr[row] : self._indptr[row + 1]].astype(np.int64)
         return Neighbors(rows, self._vectors[rows] @ self._vectors[row])
+
+
+def _read_vectors(path: Path, rows: int) -> NDArray[Any]:
+    if rows:
+        return np.lib.format.open_memmap(str(path), mode="r")
+    with path.open("rb") as stream:  # nothing cannot be mapped
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _read_graph(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as graph:
+        return graph["indptr"], graph["indices"]
+
+
+def _is_graph(indptr: NDArray[Any], indices: NDArray[Any], rows: int) -> bool:
+    """Tells whether CSR arrays stay within the rows, so that following them cannot fail later."""
+    if indptr.shape != (rows + 1,) or indices.ndim != 1 or indptr.dtype.kind != "i" or indices.dtype.kind != "i":
+        return False
+    rises = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
+    return rises and bool(((indices >= 0) & (indices < rows)).all())
