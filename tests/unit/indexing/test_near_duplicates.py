@@ -1,0 +1,98 @@
+"""Sections that say nearly the same are one result with a count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.chunking import embedding_text
+from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
+from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
+from mkdocs_semsearch.searching import Equals, Prefix, SearchQuery, to_json
+from tests.made_index import made_page, opened
+from tests.word_hash import WordHashEmbedder
+
+NOTE = (
+    "To upgrade stop the service first, make a backup of the database, install the new version, run the migration "
+    "and start the service again; every setting stays as it was before, unless the notes below say something else."
+)
+OTHER = (
+    "Rotate keys every ninety days by opening the settings, choosing the tab for security, pressing the button and "
+    "copying the new secret into the vault, where the old one is kept for one more hour before it is forgotten."
+)
+
+
+def groups(*pages):
+    chunks = [chunk for page in pages for chunk in page.chunks]
+    texts = [embedding_text(chunk.heading_hierarchy, chunk.content) for chunk in chunks]
+    vectors = WordHashEmbedder().embed(texts, "document")
+    found = duplicate_groups(pages, vectors, build_knn_graph(vectors, "exact"))
+    assert found.dtype == np.int32
+    return found.tolist()
+
+
+def test_the_first_section_stands_for_all():
+    pages = [
+        made_page(f"v{n}.md", NOTE.replace("below", f"below {n}"), OTHER if n == 2 else f"News of {n}.")
+        for n in range(4)
+    ]
+    assert groups(*pages) == [0, 1, 0, 3, 0, 5, 0, 7]
+
+
+def test_different_texts_stay_apart():
+    assert groups(made_page("a.md", NOTE), made_page("b.md", OTHER)) == [0, 1]
+
+
+def test_the_same_words_in_another_order_are_another_text():
+    shuffled = " ".join(sorted(NOTE.split()))
+    assert groups(made_page("a.md", NOTE), made_page("b.md", shuffled)) == [0, 1]
+
+
+def test_short_sections_are_landing_places_of_their_own():
+    assert groups(made_page("a.md", "See the guide."), made_page("b.md", "See the guide.")) == [0, 1]
+
+
+def test_chunks_of_one_section_are_not_its_duplicates():
+    assert groups(made_page("a.md", [NOTE, NOTE], OTHER)) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("pages", [(), (made_page("empty.md"),), (made_page("a.md", NOTE),)])
+def test_nothing_to_compare(pages):
+    assert groups(*pages) == [0] * sum(len(page.chunks) for page in pages)
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    pages = []
+    for number in range(5):
+        path = f"{'old' if number < 3 else 'new'}/v{number}.md"
+        note = NOTE.replace("below", f"below {number}")
+        version = {"version": str(number)}
+        pages.append(made_page(path, note, f"News of number {number}.", title="Upgrade", facets=version))
+    with opened(tmp_path_factory.mktemp("twins") / "index", pages) as searcher:
+        yield searcher
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_one_result_with_a_count(searcher, mode):
+    response = searcher.search(SearchQuery("how to upgrade the service", mode=mode, facets=("version",)))
+    assert response.results[0].duplicates == 4
+    assert to_json(response)["results"][0]["duplicates"] == 4
+    assert [result.section.heading_hierarchy[1:] for result in response.results].count(()) == 1
+    if mode != "lexical":
+        assert response.total_results == 6
+        assert {item.value: item.count for item in response.facets["version"]} == dict.fromkeys("01234", 2)
+
+
+def test_a_filter_counts_only_what_it_leaves(searcher):
+    query = SearchQuery("how to upgrade the service", mode="semantic")
+    old = searcher.search(query.with_filter(Prefix("page.path", "old/")))
+    assert (old.results[0].duplicates, old.total_results) == (2, 4)
+    one = searcher.search(query.with_filter(Equals("version", "3")))
+    assert (one.results[0].duplicates, one.results[0].page.path, one.total_results) == (0, "new/v3.md", 2)
+    assert "duplicates" not in to_json(one)["results"][0]
+
+
+def test_pages_are_never_collapsed(searcher):
+    query = SearchQuery("how to upgrade the service", mode="semantic", granularity="page")
+    assert searcher.search(query).total_results == 5

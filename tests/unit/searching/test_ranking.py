@@ -1,0 +1,64 @@
+"""Grouping and cutting of scored chunks, held against sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.searching.fusion import fuse, scale_lexical, scale_semantic
+from mkdocs_semsearch.searching.ranking import group_best, page_scores, top
+
+SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
+
+
+def floats(values):
+    return np.array(values, np.float32)
+
+
+@given(scores=SCORES, offset=st.integers(0, 70), limit=st.integers(1, 50))
+def test_top_is_a_window_of_the_sorted_positions(scores, offset, limit):
+    found = top(floats(scores), offset, limit)
+    wanted = sorted(range(len(scores)), key=lambda place: (-floats(scores)[place], place))[offset : offset + limit]
+    assert found.tolist() == wanted
+
+
+@given(scores=SCORES, data=st.data())
+def test_the_best_of_each_group(scores, data):
+    keys = sorted(data.draw(st.lists(st.integers(0, 9), min_size=len(scores), max_size=len(scores))))
+    found = group_best(np.array(keys, np.int32), floats(scores))
+    wanted = []
+    for key in dict.fromkeys(keys):
+        members = [place for place, other in enumerate(keys) if other == key]
+        best = max(members, key=lambda place: (floats(scores)[place], -place))
+        wanted.append((members[0], best, float(floats(scores)[best])))
+    assert list(zip(found.starts.tolist(), found.best.tolist(), found.scores.tolist(), strict=True)) == wanted
+
+
+@given(scores=SCORES, data=st.data())
+def test_a_page_is_at_least_as_good_as_another_with_less_of_everything(scores, data):
+    pages = sorted(data.draw(st.lists(st.integers(0, 5), min_size=len(scores), max_size=len(scores))))
+    groups, totals = page_scores(np.array(pages, np.int32), floats(scores))
+    assert ((totals >= 0) & (totals <= 1 + 1e-6)).all()
+    best = {page: sorted((s for p, s in zip(pages, scores, strict=True) if p == page), reverse=True) for page in pages}
+    ranked = list(best.values())
+    assert len(totals) == len(groups.scores) == len(ranked)
+    for one, score in zip(ranked, totals, strict=True):
+        for other, less in zip(ranked, totals, strict=True):
+            padded = [*other, *[0] * max(0, len(one) - len(other))]
+            if len(padded) == len(one) and all(a >= b for a, b in zip(one, padded, strict=True)):
+                assert score >= less - 1e-6
+
+
+@given(scores=st.lists(st.floats(-1, 1, width=32), max_size=700))
+def test_scaling_keeps_the_order_and_the_bounds(scores):
+    for scale, values in ((scale_semantic, floats(scores)), (scale_lexical, np.abs(floats(scores)))):
+        scaled = scale(values)
+        assert scaled.dtype == np.float32
+        assert len(scaled) == len(values)
+        if len(values):
+            assert scaled.min() >= 0
+            assert scaled.max() <= 1
+            assert (np.diff(scaled[np.argsort(values, kind="stable")]) >= 0).all()
+            fused = fuse(scaled, scaled[::-1], 0.6)
+            assert 0 <= fused.min() <= fused.max() <= 1
