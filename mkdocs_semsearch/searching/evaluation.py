@@ -101,8 +101,11 @@ def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
 def _read_line(line: str, place: str) -> EvaluationQuery:
     try:
         item: dict[str, Any] = json.loads(line)
-        pages = tuple(path for page in (item["answer_page"], *(item.get("also_pages") or ())) for path in _paths(page))
-        return EvaluationQuery(item["query"], pages, item.get("answer_anchor"), item.get("corpus"))
+        query, first, others = item["query"], item["answer_page"], item.get("also_pages") or []
+        if not query.strip() or not isinstance(others, list):
+            raise ValueError(line)
+        pages = tuple(path for page in (first, *others) for path in _paths(page))
+        return EvaluationQuery(query, pages, item.get("answer_anchor"), item.get("corpus"))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise QueryError(
             f'{place} is not a question: write {{"query": "…", "answer_page": "path/of/page.md"}} on one line.'

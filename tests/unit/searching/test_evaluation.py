@@ -1,0 +1,105 @@
+"""Figures of search quality, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from mkdocs_semsearch.errors import QueryError
+from mkdocs_semsearch.searching.evaluation import (
+    Evaluation,
+    EvaluationQuery,
+    Judged,
+    evaluate,
+    evaluate_indexes,
+    read_queries,
+)
+from tests.made_index import built, made_page, opened
+
+PAGES = tuple(
+    made_page(f"{name}.md", f"All about {name}.", f"More of {name}.") for name in ("apples", "pears", "plums")
+)
+
+
+def asked(query, page, **fields):
+    return EvaluationQuery(query, (page,), fields.get("anchor"), fields.get("corpus"))
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("evaluated") / "index", PAGES) as searcher:
+        yield searcher
+
+
+def test_figures():
+    ranks = (1, 2, 4, 10, None)
+    judged = tuple(Judged(asked("x", "x.md"), rank, None) for rank in ranks)
+    figures = Evaluation(judged, skipped=3).figures()
+    assert figures == {
+        "queries": 5,
+        "skipped": 3,
+        "hit@1": 0.2,
+        "hit@3": 0.4,
+        "hit@5": 0.6,
+        "hit@10": 0.8,
+        "mrr@10": round((1 + 1 / 2 + 1 / 4 + 1 / 10) / 5, 4),
+        "ndcg@10": round(sum(1 / math.log2(rank + 1) for rank in ranks if rank) / 5, 4),
+    }
+    assert Evaluation((), 0).figures()["mrr@10"] == 0
+
+
+def test_questions_whose_answer_is_not_there_are_left_out(searcher):
+    found = evaluate(searcher, [asked("about pears", "pears.md"), asked("about kiwis", "kiwis.md")], mode="lexical")
+    assert ([item.rank for item in found.judged], found.skipped) == ([1], 1)
+    assert found.judged[0].first == "pears.md"
+
+
+def test_the_right_section_where_one_is_named(searcher):
+    right = asked("more of plums", "plums.md", anchor="part-1")
+    wrong = asked("more of plums", "plums.md", anchor="nowhere")
+    found = evaluate(searcher, [right, wrong], mode="lexical", by_section=True)
+    assert found.judged[0].rank in (1, 2)
+    assert found.judged[1].rank is None
+    assert [item.rank for item in evaluate(searcher, [right, wrong], mode="lexical").judged] == [1, 1]
+
+
+def test_questions_from_a_file(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    lines = [
+        {"query": "a", "answer_page": "a.md"},
+        {"query": "b", "answer_page": "b/", "also_pages": ["c.html"], "answer_anchor": "x", "corpus": "y", "z": 1},
+        {"query": "c", "answer_page": "c/index.md", "also_pages": None},
+    ]
+    path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
+    first, second, third = read_queries(path)
+    assert first == EvaluationQuery("a", ("a.md", "a/index.md"), None, None)
+    assert (second.pages, second.anchor, second.corpus) == (("b/", "c.html"), "x", "y")
+    assert third.pages[0] == "c/index.md"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x", "[]", "null", "{}", '{"query": "x"}', '{"answer_page": "x"}', '{"query": 1, "answer_page": "x"}',
+     '{"query": "x", "answer_page": 1}', '{"query": "x", "answer_page": "x", "also_pages": "y.md"}',
+     '{"query": " ", "answer_page": "x"}'],
+)  # fmt: skip
+def test_a_line_that_is_no_question_is_named(tmp_path, line):
+    path = tmp_path / "questions.jsonl"
+    path.write_text(f'{{"query": "a", "answer_page": "a.md"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(QueryError, match=r"questions\.jsonl:2 is not a question"):
+        read_queries(path)
+
+
+def test_several_indexes_each_for_its_corpus(tmp_path):
+    built(tmp_path / "fruit", PAGES)
+    built(tmp_path / "trees", [made_page("oaks.md", "All about oaks.")])
+    questions = (
+        asked("pears", "pears.md", corpus="fruit"),
+        asked("oaks", "oaks.md", corpus="trees"),
+        asked("sand", "sand.md", corpus="desert"),
+    )
+    indexes = {"fruit": tmp_path / "fruit", "trees": tmp_path / "trees"}
+    found = evaluate_indexes(indexes, questions, mode="lexical", by_section=False)
+    assert ([item.rank for item in found.judged], found.skipped) == ([1, 1], 1)
