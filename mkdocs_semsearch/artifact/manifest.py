@@ -143,6 +143,8 @@ def _manifest(body: dict[str, Any]) -> Manifest:
         raise ValueError(f"build_id {values['build_id']!r}")
     values["embedder"] = _embedder(values["embedder"])
     values["facets"] = tuple(_facet(item) for item in values["facets"])
+    if len({facet.name for facet in values["facets"]}) < len(values["facets"]):
+        raise ValueError("a facet is declared twice")
     values["files"] = tuple(_file(item) for item in values["files"])
     values["encoder"] = _encoder(values["encoder"])
     return Manifest(**values)

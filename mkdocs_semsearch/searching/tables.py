@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
+from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.columns import Column, build_column, infer_type
 from mkdocs_semsearch.searching.query import Filter
@@ -89,10 +90,25 @@ class Tables:
             raise IndexCorruptError(f"The tables in {build_dir} cannot be read ({error}): build again.") from None
         if (pages.num_rows, chunks.num_rows) != (manifest.pages, manifest.chunks):
             raise IndexCorruptError(f"The tables in {build_dir} do not fit the manifest: build the index again.")
-        try:
-            return cls(pages, chunks, manifest)
-        except KeyError as error:
-            raise IndexCorruptError(f"A table in {build_dir} lacks a column ({error}): build again.") from None
+        misfit = _misfit(pages, pages_schema(manifest.facets)) or _misfit(chunks, chunks_schema())
+        if misfit:
+            raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
+        tables = cls(pages, chunks, manifest)
+        if not tables._hangs_together():
+            raise IndexCorruptError(f"The tables in {build_dir} do not fit one another: build the index again.")
+        return tables
+
+    def _hangs_together(self) -> bool:
+        """Tells whether every chunk belongs to the page that claims it, so that no later look-up can fail."""
+        if not len(self.page_of):
+            return not self.chunk_count.any()
+        if self.page_of[0] < 0 or self.page_of[-1] >= self.pages or (np.diff(self.page_of) < 0).any():
+            return False
+        counts = np.bincount(self.page_of, minlength=self.pages)
+        begins = np.cumsum(counts) - counts
+        in_order = np.array_equal(counts, self.chunk_count) and np.array_equal(begins, self.first_chunk)
+        groups = self.group_of
+        return in_order and bool(((groups >= 0) & (groups <= self.section_of[-1])).all())
 
     @property
     def pages(self) -> int:
@@ -203,6 +219,17 @@ class Tables:
     def heading_paths(self) -> Iterator[list[str]]:
         """Yields the heading path of every chunk, in the order of the rows."""
         yield from self._chunks["heading_hierarchy"].to_pylist()
+
+
+def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:
+    """Returns which column of a table is not as the schema has it; columns of a later version do not matter."""
+    for field in schema:
+        if table.schema.get_field_index(field.name) < 0:
+            return f"no column {field.name}"
+        column = table[field.name]
+        if column.type != field.type or (column.null_count and not field.nullable):
+            return f"column {field.name}"
+    return None
 
 
 def _running_sections(page_of: NDArray[np.int32], section: NDArray[np.int32]) -> NDArray[np.int32]:

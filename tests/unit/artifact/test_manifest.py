@@ -110,6 +110,7 @@ def test_paths_that_climb_out_are_refused(path):
         changed(facets=[{"name": "x", "type": "regex", "label": "X"}]),
         changed(facets=[{"name": ["x"], "type": "list", "label": "X"}]),
         changed(facets=[{"name": "x", "type": "list"}]),
+        changed(facets=[{"name": "x", "type": "list", "label": "X"}] * 2),
         changed(facets=7),
         changed(graph=[]),
         changed(lexical="english"),
