@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = ["SEMANTIC_WEIGHT", "fuse", "scale_lexical", "scale_semantic"]
 
-SEMANTIC_WEIGHT = 0.6
+SEMANTIC_WEIGHT = 0.5
 """Share of meaning in a hybrid score; measured with `semsearch eval`, see the note on ranking in the documentation."""
 
 _FLOOR_RANK = 300

@@ -16,18 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["LexicalQueries", "Matcher"]
 
-WEIGHTS = {"title": 2.0, "headings": 2.0, "text": 1.0, "code": 0.7, "parts": 0.4}
+WEIGHTS = {"title": 1.5, "headings": 1.5, "text": 1.0, "code": 0.5, "parts": 0.4}
 """How much a word counts by where it stands."""
 
-IDENTIFIER_WEIGHT = 2.0
-PAIR_WEIGHT = 0.3
+IDENTIFIER_WEIGHT = 1.0
+PAIR_WEIGHT = 0.15
+"""What two neighbouring words of the question add where they are neighbours in the text."""
+
 PREFIX_WEIGHT = 0.5
 CORRECTION_WEIGHT = 0.6
-TIE_BREAKER = 0.3
+TIE_BREAKER = 0.1
 """Share of the lesser fields in a word's score, beside its best field."""
 
 _COMMON_SHARE = 0.4
 _MAX_WORDS = 64
+_LOOK_UP_WORDS = 2
+"""Up to so many words look something up, and the last one may be the beginning of a longer one."""
+
 _MAX_COMPLETIONS = 12
 _MAX_CORRECTIONS = 3
 _SHORTEST_CORRECTED = 4
@@ -75,7 +80,10 @@ class LexicalQueries:
         parts = [query for word in words for query in self._word(word)]
         parts += [tantivy.Query.boost_query(pair, PAIR_WEIGHT) for pair in self._pairs(question.words)]
         if words and not question.phrases:
-            parts += [tantivy.Query.boost_query(query, PREFIX_WEIGHT) for query in self._completions(words[-1])]
+            parts += [
+                tantivy.Query.boost_query(query, PREFIX_WEIGHT)
+                for query in self._completions(words[-1], finished=len(words) > _LOOK_UP_WORDS)
+            ]
         if not parts:
             return None
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
@@ -146,10 +154,12 @@ class LexicalQueries:
             ]
             yield tantivy.Query.disjunction_max_query(found, TIE_BREAKER)
 
-    def _completions(self, word: str) -> Iterator[tantivy.Query]:
+    def _completions(self, word: str, *, finished: bool) -> Iterator[tantivy.Query]:
         """The words that the last one may become while it is being typed."""
         terms = self._analyse("exact", word)
         if len(terms) != 1 or len(terms[0]) < 2:
+            return
+        if finished and self._searcher.doc_freq("exact", terms[0]):
             return
         longer = [(term, count) for term, count in self._terms_beginning(terms[0]) if term != terms[0]]
         longer.sort(key=lambda pair: -pair[1])

@@ -36,7 +36,11 @@ class QueryEncoder:
         Raises:
             EmbeddingError: no embedder can be loaded, or it is not the one that embedded the index.
         """
-        vector: NDArray[np.float32] = self.load().embed([text], "query")[0]
+        try:
+            embedder = self.load()
+        except ConfigurationError as error:
+            raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
+        vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
         wanted = self._manifest.embedder
         if vector.shape != (wanted.dimension,):
             raise EmbeddingError(
@@ -51,6 +55,7 @@ class QueryEncoder:
         Raises:
             EmbeddingError: it cannot be loaded; for a while the next calls say so at once, for looking for a model may
                 take long and every question would wait for it.
+            ConfigurationError: the index names a kind of embedder that this version does not know.
         """
         with self._lock:
             if self._failure is not None and time.monotonic() < self._failed_until:
@@ -72,7 +77,4 @@ class QueryEncoder:
                 return load_query_encoder(self._build_dir / ENCODER)
             except MissingExtraError:
                 pass  # no ONNX Runtime here: the original does as well
-        try:
-            return reopen_embedder(self._manifest.embedder)
-        except ConfigurationError as error:
-            raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
+        return reopen_embedder(self._manifest.embedder)

@@ -12,7 +12,7 @@ __all__ = ["Groups", "group_best", "page_scores", "top"]
 PAGE_EVIDENCE = 0.1
 """What each of the next best sections adds to a page's score, as a share of its own."""
 
-_EVIDENCE_SECTIONS = 3
+_EVIDENCE_SECTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
 
 
 def page_scores(pages: NDArray[np.int32], scores: NDArray[np.float32]) -> tuple[Groups, NDArray[np.float32]]:
-    """Scores pages by their sections: the best one, and a little for each of the next three.
+    """Scores pages by their sections: the best one, and a little for each of the next five.
 
     Args:
         pages: int32 `[s]`, page of every section, never falling.

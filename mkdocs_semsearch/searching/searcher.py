@@ -98,7 +98,9 @@ class Searcher:
 
         Raises:
             EmbeddingError: no embedder can be loaded; lexical questions work all the same.
+            ConfigurationError: the index names a kind of embedder that this version does not know.
         """
+        self._encoder.load()
         self._encoder.embed("warm-up")
 
     def search(self, query: SearchQuery) -> SearchResponse:

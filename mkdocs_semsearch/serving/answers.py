@@ -96,6 +96,7 @@ class SearchResult(AnswerModel):
     page: Page
     section: Section | None = None
     sections: list[SectionHit] | None = None
+    duplicates: int = 0
     explain: dict[str, Any] | None = None
 
 
