@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -22,7 +24,7 @@ def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, build_site, se
     with serving.SiteServer(build_site(theme)) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        page.keyboard.type("rotate token")
+        page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()
         assert page.locator(MODE).inner_text().startswith("Basic search")
         assert page.locator("[data-semsearch=alert]").inner_text().startswith("Basic search")
@@ -34,6 +36,21 @@ def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, build_site, se
         page.locator("#semsearch-facets").get_by_label("security").wait_for()
         assert page.locator("[data-semsearch=alert]").inner_text() == ""
         assert page.locator(INPUT).input_value() == "rotate token"
+
+
+def test_basic_search_shows_more_sections_of_the_right_page(page, configure, serving):
+    site = configure()
+    docs = [{"location": "a/", "title": "A", "text": "zebra zebra"}, {"location": "b/", "title": "B", "text": "zebra"}]
+    docs += [{"location": f"b/#{n}", "title": f"Part {n}", "text": "one zebra"} for n in range(5)]
+    (site / "search" / "search_index.json").write_text(json.dumps({"config": {}, "docs": docs}))
+    with serving.SiteServer(site) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.keyboard.type("zebra")
+        group = page.locator("[role=group][aria-label=B]")
+        group.get_by_text("More on this page").click()
+        page.wait_for_function("document.querySelectorAll('[role=group][aria-label=B] a').length === 6")
+        assert all("/b/" in link.get_attribute("href") for link in group.locator("a").all())
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

@@ -167,6 +167,26 @@ def test_arrow_keys_home_end_and_new_tab(page, site):
     assert page.locator("dialog[open]").count() == 1
 
 
+def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(page, site):
+    ask(page, site, "install")
+    site.sidecar.delay = lambda query: 0.6
+    page.fill(INPUT, "deploy revoke")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/guide/auth/**")
+    assert page.url.endswith("#tokens")
+
+
+def test_arrows_in_the_facets_leave_the_list_alone(page, site):
+    ask(page, site, "token")
+    page.locator("#semsearch-facets [data-semsearch=range]").first.focus()
+    page.keyboard.press("ArrowUp")
+    assert page.locator("[aria-selected=true]").count() == 0
+    page.locator("#semsearch-facets summary").first.focus()
+    page.keyboard.press("n")  # the mkdocs theme's key for the next page
+    settled(page, site, 300)
+    assert page.locator("dialog[open]").count() == 1
+
+
 def test_enter_is_left_to_the_input_method_while_it_composes(page, site):
     ask(page, site, "token")
     page.locator(INPUT).evaluate(

@@ -3,7 +3,7 @@
 import { createActive, createEmpty, createFacets, createStart, Recents } from "./panels.js";
 import { createResults, optionsOf } from "./results.js";
 import { Search } from "./search.js";
-import { Address, sharedSearch, Store } from "./state.js";
+import { activeFilters, Address, sharedSearch, Store } from "./state.js";
 import { button, h, icon, loadStrings, set } from "./ui.js";
 
 const PHONE = "(max-width: 768px)";
@@ -12,8 +12,11 @@ const SETTLE = 350;
 class SemsearchDialog extends HTMLElement {
   build({ config, root, mac, t }) {
     const store = new Store({ fields: config.facets ?? [] });
-    const search = new Search(store, new URL(config.api_url ?? "/-/semsearch", root), config.fallback !== false && root, (name, detail) =>
-      this.#emit(name, detail),
+    const search = new Search(
+      store,
+      new URL(config.api_url ?? "/-/semsearch", root),
+      config.fallback !== false && root,
+      (name, detail) => this.#emit(name, detail),
     );
     const recents = new Recents(root, config.recents !== false);
     Object.assign(this, { t, mac, store, search, recents, address: new Address() });
@@ -57,7 +60,15 @@ class SemsearchDialog extends HTMLElement {
 
   #draw(root) {
     const { store, search, recents, t } = this;
-    const parts = { store, t, search, recents, root, ask: (query) => this.#ask(query), setFilters: (filters) => this.#filter(filters) };
+    const parts = {
+      store,
+      t,
+      search,
+      recents,
+      root,
+      ask: (query) => this.#ask(query),
+      setFilters: (filters) => this.#filter(filters),
+    };
     this.list = createResults(store, parts);
     this.input = parts.input = h("input.ss-input", {
       type: "text",
@@ -94,7 +105,12 @@ class SemsearchDialog extends HTMLElement {
     this.summary = h("div.ss-summary", {}, this.total, this.toggle);
     this.scroller = h("div.ss-scroll", {}, createStart(parts), createEmpty(parts), this.list, this.next);
     this.main = h("div.ss-main", {}, createFacets(parts), this.scroller);
-    const close = button("ss-round.ss-close", { "data-semsearch": "close", "aria-label": t("close") }, () => this.close(), icon("close"));
+    const close = button(
+      "ss-round.ss-close",
+      { "data-semsearch": "close", "aria-label": t("close") },
+      () => this.close(),
+      icon("close"),
+    );
     this.dialog = h(
       "dialog.ss-dialog",
       { "aria-label": t("search"), lang: t.language, dir: t.rtl && "rtl" },
@@ -125,6 +141,7 @@ class SemsearchDialog extends HTMLElement {
     const { dialog, input, list } = this;
     // A text in composition is not yet what is meant.
     const typed = ({ isComposing }) => {
+      this.eager = false;
       this.store.set({ query: input.value, active: -1 });
       if (!isComposing) this.search.ask();
     };
@@ -140,7 +157,9 @@ class SemsearchDialog extends HTMLElement {
     list.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
     list.addEventListener("click", (event) => this.#onChoice(event));
     // What the phone's keyboard leaves of the screen.
-    visualViewport?.addEventListener("resize", () => dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`));
+    visualViewport?.addEventListener("resize", () =>
+      dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`),
+    );
     addEventListener("popstate", () => {
       // Back and Forward.
       if (!sharedSearch()) dialog.close();
@@ -166,18 +185,22 @@ class SemsearchDialog extends HTMLElement {
     else if (key === "Escape") {
       event.preventDefault();
       this.close();
-    } else if (key === "Enter" && target === this.input) this.#choose(event);
-    else if (!event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.#walk(event);
+    } else if (key === "Enter" && target === this.input) {
+      event.preventDefault();
+      this.#choose(this.mac ? event.metaKey : event.ctrlKey);
+    } else if (!event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.#walk(event);
   }
 
-  #choose(event) {
-    event.preventDefault();
+  #choose(newTab) {
+    const { active, answer, query } = this.store.state;
+    // Enter may come before the answer.
+    this.eager = query.trim() && answer?.query.trim() !== query.trim();
+    if (this.eager) return this.search.ask(0);
     const options = optionsOf(this.list);
-    const option = options[this.store.state.active] ?? options[0];
-    if (option?.href && (this.mac ? event.metaKey : event.ctrlKey)) {
-      this.recents.add(this.store.state.query);
-      open(option.href, "_blank", "noopener");
-    } else option?.click();
+    const option = options[active] ?? options[0];
+    if (!newTab || !option?.href) return option?.click();
+    this.recents.add(query);
+    return open(option.href, "_blank", "noopener");
   }
 
   #walk(event) {
@@ -197,7 +220,8 @@ class SemsearchDialog extends HTMLElement {
       if (step) next = active < 0 && step < 0 ? options.length - 1 : active + step;
       else if (key === "Home" && active >= 0) next = 0;
       // Home and End belong to the text, unless the reader is in the list or End has nothing to do there.
-      else if (key === "End" && (active >= 0 || this.input.selectionEnd === this.input.value.length)) next = options.length - 1;
+      else if (key === "End" && (active >= 0 || this.input.selectionEnd === this.input.value.length))
+        next = options.length - 1;
       else return;
       this.store.set({ active: next === options.length ? 0 : next });
     }
@@ -250,18 +274,19 @@ class SemsearchDialog extends HTMLElement {
       const count = answer?.results.length;
       set(this.next, "hidden", !count || count >= answer.total);
       this.total.textContent = answer ? t("count", { count: answer.total }) : "";
-      set(this.dialog, "data-results", answer);
+      set(this.dialog, "data-results", !!answer);
       set(this.summary, "hidden", !answer);
     });
     store.on(["answer", "filters"], ({ answer, filters, fields }) => {
       set(this.dialog, "data-facets", answer && !answer.source && fields.length);
-      this.badge.textContent = chosenCount(filters);
+      this.badge.textContent = activeFilters(filters).reduce((sum, [, { length = 1 }]) => sum + length, 0) || "";
     });
     store.on(["query", "answer"], (state, { answer }) => {
       if (!state.open) return;
       if (state.answer?.query !== answer?.query) this.scroller.scrollTop = this.main.scrollTop = 0;
       if (state.answer !== answer || !state.query.trim()) this.address.update(state);
     });
+    store.on(["answer"], () => this.eager && this.#choose());
     store.on(["busy"], ({ busy }) => set(this.dialog, "data-busy", busy));
     store.on(["mode"], ({ mode }) => {
       set(this.mode, "hidden", mode === "online");
@@ -281,8 +306,6 @@ class SemsearchDialog extends HTMLElement {
     this.status.textContent = !answer ? "" : count ? t("count", { count }) : t("none", { query: query.trim() });
   }
 }
-
-const chosenCount = (filters) => Object.values(filters).reduce((sum, filter) => sum + (filter?.length ?? (filter?.min || filter?.max ? 1 : 0)), 0) || "";
 
 /** Called by the loader on first use. */
 export async function start(host, { config, root, base, mac }) {

@@ -79,7 +79,7 @@ function hitsOf({ foldedTitle, foldedText }, term) {
 
 function describe({ url, title, sections }, terms) {
   return {
-    page: { url, title, path: url.replace(/[^/]*\/?$/, "") },
+    page: { url, title, path: url.replace(/\/$/, "") },
     sections: sections.slice(0, 10).map(({ entry }) => ({
       url: entry.location,
       heading_hierarchy: entry.location === url ? [title] : [title, entry.title],

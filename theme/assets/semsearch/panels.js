@@ -6,15 +6,20 @@ import { button, h, icon, set } from "./ui.js";
 const RANGES = { integer: "number", number: "number", date: "date" };
 const LONG = 10; // such lists have a field to find a value
 
-const valueText = (t, { type } = {}, value) => (type === "boolean" ? t(`${value}` === "true" ? "yes" : "no") : `${value}`);
+const valueText = (t, { type } = {}, value) =>
+  type === "boolean" ? t(`${value}` === "true" ? "yes" : "no") : `${value}`;
 
 /** Active filters as text, each with what remains without it. */
 function chipsOf(t, { filters, fields }) {
   return activeFilters(filters).flatMap(([name, filter]) => {
     const field = fields.find((item) => item.name === name);
     const label = field?.label ?? name;
-    if (!Array.isArray(filter)) return { text: `${label}: ${filter.min || "…"}–${filter.max || "…"}`, without: { ...filters, [name]: null } };
-    return filter.map((value) => ({ text: `${label}: ${valueText(t, field, value)}`, without: toggled(filters, name, value) }));
+    if (!Array.isArray(filter))
+      return { text: `${label}: ${filter.min || "…"}–${filter.max || "…"}`, without: { ...filters, [name]: null } };
+    return filter.map((value) => ({
+      text: `${label}: ${valueText(t, field, value)}`,
+      without: toggled(filters, name, value),
+    }));
   });
 }
 
@@ -56,7 +61,10 @@ export function createFacets(parts) {
 
 function groupOf(field, ...content) {
   const badge = h("span.ss-badge");
-  return { badge, group: h("details.ss-group", {}, h("summary", {}, h("span", {}, field.label), badge, icon("more")), ...content) };
+  return {
+    badge,
+    group: h("details.ss-group", {}, h("summary", {}, h("span", {}, field.label), badge, icon("more")), ...content),
+  };
 }
 
 function valueGroup(parts, field) {
@@ -67,22 +75,23 @@ function valueGroup(parts, field) {
   const boxes = new Map();
   const narrow = () => {
     const wanted = find.value.trim().toLowerCase();
-    for (const { row } of boxes.values()) set(row, "hidden", !row.textContent.toLowerCase().includes(wanted));
+    for (const { row } of boxes.values())
+      set(row, "hidden", !row.children[1].textContent.toLowerCase().includes(wanted));
   };
   find.addEventListener("input", narrow);
 
   function update(counts, chosen = []) {
     const shown = new Map(counts.filter(({ count }) => count).map(({ value, count }) => [`${value}`, count]));
-    for (const value of chosen) if (!shown.has(value)) shown.set(value, 0);
-    for (const [value, { row }] of boxes) if (!shown.has(value)) row.remove(), boxes.delete(value);
-    // Moving a row would lose the focus: the order waits.
-    const still = list.contains(document.activeElement);
+    // Removing or moving a row would lose the focus: both wait.
+    const focused = list.querySelector(":focus")?.value;
+    for (const value of [focused, ...chosen]) if (value && !shown.has(value)) shown.set(value, 0);
+    for (const [value, { row }] of boxes) if (!shown.has(value)) (row.remove(), boxes.delete(value));
     const ordered = [...shown].sort(([a], [b]) => chosen.includes(b) - chosen.includes(a));
     for (const [value, count] of ordered) {
       if (!boxes.has(value)) boxes.set(value, facetBox(parts, field, value));
       const { row, update: refresh } = boxes.get(value);
       refresh(count, chosen.includes(value));
-      if (!still || !row.isConnected) list.append(row);
+      if (!focused || !row.isConnected) list.append(row);
     }
     set(find, "hidden", shown.size < LONG && !find.value);
     set(group, "hidden", !shown.size);
@@ -94,7 +103,12 @@ function valueGroup(parts, field) {
 function rangeGroup({ t, store, setFilters }, field) {
   const type = RANGES[field.type];
   const inputs = ["min", "max"].map((end) => {
-    const input = h("input.ss-range", { type, "data-semsearch": "range", "data-field": field.name, step: field.type === "number" && "any" });
+    const input = h("input.ss-range", {
+      type,
+      "data-semsearch": "range",
+      "data-field": field.name,
+      step: field.type === "number" && "any",
+    });
     input.addEventListener("change", () => {
       const { filters } = store.state;
       setFilters({ ...filters, [field.name]: { ...filters[field.name], [end]: input.value } });
@@ -127,7 +141,13 @@ export function createActive({ store, t, setFilters, input }) {
     const chips = chipsOf(t, state);
     bar.replaceChildren(
       ...chips.map(({ text, without }) =>
-        button("ss-filter", { "aria-label": t("remove_filter", { filter: text }) }, drop(without), h("span", { dir: "auto" }, text), icon("close")),
+        button(
+          "ss-filter",
+          { "aria-label": t("remove_filter", { filter: text }) },
+          drop(without),
+          h("span", { dir: "auto" }, text),
+          icon("close"),
+        ),
       ),
       button("ss-quiet", {}, drop({}), t("clear_filters")),
     );
@@ -146,7 +166,12 @@ export function createEmpty({ store, t, ask, setFilters }) {
     if (!answer || answer.results.length) return;
     const words = answer.query.replaceAll('"', "");
     const chips = answer.source ? [] : chipsOf(t, state);
-    const offers = chips.length > 1 ? chips.map(({ text, without }) => button("ss-button", {}, () => setFilters(without), t("drop_filter", { filter: text }))) : [];
+    const offers =
+      chips.length > 1
+        ? chips.map(({ text, without }) =>
+            button("ss-button", {}, () => setFilters(without), t("drop_filter", { filter: text })),
+          )
+        : [];
     if (chips.length) offers.push(button("ss-button", {}, () => setFilters({}), t("drop_filters")));
     if (words !== answer.query) offers.push(button("ss-button", {}, () => ask(words), t("drop_quotes")));
     view.replaceChildren(
@@ -170,7 +195,7 @@ export class Recents {
   get queries() {
     try {
       const stored = JSON.parse(localStorage.getItem(this.key) ?? "[]");
-      return this.enabled ? stored : null;
+      return this.enabled && Array.isArray(stored) ? stored : null;
     } catch {
       return null;
     }
@@ -212,14 +237,24 @@ export function createStart(parts) {
   function recentSection() {
     const { queries, enabled } = recents;
     const keep = (key, value) =>
-      button("ss-quiet", {}, () => {
-        recents.queries = value;
-        render(store.state);
-        parts.input.focus();
-      }, t(key));
+      button(
+        "ss-quiet",
+        {},
+        () => {
+          recents.queries = value;
+          render(store.state);
+          parts.input.focus();
+        },
+        t(key),
+      );
     if (!enabled || queries?.length === 0) return h("p.ss-note", {}, t("start"));
     if (!queries) return h("div.ss-caption", {}, keep("keep_recent", []));
-    const caption = h("div.ss-caption", {}, t("recent"), h("span", {}, keep("clear_recent", []), keep("stop_recent", null)));
+    const caption = h(
+      "div.ss-caption",
+      {},
+      t("recent"),
+      h("span", {}, keep("clear_recent", []), keep("stop_recent", null)),
+    );
     return h("section", { "aria-label": t("recent") }, caption, h("ul", {}, queries.map(recentRow)));
   }
 
@@ -230,7 +265,12 @@ export function createStart(parts) {
       row.classList.add("ss-chip");
       return row;
     });
-    return h("section", { role: "group", "aria-label": field.label }, h("div.ss-caption", {}, field.label), h("div.ss-chips", {}, chips));
+    return h(
+      "section",
+      { role: "group", "aria-label": field.label },
+      h("div.ss-caption", {}, field.label),
+      h("div.ss-chips", {}, chips),
+    );
   }
 
   function render({ query, fields, filters }) {
@@ -240,7 +280,9 @@ export function createStart(parts) {
     const listed = fields.filter(({ type, values }) => !RANGES[type] && values?.length);
     view.replaceChildren(recentSection(), ...listed.map((field) => chipSection(field, filters[field.name])));
     if (dataset.semsearch === "facet")
-      [...view.querySelectorAll("input")].find((box) => box.value === value && box.dataset.field === dataset.field)?.focus();
+      [...view.querySelectorAll("input")]
+        .find((box) => box.value === value && box.dataset.field === dataset.field)
+        ?.focus();
   }
 
   store.on(["open", "fields", "filters", "query"], render);

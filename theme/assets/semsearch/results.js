@@ -83,7 +83,17 @@ function renderExcerpt({ excerpt: text, highlights, kind }, space) {
       });
       root.append(h("ul", {}, items));
     } else if (type === "table") {
-      root.append(h("table", {}, h("tbody", {}, lines.map((line) => h("tr", {}, cellsOf(text, highlights, line))))));
+      root.append(
+        h(
+          "table",
+          {},
+          h(
+            "tbody",
+            {},
+            lines.map((line) => h("tr", {}, cellsOf(text, highlights, line))),
+          ),
+        ),
+      );
     } else root.append(writeInline(h("p"), text, highlights, start, end));
   }
   return root;
@@ -93,7 +103,9 @@ function renderExcerpt({ excerpt: text, highlights, kind }, space) {
 function linesOf(text, highlights, kind) {
   const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
   // Cut out of a fence: no fence at all, or one that only closes.
-  let fenced = fences.length ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0]) : kind === "code";
+  let fenced = fences.length
+    ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0])
+    : kind === "code";
   let start = 0;
   return text.split("\n").map((line) => {
     const range = [start, start + line.length];
@@ -157,7 +169,11 @@ export function createResults(store, { t, root, search }) {
     const results = answer?.results.length ? answer.results : nearest;
     let index = 0;
     const option = (selector, attributes, ...children) =>
-      h(selector, { role: "option", id: `semsearch-option-${index++}`, "aria-selected": "false", ...attributes }, ...children);
+      h(
+        selector,
+        { role: "option", id: `semsearch-option-${index++}`, "aria-selected": "false", ...attributes },
+        ...children,
+      );
     const groups = results.map(({ page, sections, expanded }) => {
       const shown = expanded ? sections : sections.slice(0, SECTIONS);
       const options = shown.map((section, place) =>
@@ -165,7 +181,12 @@ export function createResults(store, { t, root, search }) {
           place ? "a.ss-option.ss-section" : "a.ss-option",
           { href: href(section), tabindex: -1, "data-semsearch": "option" },
           icon(place ? (section.kind === "text" ? "section" : "code") : "page"),
-          h("div.ss-text", {}, place ? headingOf(page, section, terms) : titleOf(page, section, terms), renderExcerpt(section, place ? 3 : 5)),
+          h(
+            "div.ss-text",
+            {},
+            place ? headingOf(page, section, terms) : titleOf(page, section, terms),
+            renderExcerpt(section, place ? 3 : 5),
+          ),
           icon("enter"),
         ),
       );
@@ -220,5 +241,12 @@ function headingOf(page, section, terms) {
 }
 
 function crumbs(names, terms) {
-  return names.length > 0 && h("span.ss-crumbs", {}, names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]));
+  return (
+    names.length > 0 &&
+    h(
+      "span.ss-crumbs",
+      {},
+      names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]),
+    )
+  );
 }

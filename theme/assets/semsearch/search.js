@@ -24,7 +24,9 @@ class Client {
 
   async get(path, timeout = PATIENCE, signal = undefined) {
     const late = AbortSignal.timeout(timeout);
-    const response = await fetch(`${this.url}/api/v1/${path}`, { signal: signal ? AbortSignal.any([signal, late]) : late });
+    const response = await fetch(`${this.url}/api/v1/${path}`, {
+      signal: signal ? AbortSignal.any([signal, late]) : late,
+    });
     const body = await response.json();
     if (!response.ok) throw Object.assign(new Error(body.error?.message), { status: response.status });
     return body;
@@ -45,12 +47,14 @@ export class Search {
   #ticket = 0;
   #request = new AbortController();
   #down = false;
-  #known = new Map();
 
   /** `root`: the site with the fallback, or false. */
   constructor(store, url, root, report) {
     this.store = store;
-    this.client = new Client(url, store.state.fields.map(({ name }) => name));
+    this.client = new Client(
+      url,
+      store.state.fields.map(({ name }) => name),
+    );
     this.root = root;
     this.report = report;
     addEventListener("online", () => this.#down && this.#retry());
@@ -88,10 +92,13 @@ export class Search {
   /** All sections of one page of the answer. */
   async expand(path) {
     const { answer, filters } = this.store.state;
-    const found = await this.#again({ query: answer.query, filters: { ...filters, "page.path": [path] }, sections_per_page: 10 });
+    const question = { query: answer.query, filters: { ...filters, "page.path": [path] }, sections_per_page: 10 };
+    const found = answer.source ? null : await this.#again(question);
     if (this.store.state.answer !== answer) return;
     const results = answer.results.map((result) =>
-      result.page.path === path ? { ...result, sections: found?.results[0]?.sections ?? result.sections, expanded: true } : result,
+      result.page.path === path
+        ? { ...result, sections: found?.results[0]?.sections ?? result.sections, expanded: true }
+        : result,
     );
     this.store.set({ answer: { ...answer, results } });
   }
@@ -124,12 +131,11 @@ export class Search {
   async #run() {
     const ticket = this.#supersede();
     const question = this.store.state;
-    const key = questionKey(question);
-    let answer = this.#known.get(key);
-    if (!answer) this.store.set({ busy: true });
+    this.store.set({ busy: true });
     if (this.#down) return this.#fallBack(ticket);
+    let answer;
     try {
-      answer ??= await this.client.search(pick(question), TIMEOUT, this.#request.signal);
+      answer = await this.client.search(pick(question), TIMEOUT, this.#request.signal);
     } catch (error) {
       if (ticket !== this.#ticket) return;
       // A wrong request is no reason to give the sidecar up.
@@ -138,9 +144,7 @@ export class Search {
       return this.#fallBack(ticket);
     }
     if (ticket !== this.#ticket) return;
-    if (!answer.degraded) this.#known.set(key, answer);
-    if (this.#known.size > 30) this.#known.delete(this.#known.keys().next().value);
-    this.#show({ ...answer });
+    this.#show(answer);
     if (!answer.results.length) this.#findNearest(ticket, question);
   }
 

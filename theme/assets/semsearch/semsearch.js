@@ -91,7 +91,7 @@
     const key = event.key?.toLowerCase();
     const mod = mac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
     if (mod && key === "k" && !event.shiftKey && !event.altKey) return allowed("mod+k") && "mod+k";
-    if (event.ctrlKey || event.metaKey || event.altKey || at.matches?.(EDITABLE)) return null;
+    if (event.ctrlKey || event.metaKey || event.altKey || at.matches(EDITABLE)) return null;
     if (key === "/") return allowed("/") && "/";
     if (!takes() || event.shiftKey) return null;
     const own = document.querySelector(".md-search")
@@ -103,11 +103,13 @@
   };
 
   const onKey = (event) => {
-    if (failed || event.isComposing || event.defaultPrevented) return;
+    if (failed || event.isComposing || event.defaultPrevented) return undefined;
     const at = event.composedPath()[0];
+    if (!(at instanceof Element)) return undefined;
     const inside = host.contains(at);
     const trigger = inside ? null : triggerOf(event);
-    if (loading && !trigger && event.key?.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    const editing = at.isContentEditable || at.closest(EDITABLE);
+    if (loading && !editing && event.key?.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
       typed += event.key;
       return stop(event);
     }
@@ -115,7 +117,6 @@
       stop(event);
       return open(trigger);
     }
-    const editing = at.isContentEditable || at.closest?.(EDITABLE);
     if (editing && !inside && !trigger) return undefined;
     const shortcut = shortcutOf(event, at);
     if (!shortcut || (inside && shortcut !== "mod+k")) return undefined;
@@ -188,6 +189,7 @@
     if (takes() && at instanceof Element && (at.matches(INPUTS) || host.contains(at))) event.stopImmediatePropagation();
   });
   listen("keydown", onKey);
+  listen("pageshow", fromLink); // back from the browser's cache
   listen("hashchange", () => {
     fromLink();
     reveal();

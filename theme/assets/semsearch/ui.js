@@ -10,7 +10,7 @@ export function set(element, name, value) {
 export function h(selector, attributes = {}, ...children) {
   const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
-  element.className = classes.join(" ");
+  element.classList.add(...classes);
   for (const name in attributes) set(element, name, attributes[name]);
   element.append(...children.flat().filter(Boolean));
   return element;
@@ -82,11 +82,13 @@ export const ENGLISH = {
   hint_close: "close",
 };
 
+const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
+
 /** Returns `t(key, values)`; languages are files, what they lack is English. */
 export async function loadStrings(base, language, overrides) {
   let code = language.toLowerCase().split(/[-_]/)[0];
   let found = null;
-  if (code !== "en" && /^[a-z]{2,3}$/.test(code)) {
+  if (LANGUAGES.includes(code)) {
     const response = await fetch(new URL(`strings/${code}.json`, base)).catch(() => null);
     found = response?.ok ? await response.json() : null;
   }
@@ -98,5 +100,5 @@ export async function loadStrings(base, language, overrides) {
     const text = strings[`${key}_${plurals.select(values.count)}`] ?? strings[key] ?? strings[`${key}_other`];
     return text.replace(/\{(\w+)\}/g, (_, name) => (name === "count" ? number(values.count) : values[name]));
   };
-  return Object.assign(t, { language: code, number, rtl: /^(ar|fa|he|ur)$/.test(code) });
+  return Object.assign(t, { language: code, number, rtl: code === "ar" });
 }
