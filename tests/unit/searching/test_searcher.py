@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import (
+    ConfigurationError,
     EmbedderUnavailableError,
     EmbeddingError,
     EmptyQueryError,
@@ -145,7 +146,7 @@ def test_an_index_whose_model_is_not_here_degrades_too(index_dir, caplog):
         assert response.results
         with pytest.raises(EmbeddingError):
             searcher.search(SearchQuery("rotate keys", mode="semantic"))
-        with pytest.raises(EmbeddingError):
+        with pytest.raises(ConfigurationError, match="word-hash"):
             searcher.warm_up()
 
 
