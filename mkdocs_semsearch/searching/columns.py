@@ -121,7 +121,7 @@ class Column:
         return [code for code, value in enumerate(self.values) if holds(value)]
 
     def _codes_in_range(self, condition: Range) -> list[int]:
-        bounds = [bound for bound in (condition.min, condition.max) if bound is not None]
+        bounds = [_scalar(bound, self.name) for bound in (condition.min, condition.max) if bound is not None]
         key = _order_of(self.type, bounds)
         low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
         if (condition.min is not None and low is None) or (condition.max is not None and high is None):
@@ -169,10 +169,19 @@ def infer_type(values: Iterable[Any]) -> FacetType:
 
 def _read(value: Scalar, kind: FacetType, field: str) -> Value:
     """Reads a filter's value as one of the column's type."""
-    reading = _READERS[kind](value)
+    reading = _READERS[kind](_scalar(value, field))
     if reading is None:
         raise _misfit(field, kind, value)
     return reading
+
+
+def _scalar(value: Scalar, field: str) -> Scalar:
+    """Refuses what only Python callers can put into a filter: None, lists in lists, objects."""
+    if not isinstance(value, Scalar):
+        raise FilterError(
+            f"The filter on {field} has the value {value!r}: give text, number, date or bool.", field="filters"
+        )
+    return value
 
 
 def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:

@@ -55,7 +55,8 @@ class In:
     negate: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
+        # One text is one value, not its letters.
+        object.__setattr__(self, "values", (self.values,) if isinstance(self.values, str) else tuple(self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class SearchQuery:
         # Half a surrogate pair comes from a shell with another encoding, and nothing behind here can carry it.
         object.__setattr__(self, "query", self.query.encode("utf-8", "replace").decode().strip())
         object.__setattr__(self, "filters", tuple(self.filters))
-        object.__setattr__(self, "facets", tuple(self.facets))
+        object.__setattr__(self, "facets", (self.facets,) if isinstance(self.facets, str) else tuple(self.facets))
         if not self.query:
             raise EmptyQueryError
         if len(self.query) > MAX_QUERY_CHARACTERS:
@@ -174,7 +175,7 @@ class SearchQuery:
 
     def with_facets(self, facets: Iterable[str]) -> SearchQuery:
         """Returns a copy that counts the values of these fields."""
-        return replace(self, facets=tuple(facets))
+        return replace(self, facets=facets if isinstance(facets, str) else tuple(facets))  # type: ignore[arg-type]
 
 
 def _between(field: str, value: float, low: float, high: float | None) -> None:

@@ -259,6 +259,23 @@ def test_a_value_that_the_field_cannot_have_is_a_sentence(searcher, condition, s
     assert caught.value.field == "filters"
 
 
+@pytest.mark.parametrize("field", ["tags", "year", "date", "draft", "status", "nobody", "people"])
+@pytest.mark.parametrize("value", [None, ["a"], {"a": 1}, b"a", object()], ids=repr)
+def test_what_is_no_value_is_a_sentence(searcher, field, value):
+    for condition in (
+        Equals(field, (value,)),
+        In(field, [value, "a"]),
+        Range(field, ["a"] if value is None else value),
+    ):
+        with pytest.raises(FilterError, match=rf"The filter on {field} has the value .*: give text, number, date"):
+            found(searcher, condition)
+
+
+def test_one_text_in_place_of_a_list_is_one_value(searcher):
+    assert found(searcher, In("status", "draft")) == {A}
+    assert SearchQuery("x", facets="tags") == SearchQuery("x").with_facets("tags") == SearchQuery("x", facets=("tags",))
+
+
 def test_a_range_without_ends_cannot_be_made():
     with pytest.raises(FilterError, match="neither min nor max"):
         Range("year")
