@@ -12,35 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.cli_arguments import build_parser
 from mkdocs_semsearch.errors import QueryError, SemsearchError
 
 __all__ = ["main"]
-
-_EPILOG = """\
-examples:
-  semsearch index site/ --config mkdocs.yml       index a site that is already built
-  semsearch serve --site site/                    search server and site on http://127.0.0.1:8765/
-  semsearch query "rotate api keys" --filter tags=security --filter year=2023..2025
-  semsearch inspect --verify                      what is in the index, every hash checked
-  semsearch eval questions.jsonl --min-mrr 0.8    fail a CI job when search quality drops
-
-INDEX is the folder that `mkdocs build` or `semsearch index` wrote; by default the variable SEMSEARCH_INDEX, else
-semsearch-index in this folder. Exit codes: 0 fine (no results is fine), 1 failed, 2 wrong usage.
-"""
-
-_FILTERS = """\
-filters (all must hold):
-  tags=security           the field has this value         year=2023..2025       a range, both ends included
-  status=draft,review     any of these values              date=2024-01-01..     from a day on
-  status!=draft           not this value                   author?               the field has a value
-  page.path^=guide/       the text starts with this        chunk.kind=code       what the indexer found out itself
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     _write_anything()
-    parser = _parser()
+    parser = build_parser(_COMMANDS)
     given = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
     if command is None:
@@ -231,95 +212,4 @@ def _say(line: str) -> None:
     print(f"semsearch: {line}", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    from importlib.metadata import version
-
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="semsearch",
-        description="Documentation search that understands the question and never loses the literal hit.",
-        epilog=_EPILOG,
-        formatter_class=raw,
-    )
-    parser.add_argument("--version", action="version", version=f"semsearch {version('mkdocs-semsearch')}")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, **kwargs: Any) -> Any:
-        sub = commands.add_parser(name, help=summary, description=summary, formatter_class=raw, **kwargs)
-        sub.set_defaults(command=run)
-        return sub
-
-    sub = command("index", _index, "index a site that is already built (MkDocs, ProperDocs, Zensical or plain HTML)")
-    sub.add_argument("site_dir", nargs="?", type=Path, default=Path("site"), metavar="SITE_DIR", help="default: site")
-    sub.add_argument(
-        "--config",
-        type=Path,
-        metavar="mkdocs.yml",
-        help="options of the plugin, and the docs folder that front matter is read from; default: mkdocs.yml in this "
-        "folder when it is there",
-    )
-    sub.add_argument("--index", type=Path, metavar="DIR", help="where to write; default: index_dir of the config")
-    sub.add_argument(
-        "--widget", action="store_true", help="also copy the search box into SITE_DIR/assets/semsearch (for Zensical)"
-    )
-
-    sub = command("serve", _serve, "answer questions over HTTP; with --site also serve the site")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
-    sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
-    sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one")
-    sub.add_argument(
-        "--cors-origin", action="append", default=[], metavar="ORIGIN", help="pages from here may ask; repeat for more"
-    )
-    sub.add_argument("--cors-origin-regex", metavar="RE", help="pages whose whole origin matches may ask")
-    sub.add_argument("--rate-limit", metavar="N/UNIT", help="for each client address, such as 60/minute")
-    sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
-
-    sub = command("query", _query, "ask one question", epilog=_FILTERS)
-    sub.add_argument("text", metavar="TEXT", help='the question; "a phrase in double quotes" must occur')
-    sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
-    sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
-    sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
-    sub.add_argument("--granularity", choices=("section", "page"), default="section", help="default: %(default)s")
-    _add_mode(sub)
-    sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
-    sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
-    sub.add_argument("--min-score", type=float, metavar="S", help="least cosine similarity, 0 to 1")
-    sub.add_argument("--explain", action="store_true", help="show the parts of each score")
-    _add_format(sub)
-
-    sub = command("mcp", _mcp, "answer an agent over stdio by the Model Context Protocol (extra `mcp`)")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
-
-    sub = command("inspect", _inspect, "tell what is in an index")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
-    sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
-    _add_format(sub)
-
-    sub = command("eval", _eval, "measure search quality over questions with known answers")
-    sub.add_argument(
-        "queries",
-        type=Path,
-        metavar="QUERIES.jsonl",
-        help='lines {"query": "…", "answer_page": "guide/auth.md"}; answer_anchor, also_pages and corpus are optional',
-    )
-    sub.add_argument("index", nargs="*", metavar="INDEX", help="folder of the index, or CORPUS=DIR for each corpus")
-    sub.add_argument("--granularity", choices=("section", "page"), default="page", help="default: %(default)s")
-    _add_mode(sub)
-    sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")
-    sub.add_argument("--misses", action="store_true", help="list the questions whose answer is not the first result")
-    _add_format(sub)
-    return parser
-
-
-def _add_mode(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument(
-        "--mode",
-        choices=("hybrid", "semantic", "lexical"),
-        default="hybrid",
-        help="rank by meaning, by words, or by both (default: %(default)s)",
-    )
-
-
-def _add_format(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+_COMMANDS = {"index": _index, "serve": _serve, "query": _query, "mcp": _mcp, "inspect": _inspect, "eval": _eval}
