@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import os
@@ -18,6 +19,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.searching import Equals, In, SearchQuery, open_searcher, to_json
 from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
 
 SEMSEARCH = Path(sys.executable).with_name("semsearch")
 FACETS = (
@@ -47,7 +49,10 @@ LEXICAL = ("--mode", "lexical")
 @pytest.fixture(scope="module")
 def index_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli") / "semsearch-index"
-    built(folder, PAGES, facets=FACETS, site_name="Démo", site_url="https://example.org/")
+    embedder = WordHashEmbedder()
+    # A model that is found nowhere: words answer.
+    embedder.identity = dataclasses.replace(embedder.identity, kind="sentence-transformers", model="nobody/nothing")
+    built(folder, PAGES, facets=FACETS, site_name="Démo", site_url="https://example.org/", embedder=embedder)
     return folder
 
 
@@ -215,7 +220,7 @@ def test_without_the_model_words_answer_and_say_so(run, index_dir):
     done = run("query", "rotate keys", "--index", index_dir)
     assert "by words alone" in done.stdout
     assert "Answering by words alone" in done.stderr
-    sentence(run("query", "rotate keys", "--index", index_dir, "--mode", "semantic", code=1), "embedder")
+    sentence(run("query", "rotate keys", "--index", index_dir, "--mode", "semantic", code=1), "nobody/nothing")
 
 
 def test_the_environment_stands_in_for_flags(run, index_dir):
@@ -338,7 +343,8 @@ def test_serving(index_dir, tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("<h1>home</h1>")
     command = [SEMSEARCH, "serve", index_dir, "--site", tmp_path / "site", "--port", "0", "--log-level", "warning"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    offline = os.environ | {"HF_HUB_OFFLINE": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=offline)
     watchdog = threading.Timer(120, process.kill)
     watchdog.start()
     try:
