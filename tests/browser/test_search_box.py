@@ -435,3 +435,47 @@ def test_events_tell_the_outside(page, site):
     page.locator(OPTION).first.wait_for()
     page.keyboard.press("Escape")
     assert page.evaluate("seen") == [["open", None], ["results", 3], ["close", None]]
+
+
+def test_nothing_is_asked_while_an_input_method_composes(page, site):
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    keyboard = page.context.new_cdp_session(page)
+    for text in ["t", "to", "tok"]:
+        keyboard.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+        page.wait_for_timeout(250)
+    assert site.sidecar.questions == []
+    keyboard.send("Input.insertText", {"text": "token"})
+    page.locator(OPTION).first.wait_for()
+    assert site.sidecar.questions == ["token"]
+
+
+def test_long_words_and_queries_do_not_widen_the_dialog(phone, site):
+    word = "supercalifragilistic" * 12
+    site.sidecar.change = lambda body: with_excerpt(body, f"{word} | {word}\n\n| {word} | b |\n\n```\n{word}\n```", [])
+    phone.goto(f"{site.url}#semsearch=token&f.tags=api")
+    phone.locator(OPTION).first.wait_for()
+    widths = "() => { const main = document.querySelector('.ss-main'); return [main.scrollWidth, main.clientWidth]; }"
+    assert len(set(phone.evaluate(widths))) == 1
+    phone.fill(INPUT, word)
+    phone.locator("[data-semsearch=empty]").wait_for()
+    assert len(set(phone.evaluate(widths))) == 1
+
+
+def test_the_dialog_does_not_collapse_between_the_start_view_and_the_results(page, site):
+    site.sidecar.delay = lambda query: 0.4
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip").first.wait_for()
+    height = page.locator("dialog").bounding_box()["height"]
+    page.keyboard.type("token")
+    page.wait_for_timeout(300)
+    assert page.locator("dialog").bounding_box()["height"] == height
+    page.locator(OPTION).first.wait_for()
+    assert page.locator(".ss-chip").first.is_hidden()
+
+
+def test_motion_is_left_out_on_request(page, site):
+    ask(page, site, "token")  # the page asks for reduced motion
+    assert page.locator("dialog").evaluate("element => getComputedStyle(element).animationName") == "none"

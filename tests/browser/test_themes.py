@@ -133,6 +133,16 @@ def test_links_hold_under_a_sub_path_and_on_the_404_page(page, build_site, servi
         assert page.locator("h1").first.inner_text() == "Installation"
 
 
+@pytest.mark.parametrize(
+    ("api_url", "path"), [("-/semsearch", "/team/docs/-/semsearch/"), ("/-/semsearch/", "/-/semsearch/")]
+)
+def test_the_sidecars_address_may_be_relative_to_the_site_or_to_the_host(page, configure, serving, api_url, path):
+    with serving.SiteServer(configure(api_url=api_url), mount="/team/docs/") as server:
+        page.goto(server.url + "guide/auth/#semsearch=token")
+        page.locator(OPTION).first.wait_for()
+        assert all(request.startswith(path + "api/v1/") for request in server.sidecar.requests)
+
+
 def test_links_hold_without_directory_urls(page, build_site, serving):
     with serving.SiteServer(build_site("mkdocs", use_directory_urls=False)) as server:
         server.sidecar.alive = False  # the fallback's links come from this build

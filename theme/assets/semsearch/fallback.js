@@ -66,7 +66,12 @@ function rank(entries, terms) {
   });
   const byScore = (a, b) => b.score - a.score;
   const matching = [...pages.values()].filter(({ score }) => score).sort(byScore);
-  matching.forEach(({ sections }) => sections.sort(byScore));
+  for (const page of matching) {
+    const [best] = page.sections.sort(byScore);
+    const repeats = ({ entry }) =>
+      entry !== best.entry && entry.location === page.url && entry.text.includes(best.entry.text);
+    page.sections = page.sections.filter((section) => !repeats(section));
+  }
   return matching;
 }
 

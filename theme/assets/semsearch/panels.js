@@ -273,9 +273,10 @@ export function createStart(parts) {
     );
   }
 
-  function render({ query, fields, filters }) {
-    set(view, "hidden", query.trim());
-    if (query.trim()) return;
+  function render({ answer, fields, filters }) {
+    // It stays until there is something to show in its place.
+    set(view, "hidden", !!answer);
+    if (answer) return;
     const { value, dataset } = document.activeElement;
     const listed = fields.filter(({ type, values }) => !RANGES[type] && values?.length);
     view.replaceChildren(recentSection(), ...listed.map((field) => chipSection(field, filters[field.name])));
@@ -285,6 +286,6 @@ export function createStart(parts) {
         ?.focus();
   }
 
-  store.on(["open", "fields", "filters", "query"], render);
+  store.on(["open", "fields", "filters", "answer"], render);
   return view;
 }

@@ -231,7 +231,10 @@ const headingsOf = ({ title }, { heading_hierarchy: headings }) => headings.slic
 function titleOf(page, section, terms) {
   const folders = page.path.split("/").slice(0, -1).filter(Boolean);
   const names = folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));
-  return [marked("div.ss-title", page.title, terms), crumbs([...names, ...headingsOf(page, section)], terms)];
+  return [
+    marked("div.ss-title", page.title || page.url, terms),
+    crumbs([...names, ...headingsOf(page, section)], terms),
+  ];
 }
 
 function headingOf(page, section, terms) {
