@@ -28,7 +28,7 @@ CORRECTION_WEIGHT = 0.6
 TIE_BREAKER = 0.1
 """Share of the lesser fields in a word's score, beside its best field."""
 
-_COMMON_SHARE = 0.4
+_COMMON_SHARE = 0.2
 _MAX_WORDS = 64
 _LOOK_UP_WORDS = 2
 """Up to so many words look something up, and the last one may be the beginning of a longer one."""
@@ -107,7 +107,7 @@ class LexicalQueries:
     def matcher(self, question: Question) -> Matcher:
         """Returns what tells which words of a text the question meant.
 
-        Words that stand in nearly half of all chunks are left out, unless the question has no others.
+        Words that stand in a fifth of all chunks are left out, unless the question has no others.
         """
         terms = [term for word in question.words for term in self._analyse("exact", word)]
         terms += [part for word in question.words for part in identifier_parts(word)]

@@ -1,0 +1,196 @@
+"""What the plugin costs a build, and what the sidecar costs a reader.
+
+For each site: seconds of `mkdocs build` without the plugin, with it and an empty vector cache, with it again, and with
+one section edited; chunks embedded a second; bytes of the index a chunk; from the start of `semsearch serve` to the
+first answered question; then p50 and p95 of questions over HTTP on loopback, with facets and a filter.
+
+    python benchmarks/build_and_serve.py                         the documentation in example-site
+    python benchmarks/build_and_serve.py SITE/mkdocs.yml …       any other sites; run it on a quiet machine
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+QUESTIONS = (
+    "how do I configure it",
+    "where are the settings stored",
+    "what does this error mean",
+    "install on linux",
+    "change the default port",
+    "security best practices",
+    "run the tests",
+    "api reference",
+    "upgrade to a new version",
+    "how are permissions checked",
+)
+ROUNDS = 30
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps what it does not know, so that a configuration can be written back."""
+
+
+_Loader.add_multi_constructor("", lambda loader, suffix, node: None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("configs", nargs="*", type=Path, default=[ROOT / "example-site" / "mkdocs.yml"])
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    given = parser.parse_args()
+    figures = {}
+    for config in given.configs:
+        figures[config.resolve().parent.name] = measure(config)
+        print(json.dumps({config.resolve().parent.name: figures[config.resolve().parent.name]}, indent=1), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(config: Path) -> dict[str, Any]:
+    """Builds a copy of a site in a temporary folder and asks its sidecar."""
+    with tempfile.TemporaryDirectory() as place:
+        docs = Path(place) / "docs"
+        values = yaml.load(config.read_text(encoding="utf-8"), _Loader)
+        shutil.copytree(config.parent / (values.get("docs_dir") or "docs"), docs)
+        with_plugin = write_config(config, Path(place), plugin=True)
+        without = write_config(config, Path(place), plugin=False)
+        plain = statistics.median(build(without)[0] for _ in range(3))
+        first, log = build(with_plugin)
+        again = [build(with_plugin)[0] for _ in range(3)]
+        edit_one_section(docs)
+        edited, edited_log = build(with_plugin)
+        inspected = json.loads(
+            run("-m", "mkdocs_semsearch", "inspect", str(Path(place) / "semsearch-index"), "--format", "json")
+        )
+        encoder = sum(file["size"] for file in inspected["files"] if file["path"].startswith("encoder/"))
+        return {
+            "pages": inspected["pages"],
+            "chunks": inspected["chunks"],
+            "build_without_s": round(plain, 2),
+            "build_empty_cache_s": round(first, 2),
+            "build_unchanged_s": round(statistics.median(again), 2),
+            "build_one_section_edited_s": round(edited, 2),
+            "chunks_per_s": round(inspected["chunks"] / max(0.01, first - plain), 1),
+            "index_bytes_per_chunk_without_encoder": round((inspected["size_bytes"] - encoder) / inspected["chunks"]),
+            "encoder_bytes": encoder,
+            "log_first": log,
+            "log_edited": edited_log,
+            **ask(Path(place) / "semsearch-index", inspected["facets"]),
+        }
+
+
+def write_config(config: Path, place: Path, *, plugin: bool) -> Path:
+    """Writes a configuration beside the copied docs, with or without the plugin, and its cache in the same place."""
+    text = config.read_text(encoding="utf-8")
+    target = place / ("with.yml" if plugin else "without.yml")
+    values = yaml.load(text, _Loader)
+    others = [item for item in values.get("plugins") or ["search"] if item != "semsearch" and "semsearch" not in item]
+    options = next(
+        (item["semsearch"] for item in values.get("plugins") or [] if "semsearch" in item and item != "semsearch"), {}
+    )
+    values["plugins"] = (
+        [*others, {"semsearch": {**(options or {}), "cache_dir": str(place / "cache")}}] if plugin else others
+    )
+    values["docs_dir"] = "docs"
+    values["site_dir"] = "site"
+    for name in ("edit_uri", "repo_url", "hooks"):
+        values.pop(name, None)
+    target.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return target
+
+
+def build(config: Path) -> tuple[float, str]:
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-f", str(config)], capture_output=True, text=True, check=False
+    )
+    seconds = time.perf_counter() - started
+    if done.returncode:
+        sys.exit(done.stderr[-3000:])
+    return seconds, next(
+        (line.split("semsearch: ")[1] for line in done.stderr.splitlines() if "semsearch: Indexed" in line), ""
+    )
+
+
+def edit_one_section(docs: Path) -> None:
+    page = max(docs.rglob("*.md"), key=lambda path: path.stat().st_size)
+    with page.open("a", encoding="utf-8") as stream:
+        stream.write("\n## A section added by the benchmark\n\nIts text is new, and nothing else is.\n")
+
+
+def run(*arguments: str) -> str:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def ask(index: Path, facets: list[dict[str, str]]) -> dict[str, Any]:
+    names = ",".join(facet["name"] for facet in facets[:2])
+    with serving(index) as (url, ready):
+        fetch(f"{url}/api/v1/search?q=first")
+        first_answer = time.perf_counter() - ready
+        times, server_times = [], []
+        for number in range(ROUNDS * len(QUESTIONS)):
+            question = urllib.parse.quote(f"{QUESTIONS[number % len(QUESTIONS)]} {number}")
+            started = time.perf_counter()
+            answer = fetch(f"{url}/api/v1/search?q={question}&facets={names}&limit=10")
+            times.append((time.perf_counter() - started) * 1000)
+            server_times.append(answer["took_ms"])
+    return {
+        "start_to_first_answer_s": round(first_answer, 2),
+        "http_p50_ms": round(statistics.median(times), 2),
+        "http_p95_ms": round(statistics.quantiles(times, n=20)[18], 2),
+        "search_p50_ms": round(statistics.median(server_times), 2),
+    }
+
+
+@contextmanager
+def serving(index: Path) -> Iterator[tuple[str, float]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started = time.perf_counter()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port), "--log-level", "warning"],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            try:
+                fetch(f"{url}/readyz")
+                break
+            except OSError:
+                time.sleep(0.01)
+        yield url, started
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def fetch(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(url) as response:
+        body: dict[str, Any] = json.load(response)
+    return body
+
+
+if __name__ == "__main__":
+    main()
