@@ -53,7 +53,7 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 
 _EDGE_START = "\"'`([{,;:!?*“”‘’«»…"
 _EDGE_END = "\"'`)]},;:!?.*“”‘’«»…"
-_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W_A-Za-z0-9]+")
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
 )
@@ -126,9 +126,9 @@ def _bigrams(run: str) -> Iterator[str]:
 def raw_words(text: str) -> Iterator[str]:
     """Yields what stands between white space, without the punctuation of the sentence around it."""
     for word in text.split():
-        bare = word.lstrip(_EDGE_START)
-        # A call keeps its brackets until here: `app()` is the identifier `app`.
-        bare = bare if bare.endswith("()") else bare.rstrip(_EDGE_END)
+        bare = word.lstrip(_EDGE_START).rstrip(_EDGE_END)
+        # A call keeps its brackets, whatever stands behind them: `app()` is the identifier `app`.
+        bare = f"{bare})" if bare.endswith("(") else bare
         if bare:
             yield bare
 

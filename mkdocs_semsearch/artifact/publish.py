@@ -98,9 +98,10 @@ def _locked(index_dir: Path) -> Iterator[None]:
 def _refuse_foreign_folder(index_dir: Path) -> None:
     if index_dir.exists() and not index_dir.is_dir():
         raise IndexWriteError(f"{index_dir} is a file: name a folder for the index.")
-    if not index_dir.is_dir() or (index_dir / LOCK).exists() or _is_manifest(index_dir / MANIFEST):
-        return
-    if any(not entry.name.startswith(".") for entry in index_dir.iterdir()):
+    holds_something = index_dir.is_dir() and any(not entry.name.startswith(".") for entry in index_dir.iterdir())
+    # In this order: what another build of ours has put there by now came under its lock or with its manifest.
+    ours = (index_dir / LOCK).exists() or _is_manifest(index_dir / MANIFEST)
+    if holds_something and not ours:
         raise IndexWriteError(
             f"{index_dir} is not empty and is no search index: nothing was written; name another folder for the index."
         )

@@ -121,7 +121,8 @@ def _linked(folder: Path) -> Iterator[Path]:
     Tantivy takes a lock file even to read, but a build is immutable and may lie in a folder that cannot be written.
     Once the index is open its files are mapped, and the links are no longer needed.
     """
-    with tempfile.TemporaryDirectory(prefix="semsearch-") as place:
+    # A thread of Tantivy's may still be taking its lock while the folder is removed.
+    with tempfile.TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True) as place:
         try:
             for file in folder.iterdir():
                 (Path(place) / file.name).symlink_to(file.resolve())

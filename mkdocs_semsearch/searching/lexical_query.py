@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts, prepare
 from mkdocs_semsearch.searching.question import Question
+from mkdocs_semsearch.searching.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import tantivy
@@ -34,9 +34,7 @@ _LOOK_UP_WORDS = 2
 """Up to so many words look something up, and the last one may be the beginning of a longer one."""
 
 _MAX_COMPLETIONS = 12
-_MAX_CORRECTIONS = 3
-_SHORTEST_CORRECTED = 4
-_VOCABULARY_LIMIT = 200_000
+_MAX_CORRECTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +68,15 @@ class LexicalQueries:
         self._schema = schema
         self._searcher = searcher
         self._analyzers = analyzers
-        self._terms_beginning = functools.lru_cache(maxsize=64)(self._read_terms_beginning)
+        self._vocabulary = Vocabulary(searcher, lambda word: self._analyse("text", word))
 
     def ranking(self, question: Question) -> tantivy.Query | None:
         """Returns the query that ranks rows for a question; None when the question has no word."""
         import tantivy
 
         words = tuple(dict.fromkeys(question.words))[:_MAX_WORDS]
-        parts = [query for word in words for query in self._word(word)]
+        corrected = self._corrected(words)
+        parts = [query for word in words for query in self._word(word, corrected.get(word, ()))]
         parts += [tantivy.Query.boost_query(pair, PAIR_WEIGHT) for pair in self._pairs(question.words)]
         if words and not question.phrases:
             parts += [
@@ -109,22 +108,31 @@ class LexicalQueries:
 
         Words that stand in a fifth of all chunks are left out, unless the question has no others.
         """
-        terms = [term for word in question.words for term in self._analyse("exact", word)]
-        terms += [part for word in question.words for part in identifier_parts(word)]
-        terms += [correction for term in terms for correction in self._corrections(term)]
+        words = question.words[:_MAX_WORDS]
+        terms = [term for word in words for term in self._analyse("exact", word)]
+        terms += [part for word in words for part in identifier_parts(word)]
         common = _COMMON_SHARE * self._searcher.num_docs
-        telling = [term for term in terms if self._searcher.doc_freq("exact", term) < common] or terms
+        telling = [term for term in terms if self._vocabulary.chunks_with(term) < common] or terms
+        telling += [correction for correct in self._corrected(words).values() for correction in correct]
         stems = frozenset(stem for term in telling for stem in self._analyse("text", term))
         return Matcher(stems, terms[-1] if terms else None, self._analyzers["text"])
 
-    def _word(self, word: str) -> Iterator[tantivy.Query]:
+    def _corrected(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Words that may stand in for those that the index does not have; the first few only, each costs a little."""
+        single = ((word, self._analyse("exact", word)) for word in words)
+        unknown = (
+            (word, terms[0]) for word, terms in single if len(terms) == 1 and not self._vocabulary.knows(terms[0])
+        )
+        return {word: self._vocabulary.corrections(term) for word, term in itertools.islice(unknown, _MAX_CORRECTED)}
+
+    def _word(self, word: str, corrections: tuple[str, ...]) -> Iterator[tantivy.Query]:
         import tantivy
 
         terms = self._analyse("exact", word)
         for term in dict.fromkeys(terms):
             yield self._anywhere(term)
-            for correction in self._corrections(term) if len(terms) == 1 else ():
-                yield tantivy.Query.boost_query(self._anywhere(correction), CORRECTION_WEIGHT)
+        for correction in corrections:
+            yield tantivy.Query.boost_query(self._anywhere(correction), CORRECTION_WEIGHT)
         for form in identifier_forms(word)[:2]:
             yield tantivy.Query.boost_query(self._term("identifiers", form), IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(identifier_parts(word)):
@@ -159,36 +167,10 @@ class LexicalQueries:
         terms = self._analyse("exact", word)
         if len(terms) != 1 or len(terms[0]) < 2:
             return
-        if finished and self._searcher.doc_freq("exact", terms[0]):
+        if finished and self._vocabulary.chunks_with(terms[0]):
             return
-        longer = [(term, count) for term, count in self._terms_beginning(terms[0]) if term != terms[0]]
-        longer.sort(key=lambda pair: -pair[1])
-        for term, _ in longer[:_MAX_COMPLETIONS]:
+        for term in self._vocabulary.beginning_with(terms[0], _MAX_COMPLETIONS):
             yield self._anywhere(term)
-
-    def _corrections(self, term: str) -> tuple[str, ...]:
-        """Words of the index one typo away from a word it does not have, two in words of eight letters and more.
-
-        The first letter is taken to be right. Distance is that of optimal string alignment: a swap of neighbours is
-        one typo.
-        """
-        if len(term) < _SHORTEST_CORRECTED or term.isdigit() or self._searcher.doc_freq("exact", term):
-            return ()
-        if self._terms_beginning(term):
-            return ()  # the beginning of a word, not a typo
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        vocabulary = dict(self._terms_beginning(term[0]))
-        furthest = 1 if len(term) < 8 else 2
-        found = process.extract(
-            term, list(vocabulary), scorer=OSA.distance, score_cutoff=furthest, limit=_MAX_CORRECTIONS * 3
-        )
-        best = sorted(found, key=lambda match: (match[1], -vocabulary[match[0]]))
-        return tuple(match[0] for match in best if match[1] == best[0][1])[:_MAX_CORRECTIONS]
-
-    def _read_terms_beginning(self, prefix: str) -> tuple[tuple[str, int], ...]:
-        return tuple(self._searcher.terms_with_prefix("exact", prefix, limit=_VOCABULARY_LIMIT))
 
     def _analyse(self, field: str, text: str) -> list[str]:
         return list(self._analyzers[field].analyze(prepare(text)))

@@ -8,8 +8,6 @@ from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts
 from mkdocs_semsearch.searching import SearchQuery
 from tests.made_index import made_page, opened
 
-TYPO_OF_ANOTHER_FORM = pytest.mark.xfail(reason="typos are looked up among whole words, not stems")
-
 PAGES = (
     made_page("auth.md", "Authentication proves who somebody is. Tokens are signed.", title="Authentication"),
     made_page("errors.md", "Raise `HTTPException(status_code=404)` when nothing is there.", title="Handling errors"),
@@ -81,7 +79,7 @@ def found(searcher, text, mode="lexical"):
         ("grosse", "café.md"),
         ("database indexing", "dbs.md"),
         ("index database", "dbs.md"),
-        pytest.param("databse", "dbs.md", marks=TYPO_OF_ANOTHER_FORM),
+        ("databse", "dbs.md"),
     ],
 )
 def test_what_is_typed_finds_its_page_first(searcher, typed, page):
@@ -95,7 +93,6 @@ def test_only_what_matches_is_found(searcher):
     assert found(searcher, '"exact phrase" zebra') == ["phrases.md"]
 
 
-@pytest.mark.xfail(reason="words with letters beyond ASCII are cut into parts: `café` into `caf` and `é`")
 def test_an_identifier_finds_nothing_else(searcher):
     assert found(searcher, "E4522") == ["codes.md"]
     assert identifier_parts("Größe") == ()
@@ -151,6 +148,5 @@ def test_text_is_prepared_for_words():
     assert list(raw_words('(see "app", `--flag`!) …')) == ["see", "app", "--flag"]
 
 
-@pytest.mark.xfail(reason="the closing bracket goes with the comma: `app(`")
 def test_a_call_before_a_comma_is_a_call():
     assert list(raw_words('"app.run()", `go()`.')) == ["app.run()", "go()"]
