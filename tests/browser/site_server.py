@@ -205,6 +205,8 @@ class SiteServer:
                     self.send_header("Content-Type", f"{kind}; charset=utf-8")
                     self.send_header("Content-Length", str(len(body)))
                     self.send_header("Cache-Control", "no-store")
+                    if status == 429:
+                        self.send_header("Retry-After", "5")
                     if cors:
                         self.send_header("Access-Control-Allow-Origin", "*")
                     if outer.csp and kind == "text/html":

@@ -135,3 +135,32 @@ def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, build_
         page.locator("[data-bs-target='#mkdocs_search_modal']").click()
         page.locator("#mkdocs_search_modal").wait_for()
         assert page.locator("#mkdocs_search_modal").is_visible()
+
+
+def test_retry_after_is_respected(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.status = 429  # says: in five seconds
+        open_box(page, server)
+        page.fill(INPUT, "rotate")
+        page.locator(OPTION).first.wait_for()
+        page.wait_for_timeout(3000)
+        assert server.sidecar.questions == ["rotate"]
+
+
+@pytest.mark.parametrize("body", [{}, {"results": None}, {"results": [{"page": None}]}])
+def test_an_answer_of_another_shape_means_basic_search(page, build_site, serving, body):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.change = lambda answer: body
+        open_box(page, server)
+        page.fill(INPUT, "rotate")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).is_visible()
+        assert page.problems == []
+
+
+def test_a_host_without_a_sidecar_means_basic_search(page, configure, serving):
+    with serving.SiteServer(configure(api_url="/nothing/here")) as server:
+        open_box(page, server)
+        page.fill(INPUT, "rotate")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(MODE).is_visible()

@@ -169,10 +169,55 @@ def test_material_highlights_the_words_on_the_page(page, build_site, serving):
         assert {text.lower() for text in page.locator("article mark").all_inner_texts()} >= {"rotate", "token"}
 
 
-def test_material_instant_navigation(page, build_site, serving):
-    with serving.SiteServer(build_site("material", features=("navigation.instant",))) as server:
+def test_a_heading_called_semsearch_is_no_obstacle(page, configure, serving):
+    site = configure()
+    home = site / "index.html"
+    home.write_text(home.read_text().replace('id="welcome"', 'id="semsearch"'))
+    with serving.SiteServer(site) as server:
+        page.goto(server.url + "#semsearch")
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        page.keyboard.press("Escape")
+        assert page.url == server.url + "#semsearch"
+
+
+def test_the_keys_of_a_mac(page, build_site, serving):
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'platform', {get: () => 'MacIntel'});"
+        "Object.defineProperty(navigator, 'userAgentData', {get: () => undefined});"
+    )
+    with serving.SiteServer(build_site("readthedocs")) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.wait_for_timeout(300)
+        assert page.locator(DIALOG).count() == 0
+        page.keyboard.press("Meta+k")
+        page.locator(DIALOG).wait_for()
+        assert "⌘K" in page.locator(".ss-foot").inner_text()
+        page.keyboard.press("Meta+k")
+        page.locator(DIALOG).wait_for(state="hidden")
+
+
+def test_reaching_for_the_box_warms_the_connection(page, configure, serving):
+    with serving.SiteServer(configure(api_url="http://localhost:9/")) as server:
+        page.goto(server.url)
+        page.locator(TRIGGERS["mkdocs"]).hover()
+        link = page.locator("link[rel=preconnect]")
+        link.wait_for(state="attached")
+        assert link.get_attribute("href") == "http://localhost:9"
+        page.wait_for_function("!!customElements.get('semsearch-dialog')")
+        assert page.locator(DIALOG).count() == 0
+
+
+def test_material_instant_navigation(page, build_site, serving, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(build_site("material", features=("navigation.instant",), site_url="https://example.org/"), site)
+    with serving.SiteServer(site) as server:
+        sitemap = site / "sitemap.xml"  # Material's instant navigation knows the pages from here
+        sitemap.write_text(sitemap.read_text().replace("https://example.org/", server.url))
         page.goto(server.url)
         page.evaluate("window.sameDocument = true")
+        page.wait_for_load_state("networkidle")
         for query, title in [("rotate token", "Authentication"), ("install", "Installation")]:
             page.keyboard.press("/")
             page.locator(DIALOG).wait_for()
@@ -182,9 +227,12 @@ def test_material_instant_navigation(page, build_site, serving):
             page.locator(DIALOG).wait_for(state="hidden")
             page.locator("h1", has_text=title).wait_for()
             assert "semsearch" not in page.url
-        page.evaluate("document.activeElement.blur()")
-        page.go_back()
-        page.wait_for_timeout(500)
+        for query, title in [("install", "Authentication"), ("rotate token", "Welcome")]:
+            page.go_back()
+            page.locator("h1", has_text=title).wait_for(state="attached")
+            page.wait_for_function(f"document.querySelector('{INPUT}').value === '{query}'")
+            assert page.locator(DIALOG).count() == 1
+        assert page.evaluate("window.sameDocument")
         assert page.locator("semsearch-dialog").count() == 1
         assert page.problems == []
 
@@ -261,7 +309,9 @@ def test_strings_of_the_site_win(page, configure, serving):
 
 
 def test_a_phone_gets_the_whole_screen_and_back_closes(phone, build_site, serving):
-    with serving.SiteServer(build_site("material", features=("navigation.instant",))) as server:
+    with serving.SiteServer(
+        build_site("material", features=("navigation.instant",), site_url="https://example.org/")
+    ) as server:
         phone.goto(server.url + "guide/auth/")
         phone.locator("label.md-header__button[for=__search]").tap()
         phone.locator(DIALOG).wait_for()

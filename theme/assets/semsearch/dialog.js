@@ -31,13 +31,15 @@ class SemsearchDialog extends HTMLElement {
 
   /** Opens with `query`, the search in the address, or the last one. `trigger` gets the focus back. */
   open({ query, trigger } = {}) {
-    if (this.isOpen) return;
-    const active = document.activeElement;
-    this.returnTo = trigger ?? (active === document.body ? null : active);
     const shared = sharedSearch();
-    this.address.enter(matchMedia(PHONE).matches);
-    this.#lock(true);
-    this.dialog.showModal();
+    if (!this.isOpen) {
+      const active = document.activeElement;
+      this.returnTo = trigger ?? (active === document.body ? null : active);
+      this.address.enter(matchMedia(PHONE).matches);
+      this.#lock(true);
+      this.dialog.showModal();
+      this.#emit("open");
+    }
     this.store.set({ open: true, active: -1, mode: "online", ...shared, ...(query && { query }) });
     this.input.value = this.store.state.query;
     this.input.focus();
@@ -45,7 +47,6 @@ class SemsearchDialog extends HTMLElement {
     else this.input.select();
     this.search.loadFields();
     this.search.ask(0);
-    this.#emit("open");
   }
 
   close() {
@@ -160,11 +161,7 @@ class SemsearchDialog extends HTMLElement {
     visualViewport?.addEventListener("resize", () =>
       dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`),
     );
-    addEventListener("popstate", () => {
-      // Back and Forward.
-      if (!sharedSearch()) dialog.close();
-      else this.open();
-    });
+    addEventListener("popstate", () => (sharedSearch() ? this.open() : dialog.close()));
   }
 
   #onChoice(event) {

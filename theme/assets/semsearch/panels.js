@@ -45,7 +45,7 @@ export function createFacets(parts) {
     for (const field of fields) {
       groups[field.name] ??= (RANGES[field.type] ? rangeGroup : valueGroup)(parts, field);
       const { group, badge, update } = groups[field.name];
-      if (!group.isConnected && !panel.contains(group)) {
+      if (!group.parentNode) {
         group.open = panel.childElementCount < 3;
         panel.append(group);
       }
@@ -125,7 +125,7 @@ function rangeGroup({ t, store, setFilters }, field) {
       if (type === "number") set(input, "placeholder", `${bound ?? ""}`);
       if (input !== document.activeElement) input.value = filter?.[index ? "max" : "min"] ?? "";
     });
-    set(group, "hidden", !values.length && !filter?.min && !filter?.max);
+    set(group, "hidden", !values.length && !activeFilters({ filter }).length);
   }
   return { group, badge, update };
 }

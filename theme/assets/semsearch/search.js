@@ -24,12 +24,11 @@ class Client {
 
   async get(path, timeout = PATIENCE, signal = undefined) {
     const late = AbortSignal.timeout(timeout);
-    const response = await fetch(`${this.url}/api/v1/${path}`, {
-      signal: signal ? AbortSignal.any([signal, late]) : late,
-    });
-    const body = await response.json();
-    if (!response.ok) throw Object.assign(new Error(body.error?.message), { status: response.status });
-    return body;
+    const response = await fetch(`${this.url}/api/v1/${path}`, { signal: AbortSignal.any([late, signal ?? late]) });
+    const { status, statusText, ok, headers } = response;
+    if (ok) return response.json();
+    const { error } = await response.json().catch(() => ({}));
+    throw Object.assign(new Error(error?.message ?? statusText), { status, wait: headers.get("Retry-After") });
   }
 }
 
@@ -75,7 +74,8 @@ export class Search {
     const { fields } = this.store.state;
     if (!fields.length || fields.some(({ values }) => values)) return;
     try {
-      this.store.set({ fields: (await this.client.get("facets")).facets });
+      const { facets = fields } = await this.client.get("facets");
+      this.store.set({ fields: facets });
     } catch (error) {
       if (!this.#down && this.store.state.open) this.#lose(error);
     }
@@ -166,7 +166,7 @@ export class Search {
   #lose(error) {
     this.#reportError(error);
     this.#down = true;
-    this.#retryLater();
+    this.#retryLater(error.wait);
     if (this.store.state.query.trim()) this.#fallBack(this.#ticket);
     else this.store.set({ mode: this.root ? "fallback" : "offline" });
   }
@@ -185,9 +185,10 @@ export class Search {
     else this.store.set({ mode: "offline", busy: false });
   }
 
-  #retryLater() {
+  #retryLater(wait) {
     clearTimeout(this.#retryTimer);
-    this.#retryTimer = setTimeout(() => this.#retry(), Math.min(1000 * 2 ** this.#attempts++, 30000));
+    const seconds = Math.max(Math.min(2 ** this.#attempts++, 30), +wait || 0);
+    this.#retryTimer = setTimeout(() => this.#retry(), 1000 * seconds);
   }
 
   async #retry() {
@@ -196,8 +197,8 @@ export class Search {
     let found;
     try {
       found = await (empty ? this.client.get("facets") : this.client.search(asked));
-    } catch {
-      if (this.#down) this.#retryLater();
+    } catch ({ wait }) {
+      if (this.#down) this.#retryLater(wait);
       return;
     }
     if (!this.#down) return;

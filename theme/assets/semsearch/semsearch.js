@@ -6,7 +6,8 @@
   "use strict";
   const script = document.currentScript ?? document.querySelector('script[src*="assets/semsearch/semsearch.js"]');
   // From the disk (file://) neither modules nor fetch work: the theme's own search stays in charge.
-  if (!script || window.semsearch || location.protocol === "file:") return;
+  // (A heading with the id "semsearch" is window.semsearch too.)
+  if (!script || window.semsearch?.element || location.protocol === "file:") return;
 
   const base = new URL(".", script.src);
   const root = new URL("../../", base);
@@ -25,7 +26,7 @@
   let typed = "";
 
   const host = document.querySelector("semsearch-dialog") ?? document.createElement("semsearch-dialog");
-  if (!host.isConnected) document.body.append(host);
+  if (!host.isConnected) (document.body ?? document.documentElement).append(host);
 
   const settle = () =>
     (settling ??= fetch(new URL("config.json", base))
