@@ -260,9 +260,10 @@ def test_nothing_found_without_filters_asks_for_meaning(page, site):
     page.goto(site.url)
     page.keyboard.press("/")
     page.locator(INPUT).wait_for()
-    page.keyboard.type('"qqq zzz"')
+    with page.expect_request(lambda request: "mode=semantic" in request.url) as weaker:
+        page.fill(INPUT, '"qqq zzz"')
+    assert "q=qqq+zzz&" in weaker.value.url
     page.get_by_role("button", name="Search without quotation marks").wait_for()
-    assert "mode=semantic" in site.sidecar.requests[-1]
 
 
 def test_the_result_count_is_announced_once_typing_settles(page, site):
