@@ -208,9 +208,27 @@ class _Store(_Options):
         return errors, warnings
 
 
+class _Strings(BaseConfigOption[dict[str, str]]):
+    """Texts of the search box by their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.default: dict[str, str] = {}
+
+    def run_validation(self, value: object) -> dict[str, str]:
+        texts = value or {}
+        if not isinstance(texts, dict) or not all(isinstance(text, str) for pair in texts.items() for text in pair):
+            raise ValidationError(
+                f"{value!r} is not a mapping of names to texts, as in placeholder: Search the handbook."
+            )
+        return dict(texts)
+
+
 class _Widget(_Options):
     shortcut = _Flag(default=True)
     fallback = _Flag(default=True)
+    recents = _Flag(default=True)
+    strings = _Strings()
 
 
 class _Related(_Options):
@@ -247,7 +265,7 @@ class SemsearchConfig(_Options):
             publish_index=self.publish_index,
             store=StoreSettings(self.store.kind, self.store.url, self.store.collection, self.store.api_key),
             api_url=self.api_url,
-            widget=WidgetSettings(self.widget.shortcut, self.widget.fallback),
+            widget=WidgetSettings(**self.widget),
             cache_dir=root / (self.cache_dir or ""),
             graph=self.graph,  # type: ignore[arg-type]
             related=self.related.count,

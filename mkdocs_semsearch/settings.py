@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,10 +43,14 @@ class WidgetSettings:
     Attributes:
         shortcut: Ctrl/Cmd+K and `/` open it.
         fallback: it searches the theme's own index while the search server does not answer.
+        recents: it keeps the last searches in the reader's browser.
+        strings: texts in place of its own, by their names in `strings/en.json`.
     """
 
-    shortcut: bool
-    fallback: bool
+    shortcut: bool = True
+    fallback: bool = True
+    recents: bool = True
+    strings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ def widget_config(
         "language": language,
         "shortcut": settings.widget.shortcut,
         "fallback": settings.widget.fallback,
+        "recents": settings.widget.recents,
+        "strings": dict(settings.widget.strings),
         "facets": _facets(settings.facets),
         "site_name": site_name,
         "version": version,

@@ -103,6 +103,7 @@ def test_options_of_the_embedder_are_handed_on():
         ({"api_url": "search.example.org"}, "api_url", ["'search.example.org'", "https://"]),
         ({"widget": False}, "widget", ["False", "shortcut, fallback"]),
         ({"widget": {"shortcut": "k"}}, "widget", ["shortcut", "'k'", "neither true nor false"]),
+        ({"widget": {"strings": ["Search"]}}, "widget", ["strings", "['Search']", "names to texts"]),
         ({"graph": "hnsw"}, "graph", ["'hnsw'", "auto, exact, nndescent"]),
     ],
 )

@@ -43,6 +43,8 @@ def test_config(settings):
         "language": "en",
         "shortcut": True,
         "fallback": True,
+        "recents": True,
+        "strings": {},
         "facets": [
             {"name": "tags", "type": "list", "label": "Tags"},
             {"name": "page.section", "type": "string", "label": "Section"},
@@ -55,9 +57,10 @@ def test_config(settings):
 
 def test_options_reach_the_widget(settings):
     facets = (FacetDeclaration("année", "integer", "Année"),)
-    settings = replace(settings, facets=facets, widget=WidgetSettings(shortcut=False, fallback=False))
+    settings = replace(settings, facets=facets, widget=WidgetSettings(False, False, False, {"close": "Fermer"}))
     found = body(settings, language="fr")
-    assert (found["shortcut"], found["fallback"], found["language"]) == (False, False, "fr")
+    assert (found["shortcut"], found["fallback"], found["recents"], found["language"]) == (False, False, False, "fr")
+    assert found["strings"] == {"close": "Fermer"}
     assert found["facets"] == [{"name": "année", "type": "integer", "label": "Année"}]
 
 
