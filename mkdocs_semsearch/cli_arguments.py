@@ -27,6 +27,8 @@ filters (all must hold):
   status=draft,review     any of these values              date=2024-01-01..     from a day on
   status!=draft           not this value                   author?               the field has a value
   page.path^=guide/       the text starts with this        chunk.kind=code       what the indexer found out itself
+
+a question that begins with a dash goes behind two: semsearch query -- --no-livereload
 """
 
 
