@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the browser tests last: Playwright keeps an event loop in this thread, and no other can run beside it."""
+    items.sort(key=lambda item: "tests/browser/" in item.path.as_posix())
+
+
 @pytest.fixture
 def public_path():
     """An empty folder that every user may enter and read; `tmp_path` lies below one that only its owner may."""

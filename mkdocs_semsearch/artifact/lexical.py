@@ -26,6 +26,7 @@ __all__ = [
     "raw_words",
     "register_analyzers",
     "stemmer_for",
+    "telling_words",
 ]
 
 FIELDS = ("title", "headings", "text", "code", "exact", "identifiers", "parts")
@@ -43,6 +44,18 @@ _STEMMERS = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
     "tr": "turkish",
 }  # fmt: skip
+
+# Tantivy has lists of stop words for these.
+_WITH_STOP_WORDS = (
+    "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian", "portuguese",
+    "russian", "spanish", "swedish",
+)  # fmt: skip
+
+# Its English list is Lucene's, which has no words of questions.
+_QUESTION_WORDS = (
+    "can", "could", "did", "do", "does", "how", "i", "me", "my", "should", "what", "when", "where", "which", "who",
+    "why", "would", "you", "your", "from", "we",
+)  # fmt: skip
 
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: a run of these is a phrase, not a word.
 _UNSPACED = (
@@ -92,6 +105,19 @@ def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, t
 def analyzer_names() -> dict[str, str]:
     """Returns field name to the name of its analyzer."""
     return {field: _TOKENIZER.get(field, _WHOLE) for field in FIELDS}
+
+
+def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
+    """Returns an analyzer that keeps the words of a question which say what it is about; for marks, not for ranking."""
+    import tantivy
+
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+    builder = builder.filter(tantivy.Filter.ascii_fold())
+    if stemmer == "english":
+        builder = builder.filter(tantivy.Filter.custom_stopword(list(_QUESTION_WORDS)))
+    if stemmer in _WITH_STOP_WORDS:
+        builder = builder.filter(tantivy.Filter.stopword(stemmer))
+    return builder.build()
 
 
 def _words(stemmer: str | None) -> tantivy.TextAnalyzer:

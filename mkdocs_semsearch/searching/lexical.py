@@ -67,7 +67,7 @@ class LexicalIndex:
             ) from None
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
-        return cls(searcher, LexicalQueries(lexical_schema(), searcher, analyzers), rows)
+        return cls(searcher, LexicalQueries(lexical_schema(), searcher, analyzers, stemmer), rows)
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by BM25.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts, prepare
+from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts, prepare, telling_words
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.vocabulary import Vocabulary
 
@@ -63,11 +63,16 @@ class LexicalQueries:
     """Builds queries against one open index."""
 
     def __init__(
-        self, schema: tantivy.Schema, searcher: tantivy.Searcher, analyzers: Mapping[str, tantivy.TextAnalyzer]
+        self,
+        schema: tantivy.Schema,
+        searcher: tantivy.Searcher,
+        analyzers: Mapping[str, tantivy.TextAnalyzer],
+        stemmer: str | None,
     ) -> None:
         self._schema = schema
         self._searcher = searcher
         self._analyzers = analyzers
+        self._telling = telling_words(stemmer)
         self._vocabulary = Vocabulary(searcher, lambda word: self._analyse("text", word))
 
     def ranking(self, question: Question) -> tantivy.Query | None:
@@ -106,13 +111,15 @@ class LexicalQueries:
     def matcher(self, question: Question) -> Matcher:
         """Returns what tells which words of a text the question meant.
 
-        Words that stand in a fifth of all chunks are left out, unless the question has no others.
+        Stop words and words that stand in a fifth of all chunks are left out, unless the question has no others.
         """
         words = question.words[:_MAX_WORDS]
         terms = [term for word in words for term in self._analyse("exact", word)]
         terms += [part for word in words for part in identifier_parts(word)]
         common = _COMMON_SHARE * self._searcher.num_docs
-        telling = [term for term in terms if self._vocabulary.chunks_with(term) < common] or terms
+        telling = [
+            term for term in terms if self._telling.analyze(term) and self._vocabulary.chunks_with(term) < common
+        ] or terms
         telling += [correction for correct in self._corrected(words).values() for correction in correct]
         stems = frozenset(stem for term in telling for stem in self._analyse("text", term))
         return Matcher(stems, terms[-1] if terms else None, self._analyzers["text"])
