@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.artifact.layout import MANIFEST
-from mkdocs_semsearch.artifact.manifest import manifest_to_json
-from mkdocs_semsearch.artifact.opening import OpenIndex, open_index
-from mkdocs_semsearch.errors import ConfigurationError, IndexWriteError
+from mkdocs_semsearch.artifact.manifest import is_build_id, manifest_to_json
+from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest, verify_build
+from mkdocs_semsearch.errors import ConfigurationError, IndexFolderError, IndexWriteError
 from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
@@ -119,10 +119,12 @@ def copy_index(index_dir: Path, target: Path) -> None:
     """
     index = open_index(index_dir)
     try:
+        previous = _published_build(target)
         _copy_build(index, target)
         part = target / f".{MANIFEST}.part"
         part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
         part.replace(target / MANIFEST)
+        _remove_earlier_builds(target, {index.manifest.build_id, previous or ""})
     except OSError as error:
         raise IndexWriteError(
             f"The index could not be copied to {target} ({error.strerror or error}): "
@@ -130,13 +132,36 @@ def copy_index(index_dir: Path, target: Path) -> None:
         ) from error
 
 
+def _published_build(target: Path) -> str | None:
+    try:
+        return read_manifest(target).build_id
+    except IndexFolderError:
+        return None
+
+
 def _copy_build(index: OpenIndex, target: Path) -> None:
     build_dir = target / index.manifest.build_id
-    if build_dir.is_dir():
+    if _is_whole(index, build_dir):
         return
     staging = target / f".{build_dir.name}.part"
     shutil.rmtree(staging, ignore_errors=True)
     for file in index.manifest.files:
         (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(index.build_dir / file.path, staging / file.path)
+    shutil.rmtree(build_dir, ignore_errors=True)
     staging.rename(build_dir)
+
+
+def _is_whole(index: OpenIndex, build_dir: Path) -> bool:
+    try:
+        verify_build(index.manifest, build_dir, hashes=True)
+    except IndexFolderError:
+        return False
+    return True
+
+
+def _remove_earlier_builds(target: Path, kept: set[str]) -> None:
+    """What is published must not grow from build to build; the one before stays for those who are still reading it."""
+    for entry in target.iterdir():
+        if entry.is_dir() and is_build_id(entry.name) and entry.name not in kept:
+            shutil.rmtree(entry, ignore_errors=True)
