@@ -320,6 +320,7 @@ def test_a_phone_gets_the_whole_screen_and_back_closes(phone, build_site, servin
         phone.keyboard.type("token")
         phone.locator(OPTION).first.wait_for()
         phone.get_by_role("button", name="Filters").click()
+        # Back while the answer is on its way: it must not bring the dialog's address back.
         phone.locator("#semsearch-facets").get_by_label("security").check()
         phone.go_back()
         phone.locator(DIALOG).wait_for(state="hidden")

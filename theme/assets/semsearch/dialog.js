@@ -279,7 +279,7 @@ class SemsearchDialog extends HTMLElement {
       this.badge.textContent = activeFilters(filters).reduce((sum, [, { length = 1 }]) => sum + length, 0) || "";
     });
     store.on(["query", "answer"], (state, { answer }) => {
-      if (!state.open) return;
+      if (!this.isOpen) return;
       if (state.answer?.query !== answer?.query) this.scroller.scrollTop = this.main.scrollTop = 0;
       if (state.answer !== answer || !state.query.trim()) this.address.update(state);
     });
