@@ -45,11 +45,17 @@ QUESTIONS = (
 ROUNDS = 30
 
 
-class _Loader(yaml.SafeLoader):
-    """Keeps what it does not know, so that a configuration can be written back."""
+def read_config(config: Path) -> dict[str, Any]:
+    """Reads a configuration so that it can be written elsewhere: `!relative` is resolved, other tags are dropped."""
 
+    class Loader(yaml.SafeLoader):
+        pass
 
-_Loader.add_multi_constructor("", lambda loader, suffix, node: None)
+    Loader.add_multi_constructor("", lambda loader, suffix, node: None)
+    folder = str(config.parent.resolve())
+    Loader.add_constructor("!relative", lambda loader, node: node.value.replace("$config_dir", folder))
+    values: dict[str, Any] = yaml.load(config.read_text(encoding="utf-8"), Loader)
+    return values
 
 
 def main() -> None:
@@ -69,7 +75,7 @@ def measure(config: Path) -> dict[str, Any]:
     """Builds a copy of a site in a temporary folder and asks its sidecar."""
     with tempfile.TemporaryDirectory() as place:
         docs = Path(place) / "docs"
-        values = yaml.load(config.read_text(encoding="utf-8"), _Loader)
+        values = read_config(config)
         shutil.copytree(config.parent / (values.get("docs_dir") or "docs"), docs)
         with_plugin = write_config(config, Path(place), plugin=True)
         without = write_config(config, Path(place), plugin=False)
@@ -100,9 +106,8 @@ def measure(config: Path) -> dict[str, Any]:
 
 def write_config(config: Path, place: Path, *, plugin: bool) -> Path:
     """Writes a configuration beside the copied docs, with or without the plugin, and its cache in the same place."""
-    text = config.read_text(encoding="utf-8")
     target = place / ("with.yml" if plugin else "without.yml")
-    values = yaml.load(text, _Loader)
+    values = read_config(config)
     others = [item for item in values.get("plugins") or ["search"] if item != "semsearch" and "semsearch" not in item]
     options = next(
         (item["semsearch"] for item in values.get("plugins") or [] if "semsearch" in item and item != "semsearch"), {}
