@@ -83,7 +83,7 @@ def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, in
     """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
     for word in _WORD.finditer(text):
         start = word.start() + offset
-        if prepare(word.group()) == word.group():
+        if word.group().isascii() or prepare(word.group()) == word.group():
             pieces: Iterable[tuple[int, int]] = ((0, len(word.group())),)
         else:
             pieces = _pieces(word.group())

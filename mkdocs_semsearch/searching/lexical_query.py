@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ _LOOK_UP_WORDS = 2
 """Up to so many words look something up, and the last one may be the beginning of a longer one."""
 
 _MAX_COMPLETIONS = 12
+_REMEMBERED_WORDS = 50_000
 _MAX_CORRECTED = 8
 
 
@@ -44,16 +46,16 @@ class Matcher:
     Attributes:
         stems: stemmed terms of the question.
         last: its last term, unstemmed; what it begins counts too, since it may not be finished.
-        analyzer: makes stems of words.
+        stems_of: gives the stems of a word; remembers them, for texts repeat their words.
     """
 
     stems: frozenset[str]
     last: str | None
-    analyzer: tantivy.TextAnalyzer
+    stems_of: Callable[[str], frozenset[str]]
 
     def stems_in(self, word: str) -> frozenset[str]:
         """Returns the stems of the question that a word has; the empty set when it is none of them."""
-        found = self.stems.intersection(self.analyzer.analyze(prepare(word)))
+        found = self.stems & self.stems_of(word)
         if not found and self.last and len(self.last) > 2 and word.lower().startswith(self.last):
             return frozenset((self.last,))
         return frozenset(found)
@@ -72,6 +74,7 @@ class LexicalQueries:
         self._schema = schema
         self._searcher = searcher
         self._analyzers = analyzers
+        self._stems_of = functools.lru_cache(_REMEMBERED_WORDS)(lambda word: frozenset(self._analyse("text", word)))
         self._telling = telling_words(stemmer)
         self._vocabulary = Vocabulary(searcher, lambda word: self._analyse("text", word))
 
@@ -122,7 +125,7 @@ class LexicalQueries:
         ] or terms
         telling += [correction for correct in self._corrected(words).values() for correction in correct]
         stems = frozenset(stem for term in telling for stem in self._analyse("text", term))
-        return Matcher(stems, terms[-1] if terms else None, self._analyzers["text"])
+        return Matcher(stems, terms[-1] if terms else None, self._stems_of)
 
     def _corrected(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Words that may stand in for those that the index does not have; the first few only, each costs a little."""
