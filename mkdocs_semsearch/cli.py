@@ -91,12 +91,7 @@ def _serve(given: argparse.Namespace) -> int:
     app = create_app(
         settings.index,
         site_dir=given.site,
-        cors_origins=settings.cors_origins,
-        cors_origin_regex=settings.cors_origin_regex,
-        default_limit=settings.default_limit,
-        min_score=settings.min_score,
-        rate_limit=settings.rate_limit,
-        mcp_hosts=settings.mcp_hosts,
+        **settings.app_options(),
     )
     run(app, given.host, given.port, log_level=settings.log_level, on_start=lambda url: _announce(url, given.site))
     return 0

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS",
-    "analyzer_names",
     "identifier_forms",
     "identifier_parts",
     "lexical_schema",
@@ -100,11 +99,6 @@ def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, t
     for name, analyzer in analyzers.items():
         index.register_tokenizer(name, analyzer)
     return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
-
-
-def analyzer_names() -> dict[str, str]:
-    """Returns field name to the name of its analyzer."""
-    return {field: _TOKENIZER.get(field, _WHOLE) for field in FIELDS}
 
 
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:

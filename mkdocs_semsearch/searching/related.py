@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from mkdocs_semsearch.searching.response import Result, Scores
+from mkdocs_semsearch.searching.response import Result, Scores, presented_score
 from mkdocs_semsearch.searching.store import Store
 from mkdocs_semsearch.searching.tables import Tables
 
@@ -37,9 +37,5 @@ def related_pages(tables: Tables, store: Store, page: int, limit: int) -> tuple[
 
 def _result(tables: Tables, page: int, score: float, nearest: tuple[float, int]) -> Result:
     similarity, row = nearest
-    scores = Scores(semantic=_presented(similarity), lexical=None)
-    return Result(_presented(score), scores, tables.page(page), tables.section(row))
-
-
-def _presented(score: float) -> float:
-    return round(min(1.0, max(0.0, score)), 6)
+    scores = Scores(semantic=presented_score(similarity), lexical=None)
+    return Result(presented_score(score), scores, tables.page(page), tables.section(row))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
@@ -22,6 +22,7 @@ __all__ = [
     "facets_to_json",
     "filter_to_json",
     "page_to_json",
+    "presented_score",
     "results_to_json",
     "to_json",
 ]
@@ -147,7 +148,11 @@ class SearchResponse:
     facets: Mapping[str, tuple[FacetCount, ...]]
     results: tuple[Result, ...]
     degraded: bool = False
-    explain: Mapping[str, Any] | None = field(default=None)
+
+
+def presented_score(score: float) -> float:
+    """Returns a score as answers show it: 0 to 1, six digits."""
+    return round(min(1.0, max(0.0, float(score))), 6)
 
 
 def filter_to_json(value: Filter) -> dict[str, Any]:
@@ -173,8 +178,6 @@ def to_json(response: SearchResponse) -> dict[str, Any]:
     }
     if response.degraded:
         body["degraded"] = True
-    if response.explain is not None:
-        body["explain"] = _plain(response.explain)
     return body
 
 

@@ -15,7 +15,7 @@ from mkdocs_semsearch.searching.lexical_query import Matcher
 from mkdocs_semsearch.searching.literal import RULES
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top
-from mkdocs_semsearch.searching.response import Result, Scores, SectionInfo
+from mkdocs_semsearch.searching.response import Result, Scores, SectionInfo, presented_score
 from mkdocs_semsearch.searching.tables import Tables
 
 __all__ = ["Ranked", "RankedItem", "ResultWriter", "rank_pages", "rank_sections"]
@@ -92,12 +92,12 @@ class ResultWriter:
         page = self.tables.page(int(self.tables.page_of[self.found.rows[item.best]]))
         scores = self._scores(item.best)
         explain = self._explain(item.best) if self.explain else None
-        score = _presented(item.score)
+        score = presented_score(item.score)
         if item.sections is None:
             section = self._section(item.best)
             return Result(score, scores, page, section=section, duplicates=item.duplicates, explain=explain)
         parts = tuple(
-            Result(_presented(self.found.scores[part]), self._scores(part), page, section=self._section(part))
+            Result(presented_score(self.found.scores[part]), self._scores(part), page, section=self._section(part))
             for part in item.sections
         )
         return Result(score, scores, page, sections=parts, explain=explain)
@@ -110,7 +110,7 @@ class ResultWriter:
     def _scores(self, position: int) -> Scores:
         semantic, lexical = self.found.semantic, self.found.lexical
         return Scores(
-            semantic=None if semantic is None else _presented(semantic[position]),
+            semantic=None if semantic is None else presented_score(semantic[position]),
             lexical=None if lexical is None else round(float(lexical[position]), 4),
         )
 
@@ -118,7 +118,3 @@ class ResultWriter:
         rule = RULES[self.found.ranks[position]]
         boost = float(self.tables.boost[self.tables.page_of[self.found.rows[position]]])
         return {"rule": rule or None, "boost": boost, **self.found.parts(position)}
-
-
-def _presented(score: float | np.floating[Any]) -> float:
-    return round(min(1.0, max(0.0, float(score))), 6)

@@ -120,7 +120,6 @@ class SearchResponse(AnswerModel):
     facets: dict[str, list[FacetCount]]
     results: list[SearchResult]
     degraded: bool = False
-    explain: dict[str, Any] | None = None
 
 
 class FacetField(AnswerModel):
