@@ -1,10 +1,8 @@
-"""axe-core over each view of the dialog, light and dark; fetched for the test, never committed."""
+"""What assistive technology gets: axe-core over each view of the dialog, and the tree of roles and names."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tarfile
+from importlib.resources import files
 
 import pytest
 
@@ -15,19 +13,8 @@ OPTION = "[data-semsearch=option]"
 
 
 @pytest.fixture(scope="module")
-def axe(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("axe")
-    if shutil.which("npm") is None:
-        pytest.skip("axe-core needs npm: apt-get install npm")
-    packed = subprocess.run(
-        ["npm", "pack", "axe-core@4", "--silent"], cwd=folder, capture_output=True, timeout=120, check=False
-    )
-    archives = list(folder.glob("*.tgz"))
-    if packed.returncode or not archives:
-        pytest.skip("axe-core could not be fetched: npm pack axe-core")
-    with tarfile.open(archives[0]) as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "package" / "axe.min.js"
+def axe():
+    return files("axe_playwright_python") / "axe.min.js"
 
 
 def violations(page):
