@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from mkdocs.config import config_options as c
-from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
+from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
 
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.option_types import Choice, Flag, Globs, Group, Integer, Options, Strings, Text, Url
 from mkdocs_semsearch.settings import DEFAULT_FACETS, EmbedderSettings, Settings, StoreSettings, WidgetSettings
 
 __all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
@@ -22,136 +21,17 @@ STORE_KINDS = ("embedded", "qdrant")
 GRAPHS = ("auto", "exact", "nndescent")
 
 
-class _Integer(BaseConfigOption[int]):
-    """A whole number from `minimum` up; `true` is none."""
-
-    def __init__(self, minimum: int, default: int) -> None:
-        super().__init__()
-        self.minimum = minimum
-        self.default = default
-
-    def run_validation(self, value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or value < self.minimum:
-            raise ValidationError(f"{value!r} is not a whole number from {self.minimum} up.")
-        return value
-
-
-class _Flag(BaseConfigOption[bool]):
-    """Yes or no."""
-
-    def __init__(self, default: bool) -> None:
-        super().__init__()
-        self.default = default
-
-    def run_validation(self, value: object) -> bool:
-        if not isinstance(value, bool):
-            raise ValidationError(f"{value!r} is neither true nor false.")
-        return value
-
-
-class _Text(BaseConfigOption[str | None]):
-    """Text with at least one character, or nothing."""
-
-    def __init__(self, default: str | None = None) -> None:
-        super().__init__()
-        self.default = default
-
-    def run_validation(self, value: object) -> str | None:
-        if value is None:
-            return str(self.default) if self.default is not None else None
-        if not isinstance(value, str) or not value.strip():
-            raise ValidationError(f"{value!r} is not text: write something between the quotes, or drop the option.")
-        return value.strip()
-
-
-class _Choice(BaseConfigOption[str]):
-    """One of a few words."""
-
-    def __init__(self, choices: tuple[str, ...], default: str | None = None) -> None:
-        super().__init__()
-        self.choices = choices
-        self.default = default
-
-    def run_validation(self, value: object) -> str:
-        if value is None:
-            raise ValidationError(f"It is missing: write one of {', '.join(self.choices)}.")
-        if value not in self.choices:
-            raise ValidationError(f"{value!r} is not one of {', '.join(self.choices)}.")
-        return str(value)
-
-
-class _Url(_Text):
-    """An http(s) address, or a path on the site's own origin."""
-
-    def run_validation(self, value: object) -> str | None:
-        url = super().run_validation(value)
-        if url and not url.startswith(("http://", "https://", "/")):
-            raise ValidationError(f"{url!r} starts with none of https://, http:// and /.")
-        return str(url).rstrip("/") if url else None
-
-
-class _Globs(BaseConfigOption[list[str]]):
-    """A list of patterns."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.default: list[str] = []
-
-    def run_validation(self, value: object) -> list[str]:
-        globs = [] if value is None else value
-        if not isinstance(globs, list) or not all(isinstance(item, str) and item for item in globs):
-            raise ValidationError(f'{value!r} is not a list of globs on source paths, as in ["changelog/*"].')
-        return globs
-
-
-class _Options(Config):  # type: ignore[no-untyped-call]
-    """Options of which an unknown one is an error with the known ones, instead of MkDocs' warning."""
-
-    takes_others: ClassVar[bool] = False
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()  # type: ignore[no-untyped-call]
-
-    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
-        known = [name for name, _ in self._schema]
-        unknown: ConfigErrors = [(str(key), _unknown(key, known)) for key in self if key not in known]
-        if unknown and not self.takes_others:
-            return unknown, []
-        errors, _ = super().validate()
-        return errors, []
-
-
-def _unknown(key: object, known: list[str]) -> ValidationError:
-    close = difflib.get_close_matches(str(key), known, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return ValidationError(f"There is no such option; {hint}The options are {', '.join(known)}.")
-
-
-class _Group(c.SubConfig[Any]):
-    """A mapping of options; nothing written is all defaults."""
-
-    def __init__(self, options: type[Config]) -> None:
-        super().__init__()
-        self.config_class = options
-
-    def run_validation(self, value: object) -> Any:
-        if value is not None and not isinstance(value, dict):
-            names = ", ".join(name for name, _ in self.config_class._schema)
-            raise ValidationError(f"{value!r} is not a mapping: write it with the options {names}.")
-        return super().run_validation(value or {})
-
-
-class _Embedder(_Options):
+class _Embedder(Options):
     """What turns texts into vectors; options beyond these two belong to the kind."""
 
     takes_others = True
-    kind = _Choice(EMBEDDER_KINDS, default="sentence-transformers")
-    model = _Text(default="sentence-transformers/all-MiniLM-L6-v2")
+    kind = Choice(EMBEDDER_KINDS, default="sentence-transformers")
+    model = Text(default="sentence-transformers/all-MiniLM-L6-v2")
 
 
-class _Facet(_Options):
-    type = _Choice(FACET_TYPES)
-    label = _Text()
+class _Facet(Options):
+    type = Choice(FACET_TYPES)
+    label = Text()
 
 
 class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
@@ -174,7 +54,7 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
                 f"{name!r} is no front-matter field; of the index's own, only page.section can be one."
             )
         try:
-            facet: _Facet = _Group(_Facet).run_validation(item)
+            facet: _Facet = Group(_Facet).run_validation(item)
         except ValidationError as error:
             raise ValidationError(f"Field {name!r}: {error}") from None
         if name == "page.section" and facet.type != "string":
@@ -182,9 +62,9 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
         return facet
 
 
-class _Chunking(_Options):
-    max_tokens = _Integer(16, default=220)
-    overlap_tokens = _Integer(0, default=20)
+class _Chunking(Options):
+    max_tokens = Integer(16, default=220)
+    overlap_tokens = Integer(0, default=20)
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
@@ -194,11 +74,11 @@ class _Chunking(_Options):
         return errors, warnings
 
 
-class _Store(_Options):
-    kind = _Choice(STORE_KINDS, default="embedded")
-    url = _Text()
-    collection = _Text()
-    api_key = _Text()
+class _Store(Options):
+    kind = Choice(STORE_KINDS, default="embedded")
+    url = Text()
+    collection = Text()
+    api_key = Text()
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
@@ -208,49 +88,33 @@ class _Store(_Options):
         return errors, warnings
 
 
-class _Strings(BaseConfigOption[dict[str, str]]):
-    """Texts of the search box by their names."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.default: dict[str, str] = {}
-
-    def run_validation(self, value: object) -> dict[str, str]:
-        texts = value or {}
-        if not isinstance(texts, dict) or not all(isinstance(text, str) for pair in texts.items() for text in pair):
-            raise ValidationError(
-                f"{value!r} is not a mapping of names to texts, as in placeholder: Search the handbook."
-            )
-        return dict(texts)
+class _Widget(Options):
+    shortcut = Flag(default=True)
+    fallback = Flag(default=True)
+    recents = Flag(default=True)
+    strings = Strings()
 
 
-class _Widget(_Options):
-    shortcut = _Flag(default=True)
-    fallback = _Flag(default=True)
-    recents = _Flag(default=True)
-    strings = _Strings()
+class _Related(Options):
+    count = Integer(0, default=0)
+    title = Text(default="Related pages")
 
 
-class _Related(_Options):
-    count = _Integer(0, default=0)
-    title = _Text(default="Related pages")
-
-
-class SemsearchConfig(_Options):
+class SemsearchConfig(Options):
     """The options of the plugin, as a user writes them."""
 
-    embedder = _Group(_Embedder)
+    embedder = Group(_Embedder)
     facets = _Facets()
-    exclude = _Globs()
-    chunking = _Group(_Chunking)
-    index_dir = _Text(default=DEFAULT_INDEX_DIR)
-    publish_index = _Flag(default=False)
-    store = _Group(_Store)
-    api_url = _Url()
-    widget = _Group(_Widget)
-    cache_dir = _Text(default=".cache/plugin/semsearch")
-    graph = _Choice(GRAPHS, default="auto")
-    related = _Group(_Related)
+    exclude = Globs()
+    chunking = Group(_Chunking)
+    index_dir = Text(default=DEFAULT_INDEX_DIR)
+    publish_index = Flag(default=False)
+    store = Group(_Store)
+    api_url = Url()
+    widget = Group(_Widget)
+    cache_dir = Text(default=".cache/plugin/semsearch")
+    graph = Choice(GRAPHS, default="auto")
+    related = Group(_Related)
 
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths are meant from the folder of mkdocs.yml."""

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
-from mkdocs.structure.files import File, InclusionLevel
 
 from mkdocs_semsearch import theming
 from mkdocs_semsearch.config import SemsearchConfig, refuse_place
@@ -99,6 +97,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Adds the widget's `config.json`, late: what takes the list of files apart has done so."""
+        from mkdocs.structure.files import File, InclusionLevel
+
         if self._depth > 1:
             return files
         present = files.get_file_from_path(theming.CONFIG)
@@ -250,6 +250,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
 def _add_widget(config: MkDocsConfig) -> None:
     """Adds the search box to the theme, once; own styles come first, so that a site's `extra_css` wins."""
+    from mkdocs.config.config_options import ExtraScriptValue
+
     folder = str(theming.theme_dir())
     if folder not in config.theme.dirs:
         config.theme.dirs.append(folder)

@@ -28,7 +28,7 @@ MAY_IMPORT = {
 }
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
 
-MAY_IMPORT_MKDOCS = {"plugin", "config", "preview", "chunking.mkdocs_pages"}
+MAY_IMPORT_MKDOCS = {"plugin", "config", "option_types", "preview", "chunking.mkdocs_pages"}
 """In an environment with ProperDocs alone, `import mkdocs` works inside its own command only."""
 
 HEAVY = ("torch", "sentence_transformers", "pynndescent", "numba", "pyarrow", "mcp", "starlette", "numpy", "pydantic")
