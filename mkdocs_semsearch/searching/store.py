@@ -37,18 +37,23 @@ class Store(Protocol):
     """Nearest rows under a filter."""
 
     def nearest(
-        self, vector: NDArray[np.float32], rows: NDArray[np.bool_] | None, limit: int | None = None
+        self,
+        vector: NDArray[np.float32],
+        rows: NDArray[np.bool_] | None,
+        limit: int | None = None,
+        at_least: float | None = None,
     ) -> Neighbors:
         """Finds rows near a question.
 
         Args:
             vector: float32 `[d]`, unit length.
             rows: bool `[n]`, the rows that may be returned; None for all.
-            limit: how many of the best are needed; None for all rows allowed.
+            limit: how many of the best are needed; None for all rows allowed, 0 for none but those of `at_least`.
+            at_least: similarity from which on every allowed row is needed, beside the `limit` best.
 
         Returns:
-            At least the `limit` best allowed rows, or all allowed rows where there are fewer; exactly, never
-            approximately, where `rows` leaves few.
+            The rows needed, and perhaps others; all allowed rows where fewer than `limit` are allowed. Exactly, never
+            approximately, where `rows` leaves few and where `at_least` is given.
         """
         ...
 
@@ -87,7 +92,11 @@ class EmbeddedStore:
         return self._vectors
 
     def nearest(
-        self, vector: NDArray[np.float32], rows: NDArray[np.bool_] | None, limit: int | None = None
+        self,
+        vector: NDArray[np.float32],
+        rows: NDArray[np.bool_] | None,
+        limit: int | None = None,
+        at_least: float | None = None,
     ) -> Neighbors:
         """Scans the allowed rows: gathers them when they are few, else scans everything and drops the others."""
         if rows is None:

@@ -54,8 +54,8 @@ def store(open_store, vectors):
     return open_store(vectors)
 
 
-def check(found, vectors, question, rows, limit):
-    """All allowed rows, or at least the `limit` best of them, with their true similarity, in the order of the rows."""
+def check(found, vectors, question, rows, limit, at_least=None):
+    """The rows needed and no row that is not allowed, with their true similarity, in the order of the rows."""
     similarity = vectors.astype(np.float32) @ question
     allowed = np.arange(len(vectors)) if rows is None else np.flatnonzero(rows)
     assert found.rows.dtype == np.int64
@@ -69,6 +69,7 @@ def check(found, vectors, question, rows, limit):
         return
     assert len(found.rows) >= limit
     edge = np.sort(similarity[allowed])[-limit] if limit else np.inf
+    edge = edge if at_least is None else min(edge, at_least)
     surely = allowed[similarity[allowed] > edge + 2e-3]
     assert np.isin(surely, found.rows).all()
 
@@ -77,16 +78,17 @@ def check(found, vectors, question, rows, limit):
 @given(
     seed=st.integers(0, 10_000),
     share=st.sampled_from([None, 0.0, 1 / ROWS, 0.005, 0.05, 0.39, 0.41, 0.5, 1.0]),
-    limit=st.sampled_from([None, 1, 10, ROWS, 10 * ROWS]),
+    limit=st.sampled_from([None, 0, 1, 10, ROWS, 10 * ROWS]),
+    at_least=st.sampled_from([None, -1.0, 0.0, 0.3, 1.1]),
 )
-def test_nearest_rows_under_any_filter(store, vectors, seed, share, limit):
+def test_nearest_rows_under_any_filter(store, vectors, seed, share, limit, at_least):
     random = np.random.default_rng(seed)
     question = unit(random.normal(size=DIMENSION))
     rows = None
     if share is not None:
         rows = np.zeros(ROWS, np.bool_)
         rows[random.permutation(ROWS)[: round(share * ROWS)]] = True
-    check(store.nearest(question, rows, limit), vectors, question, rows, limit)
+    check(store.nearest(question, rows, limit, at_least), vectors, question, rows, limit, at_least)
 
 
 def test_the_mask_is_left_as_it_was(store):
