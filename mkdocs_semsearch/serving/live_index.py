@@ -8,27 +8,59 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from mkdocs_semsearch.artifact import read_manifest
-from mkdocs_semsearch.errors import EmbeddingError, IndexNotFoundError, SemsearchError
-from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from mkdocs_semsearch.errors import (
+    ConfigurationError,
+    EmbedderUnavailableError,
+    EmbeddingError,
+    IndexFolderError,
+    IndexNotFoundError,
+    SemsearchError,
+)
+from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 
-__all__ = ["LiveIndex"]
+__all__ = ["IndexHealth", "LiveIndex"]
 
 log = logging.getLogger(__name__)
 
 POLLS_UNTIL_RETRY = 10
 SECONDS_BETWEEN_UPDATES = 60.0
 Stamp = tuple[int, int, int]
+Stage = Literal["update", "open"]
+Trouble = Literal["refused", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHealth:
+    """How an index that is watched is doing.
+
+    Attributes:
+        update: `ok`, or why what is loaded may not be the newest: the newest build was `refused`, or the place it comes
+            from is `unreachable`.
+        by_words: the query encoder did not load, so questions are answered by words alone.
+        loaded, refused: builds taken in and builds refused since the start.
+        loaded_at: Unix time when the current build was taken in; 0 while there is none.
+    """
+
+    update: Literal["ok", "refused", "unreachable"] = "ok"
+    by_words: bool = False
+    loaded: int = 0
+    refused: int = 0
+    loaded_at: float = 0.0
 
 
 class _Loaded:
     """A searcher with the number of requests that are reading it."""
 
-    def __init__(self, searcher: Searcher) -> None:
+    def __init__(self, searcher: Searcher, by_words: bool) -> None:
         self.searcher = searcher
+        self.by_words = by_words
         self.readers = 0
         self.retired = False
 
@@ -37,13 +69,15 @@ class LiveIndex:
     """Lends the searcher of the newest readable build of an index folder.
 
     A new build is opened beside the old one and then takes its place at once; the old one is closed when its last
-    request has ended. A build that cannot be opened is refused with one line in the log, and the old one stays; it is
-    tried again now and then, because a copy in progress may bring the manifest before the other files.
+    request has ended. A build that cannot be opened, whose files have other hashes than the manifest says, or whose
+    questions cannot be embedded here is refused with one line in the log, and the old one stays; it is tried again now
+    and then, because a copy in progress may bring the manifest before the other files. Where there is no old one, a
+    build without an embedder is better than none: it answers by words.
 
     Args:
         index_dir: the index folder; it need not exist yet.
         poll_seconds: how often the background thread looks at the manifest.
-        open_index: opens a folder.
+        open_index: opens a folder and compares every file with its hash.
         update: called before every look; brings a copy of a published index up to date.
     """
 
@@ -52,33 +86,41 @@ class LiveIndex:
         index_dir: Path,
         *,
         poll_seconds: float = 1.0,
-        open_index: Callable[[Path], Searcher] = open_searcher,
+        open_index: Callable[[Path], Searcher] | None = None,
         update: Callable[[], object] | None = None,
     ) -> None:
         self.index_dir = index_dir
         self._poll_seconds = poll_seconds
-        self._open_index = open_index
+        self._open_index = open_index or EncoderPool().open
         self._update = update
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._loaded: _Loaded | None = None
         self._seen: Stamp | None = None
         self._retry_at = 0.0
-        self._complained: str | None = None
+        self._complaints: dict[Stage, tuple[Trouble, str]] = {}
+        self._health = IndexHealth()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     @classmethod
-    def at(cls, index: str | Path) -> LiveIndex:
+    def at(cls, index: str | Path, *, encoders: EncoderPool | None = None) -> LiveIndex:
         """Watches a folder, or the URL of a published index through a copy in this user's cache.
+
+        Args:
+            index: folder or URL.
+            encoders: shares query encoders with other indexes.
 
         Raises:
             ConfigurationError: the URL cannot be one of an index.
         """
+        open_index = (encoders or EncoderPool()).open
         if not is_url(str(index)):
-            return cls(Path(index))
+            return cls(Path(index), open_index=open_index)
         published = PublishedIndex(str(index), default_folder(str(index)))
-        return cls(published.folder, poll_seconds=SECONDS_BETWEEN_UPDATES, update=published.update)
+        return cls(
+            published.folder, poll_seconds=SECONDS_BETWEEN_UPDATES, open_index=open_index, update=published.update
+        )
 
     @contextmanager
     def lease(self) -> Iterator[Searcher | None]:
@@ -100,18 +142,34 @@ class LiveIndex:
         except (SemsearchError, OSError):
             return ""
 
-    def refresh(self) -> bool:
-        """Looks at the manifest once and takes a new build in; returns whether the searcher changed."""
+    @property
+    def health(self) -> IndexHealth:
+        """How it is doing."""
+        troubles = {trouble for trouble, _ in list(self._complaints.values())}
+        update: Literal["ok", "refused", "unreachable"] = "ok"
+        if troubles:
+            update = "refused" if "refused" in troubles else "unreachable"
+        return replace(self._health, update=update)
+
+    def refresh(self, *, again: bool = False) -> bool:
+        """Looks at the manifest once and takes a new build in; returns whether the searcher changed.
+
+        Args:
+            again: look also at what was refused a moment ago, and say once more what is wrong with it.
+        """
         with self._refreshing:
+            if again:
+                self._seen = None
+                self._complaints.clear()
             if not self._updated() and self._stamp() is None:
                 return False
             stamp = self._stamp()
             if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
                 return False
             try:
-                searcher = self._open()
+                loaded = self._open()
             except IndexNotFoundError as error:
-                self._complain(logging.WARNING, str(error))
+                self._complain("open", "unreachable", str(error))
                 return False
             except (SemsearchError, OSError) as error:
                 self._refuse(stamp, str(error))
@@ -121,8 +179,9 @@ class LiveIndex:
                 self._refuse(stamp, f"{type(error).__name__}: {error}")
                 return False
             # The stamp from before opening: what is written while opening is looked at next time.
-            self._seen, self._retry_at, self._complained = stamp, math.inf, None
-            return searcher is not None and self._take_in(searcher)
+            self._seen, self._retry_at = stamp, math.inf
+            self._complaints.pop("open", None)
+            return loaded is not None and self._take_in(loaded)
 
     def start(self) -> None:
         """Opens the index if there is one, and watches it from a background thread from now on."""
@@ -151,9 +210,13 @@ class LiveIndex:
         try:
             if self._update is not None:
                 self._update()
-        except (SemsearchError, OSError) as error:
-            self._complain(logging.WARNING, str(error))
+        except IndexNotFoundError as error:
+            self._complain("update", "unreachable", f"{error} {self._what_stays()}")
             return False
+        except (SemsearchError, OSError) as error:
+            self._complain("update", "refused", f"{error} {self._what_stays()}")
+            return False
+        self._complaints.pop("update", None)
         return True
 
     def _stamp(self) -> Stamp | None:
@@ -164,27 +227,29 @@ class LiveIndex:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
 
-    def _open(self) -> Searcher | None:
+    def _open(self) -> _Loaded | None:
         """A searcher that is ready to answer; None when the build is the one in use."""
+        current = self._loaded
+        if current is not None and read_manifest(self.index_dir).build_id == current.searcher.build_id:
+            return None
         searcher = self._open_index(self.index_dir)
-        current = self._loaded.searcher if self._loaded is not None else None
         try:
-            if current is None or current.build_id != searcher.build_id:
-                _warm_up(searcher)
-                return searcher
+            answers_better = current is not None and not current.by_words
+            return _Loaded(searcher, by_words=not _warm_up(searcher, must_load=answers_better))
         except BaseException:
             searcher.close()
             raise
-        searcher.close()
-        return None
 
-    def _take_in(self, searcher: Searcher) -> bool:
-        self._replace(_Loaded(searcher))
-        manifest = searcher.manifest
+    def _take_in(self, loaded: _Loaded) -> bool:
+        manifest = loaded.searcher.manifest
+        self._replace(loaded)
+        self._health = replace(
+            self._health, by_words=loaded.by_words, loaded=self._health.loaded + 1, loaded_at=time.time()
+        )
         log.info(
             "Index %s loaded: build %s, %d pages, %d chunks.",
             self.index_dir.name,
-            searcher.build_id,
+            manifest.build_id,
             manifest.pages,
             manifest.chunks,
         )
@@ -208,20 +273,35 @@ class LiveIndex:
 
     def _refuse(self, stamp: Stamp | None, reason: str) -> None:
         self._seen, self._retry_at = stamp, time.monotonic() + POLLS_UNTIL_RETRY * self._poll_seconds
-        kept = self._loaded.searcher.build_id if self._loaded is not None else None
-        then = f"build {kept} stays in use" if kept else "there is nothing to search yet"
-        self._complain(logging.ERROR, f"The new build of {self.index_dir.name} is refused, {then}. {reason}")
+        sentence = f"The new build of {self.index_dir.name} is refused: {reason} {self._what_stays()}"
+        self._complain("open", "refused", sentence)
 
-    def _complain(self, level: int, message: str) -> None:
+    def _what_stays(self) -> str:
+        if self._loaded is None:
+            return "There is nothing to search yet."
+        return f"Build {self._loaded.searcher.build_id} stays in use."
+
+    def _complain(self, stage: Stage, trouble: Trouble, sentence: str) -> None:
         """One line a reason, not one a second."""
-        if message != self._complained:
-            self._complained = message
-            log.log(level, "%s", message)
+        if self._complaints.get(stage) == (trouble, sentence):
+            return
+        self._complaints[stage] = trouble, sentence
+        if trouble == "refused":
+            self._health = replace(self._health, refused=self._health.refused + 1)
+        log.log(logging.ERROR if trouble == "refused" else logging.WARNING, "%s", sentence)
 
 
-def _warm_up(searcher: Searcher) -> None:
-    """Loads the query encoder now, so that the first reader does not wait for it."""
+def _warm_up(searcher: Searcher, *, must_load: bool) -> bool:
+    """Loads the query encoder now, so that the first reader does not wait for it; returns whether it answers.
+
+    Raises:
+        IndexFolderError: it must load and never will, however often it is tried.
+    """
     try:
         searcher.warm_up()
-    except EmbeddingError as error:
+    except (EmbeddingError, ConfigurationError) as error:
+        if must_load and not isinstance(error, EmbedderUnavailableError):
+            raise IndexFolderError(str(error)) from None
         log.warning("The query encoder does not answer, searches go by words alone until it does: %s", error)
+        return False
+    return True

@@ -80,8 +80,8 @@ def test_the_same_build_written_again_changes_nothing(live, opening):
     manifest = live.index_dir / "manifest.json"
     manifest.write_text(manifest.read_text() + "\n")
     assert live.refresh() is False
-    assert len(opening.opened) == 2
-    assert opening.closed == opening.opened[1:]
+    assert len(opening.opened) == 1
+    assert opening.closed == []
     assert current(live)
 
 
@@ -111,7 +111,7 @@ def test_a_bad_build_is_refused_and_said_once(live, caplog):
         assert current(live) == good
         (record,) = caplog.records
         assert record.levelno == logging.ERROR
-        assert f"build {good} stays in use" in record.getMessage()
+        assert f"Build {good} stays in use." in record.getMessage()
         assert "\n" not in record.getMessage()
     manifest.unlink()
     live.refresh()
@@ -142,10 +142,49 @@ def test_an_error_nobody_foresaw_is_one_line_too(tmp_path, caplog):
     assert "Traceback" not in caplog.text
 
 
-def test_a_build_whose_embedder_nobody_knows_is_refused(tmp_path, caplog):
+def test_the_only_build_answers_by_words_where_nobody_knows_its_embedder(tmp_path, caplog):
     live = LiveIndex(build(tmp_path / "index"))  # nothing opens the word-hash embedder by its name
+    assert live.refresh() is True
+    assert "searches go by words alone until it does: embedder.kind: 'word-hash' is not one of" in caplog.text
+    assert live.health.by_words
+    with live.lease() as searcher:
+        assert searcher.search(SearchQuery("keys", mode="lexical")).total_results == 5
+        assert searcher.search(SearchQuery("keys")).degraded
+    live.close()
+
+
+def test_a_build_with_an_embedder_nobody_knows_does_not_replace_one_that_works(tmp_path, caplog):
+    folder = build(tmp_path / "index")
+    unknown = []
+    live = LiveIndex(folder, open_index=lambda place: (open_searcher if unknown else open_small)(place))
+    live.refresh()
+    good = current(live)
+    unknown.append(True)
+    build(folder, PAGES[:3])
     assert live.refresh() is False
-    assert "is refused, there is nothing to search yet. embedder.kind: 'word-hash' is not one of" in caplog.text
+    assert current(live) == good
+    assert live.health.update == "refused"
+    (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert "embedder.kind: 'word-hash' is not one of" in record.getMessage()
+    assert record.getMessage().endswith(f"Build {good} stays in use.")
+    live.close()
+
+
+def test_a_reload_on_request_looks_again_at_what_was_refused(live, caplog):
+    build(live.index_dir)
+    live.refresh()
+    manifest = live.index_dir / "manifest.json"
+    whole = manifest.read_text()
+    manifest.write_text("")
+    live.refresh()
+    live.refresh()
+    assert (live.health.update, live.health.refused, live.health.loaded) == ("refused", 1, 1)
+    live.refresh(again=True)
+    assert live.health.refused == 2
+    manifest.write_text(whole)
+    live.refresh(again=True)
+    assert live.health.update == "ok"
+    assert live.health.loaded_at > 0
 
 
 def test_an_embedder_that_is_down_does_not_keep_the_index_out(tmp_path, caplog):

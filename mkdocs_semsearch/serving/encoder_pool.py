@@ -1,0 +1,58 @@
+"""Query encoders that several builds share: a new build of a site, or another version of it, has mostly the same."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from mkdocs_semsearch.artifact import Manifest, open_index
+from mkdocs_semsearch.artifact.layout import ENCODER
+from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.errors import EmbeddingError, IndexCorruptError
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+
+__all__ = ["EncoderPool"]
+
+Key = tuple[tuple[str, str], ...]
+
+
+class EncoderPool:
+    """Opens indexes; those with the same `encoder/` files get one encoder, loaded once.
+
+    An encoder takes some 100 MB, the rest of a small index far less. It is let go of with the last index that uses it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._encoders: WeakValueDictionary[Key, Embedder] = WeakValueDictionary()
+
+    def open(self, index_dir: Path) -> Searcher:
+        """Opens an index after comparing every file with its hash.
+
+        Raises:
+            IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
+        """
+        for _ in range(3):
+            index = open_index(index_dir, verify=True)
+            with self._lock:
+                embedder = self._encoder(index.manifest, index.build_dir)
+            searcher = open_searcher(index_dir, embedder=embedder)
+            if searcher.build_id == index.manifest.build_id:  # else it was replaced meanwhile, and is not verified
+                return searcher
+            searcher.close()
+        raise IndexCorruptError(f"The index in {index_dir} is being replaced faster than it can be read: try again.")
+
+    def _encoder(self, manifest: Manifest, build_dir: Path) -> Embedder | None:
+        key = tuple((file.path, file.sha256) for file in manifest.files if file.path.startswith(f"{ENCODER}/"))
+        if not (manifest.encoder.exported and key):
+            return None
+        found = self._encoders.get(key)
+        if found is None:
+            from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+
+            try:
+                found = self._encoders[key] = load_query_encoder(build_dir / ENCODER)
+            except EmbeddingError:
+                return None  # the searcher tries again, knows what else there is, and says what is wrong
+        return found
