@@ -6,7 +6,6 @@ values, and every count a `bincount`, for single values and lists alike.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetType
-from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
+from mkdocs_semsearch.searching.values import Value, as_text, range_test, read_value
 
-__all__ = ["Column", "build_column", "infer_type"]
-
-Value = str | int | float | bool | datetime.date
+__all__ = ["Column", "build_column"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,31 +104,18 @@ class Column:
             case In(values=values):
                 return self._codes_of(values)
             case Prefix(value=value):
-                return self._codes_where(lambda item: _as_text(item).startswith(value))
+                return self._codes_where(lambda item: as_text(item).startswith(value))
             case Range():
-                return self._codes_in_range(condition)
+                return self._codes_where(range_test(condition, self.type))
             case _:
                 raise AssertionError(condition)
 
     def _codes_of(self, wanted: Iterable[Scalar]) -> list[int]:
-        codes = (self.code_of.get(_read(value, self.type, self.name)) for value in wanted)
+        codes = (self.code_of.get(read_value(value, self.type, self.name)) for value in wanted)
         return sorted({code for code in codes if code is not None})
 
     def _codes_where(self, holds: Callable[[Value], bool]) -> list[int]:
         return [code for code, value in enumerate(self.values) if holds(value)]
-
-    def _codes_in_range(self, condition: Range) -> list[int]:
-        bounds = [_scalar(bound, self.name) for bound in (condition.min, condition.max) if bound is not None]
-        key = _order_of(self.type, bounds)
-        low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
-        if (condition.min is not None and low is None) or (condition.max is not None and high is None):
-            raise _misfit(self.name, self.type, next(bound for bound in bounds if key(bound) is None))
-
-        def within(value: Value) -> bool:
-            place = key(value)
-            return place is not None and (low is None or place >= low) and (high is None or place <= high)
-
-        return self._codes_where(within)
 
 
 def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
@@ -151,102 +135,3 @@ def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
     return Column(
         name, kind, rows, tuple(codes), codes, np.array(entry_rows, np.int32), np.array(entry_codes, np.int32)
     )
-
-
-def infer_type(values: Iterable[Any]) -> FacetType:
-    """Chooses the type of a front-matter field that the configuration does not declare."""
-    kinds = {type(value) for value in values if value is not None}
-    if list in kinds or tuple in kinds:
-        return "list"
-    if kinds == {bool}:
-        return "boolean"
-    if kinds == {int}:
-        return "integer"
-    if kinds and kinds <= {int, float}:
-        return "number"
-    return "string"
-
-
-def _read(value: Scalar, kind: FacetType, field: str) -> Value:
-    """Reads a filter's value as one of the column's type."""
-    reading = _READERS[kind](_scalar(value, field))
-    if reading is None:
-        raise _misfit(field, kind, value)
-    return reading
-
-
-def _scalar(value: Scalar, field: str) -> Scalar:
-    """Refuses what only Python callers can put into a filter: None, lists in lists, objects."""
-    if not isinstance(value, Scalar):
-        raise FilterError(
-            f"The filter on {field} has the value {value!r}: give text, number, date or bool.", field="filters"
-        )
-    return value
-
-
-def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:
-    wanted = {"integer": "a number", "number": "a number", "date": "a date (YYYY-MM-DD)", "boolean": "true or false"}
-    return FilterError(f"{field} is of type {kind}: {str(value)!r} is not {wanted.get(kind, 'text')}.", field="filters")
-
-
-def _as_text(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
-
-
-def _as_number(value: Scalar) -> int | float | None:
-    if isinstance(value, bool | datetime.date):
-        return None
-    if isinstance(value, int | float):
-        return value if value == value else None
-    if "_" in value:  # a digit separator to Python, a typo to everybody else
-        return None
-    try:
-        return int(value)
-    except ValueError:
-        pass
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _as_date(value: Scalar) -> datetime.date | None:
-    if isinstance(value, datetime.datetime):
-        return value.date()
-    if isinstance(value, datetime.date):
-        return value
-    if not isinstance(value, str):
-        return None
-    try:
-        return datetime.datetime.fromisoformat(value.strip()).date()
-    except ValueError:
-        return None
-
-
-def _as_boolean(value: Scalar) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    return {"true": True, "false": False}.get(str(value).lower())
-
-
-_READERS: dict[FacetType, Callable[[Scalar], Value | None]] = {
-    "string": _as_text,
-    "list": _as_text,
-    "integer": _as_number,
-    "number": _as_number,
-    "date": _as_date,
-    "boolean": _as_boolean,
-}
-
-
-def _order_of(kind: FacetType, bounds: Sequence[Scalar]) -> Callable[[Scalar], Any]:
-    """Chooses how values compare in a range: by the column's type; text as numbers or dates where the ends are such."""
-    if kind not in ("string", "list"):
-        return _READERS[kind]
-    for reader in (_as_number, _as_date):
-        if all(reader(bound) is not None for bound in bounds):
-            return reader
-    return _as_text

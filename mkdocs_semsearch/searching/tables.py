@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.columns import Column, build_column, infer_type
+from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.query import Filter
 from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
 
@@ -23,28 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Tables"]
-
-_PAGE_FIELDS = {
-    "page.path": "string",
-    "page.url": "string",
-    "page.title": "string",
-    "page.section": "string",
-    "page.language": "string",
-    "page.languages": "list",
-    "page.primary_language": "string",
-    "page.file_size": "integer",
-    "page.chunk_count": "integer",
-}
-_CHUNK_FIELDS = {
-    "chunk.kind": "string",
-    "chunk.language": "string",
-    "chunk.node_type": "string",
-    "chunk.node_name": "string",
-    "chunk.parent_context": "string",
-    "chunk.scope_depth": "integer",
-    "chunk.definitions": "list",
-    "chunk.references": "list",
-}
 
 
 class Tables:
@@ -137,7 +116,7 @@ class Tables:
 
     def is_chunk_field(self, name: str) -> bool:
         """Tells whether a field belongs to chunks rather than pages."""
-        return name in _CHUNK_FIELDS
+        return name in CHUNK_FIELDS
 
     def column(self, name: str) -> Column:
         """Returns the column of a field, built on first use; a field that no page has gives an empty one."""
@@ -156,20 +135,17 @@ class Tables:
         if name == "page.primary_language":
             values = ((languages or [None])[0] for languages in self._pages["languages"].to_pylist())
             return build_column(name, "string", values)
-        if name in _PAGE_FIELDS:
-            return build_column(name, _PAGE_FIELDS[name], self._pages[name.removeprefix("page.")].to_pylist())  # type: ignore[arg-type]
+        if name in PAGE_FIELDS:
+            return build_column(name, PAGE_FIELDS[name], self._pages[name.removeprefix("page.")].to_pylist())
         if name == "chunk.scope_depth":
             return build_column(name, "integer", (len(path) or None for path in self._chunks["scope_path"].to_pylist()))
-        if name in _CHUNK_FIELDS:
-            return build_column(name, _CHUNK_FIELDS[name], self._chunks[name.removeprefix("chunk.")].to_pylist())  # type: ignore[arg-type]
+        if name in CHUNK_FIELDS:
+            return build_column(name, CHUNK_FIELDS[name], self._chunks[name.removeprefix("chunk.")].to_pylist())
         return self._front_matter_column(name)
 
     def _front_matter_column(self, name: str) -> Column:
         """A front-matter field that the configuration does not declare, typed by what the pages hold."""
-        values = [_look_up(front_matter, name) for front_matter in self.front_matter()]
-        kind = infer_type(values)
-        if kind in ("string", "list"):
-            values = [_texts(value) for value in values]
+        kind, values = front_matter_values(self.front_matter(), name)
         return build_column(name, kind, values)
 
     def front_matter(self) -> list[dict[str, Any]]:
@@ -237,27 +213,3 @@ def _running_sections(page_of: NDArray[np.int32], section: NDArray[np.int32]) ->
         return np.zeros(0, np.int32)
     begins = (np.diff(page_of) != 0) | (np.diff(section) != 0)
     return np.concatenate([[0], np.cumsum(begins)]).astype(np.int32)
-
-
-def _look_up(front_matter: Mapping[str, Any], name: str) -> Any:
-    """Finds a key, or a path of keys parted by dots."""
-    if name in front_matter:
-        return front_matter[name]
-    value: Any = front_matter
-    for key in name.split("."):
-        if not isinstance(value, Mapping) or key not in value:
-            return None
-        value = value[key]
-    return None if isinstance(value, Mapping) else value
-
-
-def _texts(value: Any) -> Any:
-    if value is None or isinstance(value, Mapping):
-        return None
-    if isinstance(value, list):
-        return [_text(item) for item in value if item is not None and not isinstance(item, Mapping | list)]
-    return _text(value)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

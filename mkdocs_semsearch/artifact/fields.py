@@ -1,0 +1,88 @@
+"""Fields that filters and counts know: the indexer's own, and whatever front matter pages have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mkdocs_semsearch.artifact.facets import FacetType
+
+__all__ = ["CHUNK_FIELDS", "PAGE_FIELDS", "front_matter_values"]
+
+PAGE_FIELDS: Mapping[str, FacetType] = {
+    "page.path": "string",
+    "page.url": "string",
+    "page.title": "string",
+    "page.section": "string",
+    "page.language": "string",
+    "page.languages": "list",
+    "page.primary_language": "string",
+    "page.file_size": "integer",
+    "page.chunk_count": "integer",
+}
+"""What the indexer knows of a page, with its type."""
+
+CHUNK_FIELDS: Mapping[str, FacetType] = {
+    "chunk.kind": "string",
+    "chunk.language": "string",
+    "chunk.node_type": "string",
+    "chunk.node_name": "string",
+    "chunk.parent_context": "string",
+    "chunk.scope_depth": "integer",
+    "chunk.definitions": "list",
+    "chunk.references": "list",
+}
+"""What the indexer knows of a chunk, with its type."""
+
+
+def front_matter_values(front_matter: Sequence[Mapping[str, Any]], name: str) -> tuple[FacetType, list[Any]]:
+    """Reads a field that the configuration does not declare, typed by what the pages hold.
+
+    Args:
+        front_matter: of every page.
+        name: a key, or a path of keys parted by dots.
+
+    Returns:
+        The type, and for every page None, a value, or a list of values.
+    """
+    values = [_look_up(page, name) for page in front_matter]
+    kind = _infer_type(values)
+    return kind, [_texts(value) for value in values] if kind in ("string", "list") else values
+
+
+def _infer_type(values: Iterable[Any]) -> FacetType:
+    """Chooses the type of a front-matter field that the configuration does not declare."""
+    kinds = {type(value) for value in values if value is not None}
+    if list in kinds or tuple in kinds:
+        return "list"
+    if kinds == {bool}:
+        return "boolean"
+    if kinds == {int}:
+        return "integer"
+    if kinds and kinds <= {int, float}:
+        return "number"
+    return "string"
+
+
+def _look_up(front_matter: Mapping[str, Any], name: str) -> Any:
+    """Finds a key, or a path of keys parted by dots."""
+    if name in front_matter:
+        return front_matter[name]
+    value: Any = front_matter
+    for key in name.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return None
+        value = value[key]
+    return None if isinstance(value, Mapping) else value
+
+
+def _texts(value: Any) -> Any:
+    if value is None or isinstance(value, Mapping):
+        return None
+    if isinstance(value, list):
+        return [_text(item) for item in value if item is not None and not isinstance(item, Mapping | list)]
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
