@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mkdocs_semsearch.artifact.lexical import prepare
-from mkdocs_semsearch.searching.lexical_query import Matcher
+from mkdocs_semsearch.searching.clauses import Matcher
 
 __all__ = ["Excerpt", "make_excerpt"]
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.layout import LEXICAL
 from mkdocs_semsearch.artifact.lexical import lexical_schema, register_analyzers
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.lexical_query import LexicalQueries, Matcher
+from mkdocs_semsearch.searching.clauses import Clauses, Matcher
+from mkdocs_semsearch.searching.lexical_query import LexicalQueries
 from mkdocs_semsearch.searching.question import Question
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ class LexicalHits:
 class LexicalIndex:
     """An open lexical index; safe to share between threads."""
 
-    def __init__(self, searcher: tantivy.Searcher, queries: LexicalQueries, rows: int) -> None:
+    def __init__(self, searcher: tantivy.Searcher, clauses: Clauses, rows: int) -> None:
         self._searcher = searcher
-        self._queries = queries
+        self._clauses = clauses
+        self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
 
     @classmethod
@@ -67,7 +69,7 @@ class LexicalIndex:
             ) from None
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
-        return cls(searcher, LexicalQueries(lexical_schema(), searcher, analyzers, stemmer), rows)
+        return cls(searcher, Clauses(searcher, analyzers, stemmer), rows)
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by BM25.
@@ -105,7 +107,7 @@ class LexicalIndex:
 
     def matcher(self, question: Question) -> Matcher:
         """Returns what tells which words of a text the question meant."""
-        return self._queries.matcher(question)
+        return self._clauses.matcher(question)
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits

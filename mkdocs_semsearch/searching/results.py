@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.searching.candidates import Candidates
+from mkdocs_semsearch.searching.clauses import Matcher
 from mkdocs_semsearch.searching.excerpts import make_excerpt
-from mkdocs_semsearch.searching.lexical_query import Matcher
 from mkdocs_semsearch.searching.literal import RULES
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top

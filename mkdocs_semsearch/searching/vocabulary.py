@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import tantivy
-
-__all__ = ["Vocabulary"]
+__all__ = ["Terms", "Vocabulary"]
 
 SHORTEST_CORRECTED = 4
 TWO_TYPOS_FROM = 8
@@ -20,12 +17,29 @@ _LARGEST = 200_000
 _REMEMBERED = 1024
 
 
+class Terms(Protocol):
+    """The sorted terms of the fields `exact` and `text`; a `tantivy.Searcher` is one."""
+
+    @property
+    def num_docs(self) -> int:
+        """Number of chunks."""
+        ...
+
+    def doc_freq(self, field_name: str, field_value: str, /) -> int:
+        """Returns in how many chunks a term stands in a field."""
+        ...
+
+    def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> Sequence[tuple[str, int]]:
+        """Returns the first terms of a field that begin so, each with the number of its chunks."""
+        ...
+
+
 class Vocabulary:
     """The terms of one open index, whole and stemmed."""
 
-    def __init__(self, searcher: tantivy.Searcher, stems: Callable[[str], list[str]]) -> None:
+    def __init__(self, terms: Terms, stems: Callable[[str], list[str]]) -> None:
         """Takes the index, and what makes stems of a word."""
-        self._searcher = searcher
+        self._index = terms
         self._stems = stems
         self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
         self.corrections = functools.lru_cache(maxsize=_REMEMBERED)(self._corrections)
@@ -33,11 +47,11 @@ class Vocabulary:
 
     def chunks_with(self, term: str) -> int:
         """Returns in how many chunks a word stands, exactly so."""
-        return self._searcher.doc_freq("exact", term)
+        return self._index.doc_freq("exact", term)
 
     def knows(self, term: str) -> bool:
         """Tells whether a word stands in the index, in this or in another form."""
-        return bool(self.chunks_with(term)) or any(self._searcher.doc_freq("text", stem) for stem in self._stems(term))
+        return bool(self.chunks_with(term)) or any(self._index.doc_freq("text", stem) for stem in self._stems(term))
 
     def _beginning_with(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Returns the words that begin with `prefix`, itself left out, in most chunks first."""
@@ -77,4 +91,4 @@ class Vocabulary:
         return [(distance, -terms[word], word) for word, distance, _ in found]
 
     def _read_terms(self, field: str, prefix: str) -> dict[str, int]:
-        return dict(self._searcher.terms_with_prefix(field, prefix, limit=_LARGEST))
+        return dict(self._index.terms_with_prefix(field, prefix, limit=_LARGEST))
