@@ -10,7 +10,7 @@ Text is prepared here, in Python, and then tokenised by Tantivy's analyzers, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ __all__ = [
     "identifier_forms",
     "identifier_parts",
     "lexical_schema",
+    "lexical_texts",
     "prepare",
     "raw_words",
     "register_analyzers",
     "stemmer_for",
+    "stems_with",
     "telling_words",
 ]
 
@@ -72,10 +74,23 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
 
+_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+
 
 def stemmer_for(language: str) -> str | None:
     """Returns Tantivy's stemmer for a language tag (`en`, `pt-BR`), or None where there is none."""
     return _STEMMERS.get(language.replace("_", "-").split("-")[0].lower())
+
+
+def stems_with(stemmer: str | None) -> Callable[[str], str]:
+    """Returns what gives the stem of a lower-cased word; without a stemmer, the word itself."""
+    import tantivy
+
+    if stemmer is None:
+        return str
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(tantivy.Filter.stemmer(stemmer))
+    analyzer = builder.build()
+    return lambda word: analyzer.analyze(word)[0]
 
 
 def lexical_schema() -> tantivy.Schema:
@@ -99,6 +114,40 @@ def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, t
     for name, analyzer in analyzers.items():
         index.register_tokenizer(name, analyzer)
     return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
+
+
+def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterable[str]) -> dict[str, str]:
+    """Returns what each of `FIELDS` holds of a chunk.
+
+    Args:
+        heading_hierarchy: of the chunk; begins with the page's title.
+        content: of the chunk.
+        names: identifiers known from elsewhere: what its code defines, the API object it describes.
+    """
+    text, code = _split_code(content)
+    title, *headings = heading_hierarchy
+    everything = "\n".join((*heading_hierarchy, text, code))
+    identifiers: dict[str, None] = {}
+    parts: list[str] = []
+    for word in dict.fromkeys(raw_words(everything)):
+        identifiers |= dict.fromkeys(identifier_forms(word))
+        parts += identifier_parts(word)
+    identifiers |= dict.fromkeys(name.lower() for name in names if name)
+    return {
+        "title": title,
+        "headings": "\n".join(headings or (title,)),
+        "text": text,
+        "code": code,
+        "exact": everything,
+        "identifiers": " ".join(identifiers),
+        "parts": " ".join(parts),
+    }
+
+
+def _split_code(content: str) -> tuple[str, str]:
+    """Parts the prose of a chunk from its fenced code."""
+    code = [match.group(2) for match in _FENCE.finditer(content)]
+    return (_FENCE.sub("\n", content), "\n".join(code)) if code else (content, "")
 
 
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:

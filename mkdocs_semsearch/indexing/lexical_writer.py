@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.artifact.lexical import (
-    identifier_forms,
-    identifier_parts,
-    lexical_schema,
-    prepare,
-    raw_words,
-    register_analyzers,
-    stemmer_for,
-)
+from mkdocs_semsearch.artifact.lexical import lexical_schema, lexical_texts, prepare, register_analyzers, stemmer_for
 from mkdocs_semsearch.chunking import Chunk
 
 if TYPE_CHECKING:
@@ -23,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_lexical_index"]
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HEAP_BYTES = 256_000_000
 
 
@@ -67,27 +57,8 @@ def _write(chunks: Iterable[Chunk], folder: Path, stemmer: str | None) -> None:
 def _document(chunk: Chunk) -> tantivy.Document:
     import tantivy
 
-    text, code = _split_code(chunk.content)
-    title, *headings = chunk.heading_hierarchy
-    everything = "\n".join((*chunk.heading_hierarchy, text, code))
-    identifiers: dict[str, None] = {}
-    parts: list[str] = []
-    for word in dict.fromkeys(raw_words(everything)):
-        identifiers |= dict.fromkeys(identifier_forms(word))
-        parts += identifier_parts(word)
-    identifiers |= dict.fromkeys(name.lower() for name in (*chunk.definitions, chunk.node_name or "") if name)
+    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
     document = tantivy.Document()
-    document.add_text("title", prepare(title))
-    document.add_text("headings", prepare("\n".join(headings or (title,))))
-    document.add_text("text", prepare(text))
-    document.add_text("code", prepare(code))
-    document.add_text("exact", prepare(everything))
-    document.add_text("identifiers", " ".join(identifiers))
-    document.add_text("parts", " ".join(parts))
+    for field, text in texts.items():
+        document.add_text(field, text if field in ("identifiers", "parts") else prepare(text))
     return document
-
-
-def _split_code(content: str) -> tuple[str, str]:
-    """Parts the prose of a chunk from its fenced code."""
-    code = [match.group(2) for match in _FENCE.finditer(content)]
-    return (_FENCE.sub("\n", content), "\n".join(code)) if code else (content, "")
