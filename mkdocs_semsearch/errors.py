@@ -13,6 +13,7 @@
     │   ├── ModelNotFoundError        the model is neither on disk nor reachable; lists what was tried
     │   ├── MissingExtraError         an optional dependency is not installed; names the extra
     │   └── EmbedderUnavailableError  the embedder does not answer at the moment; trying later may help
+    ├── StoreUnavailableError         the cluster that holds the index does not answer, or not as it should
     └── QueryError                    a question that cannot be answered as asked
         ├── EmptyQueryError           nothing but white space
         ├── FilterError               a filter that makes no sense; carries the name of the field
@@ -37,6 +38,7 @@ __all__ = [
     "PageNotFoundError",
     "QueryError",
     "SemsearchError",
+    "StoreUnavailableError",
 ]
 
 
@@ -82,6 +84,10 @@ class MissingExtraError(EmbeddingError):
 
 class EmbedderUnavailableError(EmbeddingError):
     """The embedder does not answer at the moment."""
+
+
+class StoreUnavailableError(SemsearchError):
+    """The cluster that holds the index does not answer, or not as it should."""
 
 
 class QueryError(SemsearchError):

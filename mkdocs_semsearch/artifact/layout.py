@@ -12,7 +12,10 @@ __all__ = [
     "LOCK",
     "MANIFEST",
     "PAGES",
+    "PAGE_ROWS",
+    "ROWS",
     "STAGING_PREFIX",
+    "TERMS",
     "VECTORS",
     "facet_column",
 ]
@@ -32,6 +35,11 @@ VECTORS = "vectors.npy"
 GRAPH = "graph.npz"
 LEXICAL = "lexical"
 ENCODER = "encoder"
+
+ROWS = "rows.npy"
+PAGE_ROWS = "page_rows.npy"
+TERMS = "terms"
+"""Of a build whose chunks are in a cluster."""
 
 
 def facet_column(name: str) -> str:

@@ -20,8 +20,10 @@ __all__ = [
     "FIELDS",
     "identifier_forms",
     "identifier_parts",
+    "lexical_analyzers",
     "lexical_schema",
     "lexical_texts",
+    "literal_name",
     "prepare",
     "raw_words",
     "register_analyzers",
@@ -71,6 +73,7 @@ _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
 )
+_NOT_WORDS = re.compile(r"[\W_]+")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
 
@@ -110,9 +113,15 @@ def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, t
     Returns:
         Field name to analyzer, so that questions go through the same.
     """
+    analyzers = lexical_analyzers(stemmer)
+    for field, analyzer in analyzers.items():
+        index.register_tokenizer(_TOKENIZER.get(field, _WHOLE), analyzer)
+    return analyzers
+
+
+def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
+    """Returns field name to analyzer."""
     analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: _whitespace()}
-    for name, analyzer in analyzers.items():
-        index.register_tokenizer(name, analyzer)
     return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
 
 
@@ -222,3 +231,8 @@ def identifier_parts(word: str) -> tuple[str, ...]:
     """Returns the parts of an identifier, lower-cased: `HTTPException` gives `http` and `exception`."""
     parts = [part.lower() for piece in _SEPARATORS.split(word) for part in _CAMEL.findall(piece)]
     return tuple(parts) if len(parts) > 1 else ()
+
+
+def literal_name(text: str) -> str:
+    """Returns the words of a text, case-folded, one space between them: `site_url` and `Site URL` are equal."""
+    return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.lexical import literal_name
 from mkdocs_semsearch.searching.tables import Tables
 
 __all__ = ["LiteralNames", "apply_literal_rule"]
@@ -16,7 +16,6 @@ RULES = ("", "identifier", "heading", "title")
 """Name of the rule by its rank; a higher one stands before a lower one."""
 
 _BAND = 0.1
-_NOT_WORDS = re.compile(r"[\W_]+")
 
 
 class LiteralNames:
@@ -30,23 +29,18 @@ class LiteralNames:
         for row, path in enumerate(tables.heading_paths()):
             if tables.page_of[row] != page:
                 page = int(tables.page_of[row])
-                self._titles[normalised(path[0])].append(row)
+                self._titles[literal_name(path[0])].append(row)
             if tables.section_of[row] != section:
                 section = int(tables.section_of[row])
-                self._headings[normalised(path[-1])].append(row)
+                self._headings[literal_name(path[-1])].append(row)
 
     def ranks(self, text: str) -> dict[int, int]:
         """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
-        name = normalised(text)
+        name = literal_name(text)
         if not name:
             return {}
         ranks = dict.fromkeys(self._headings.get(name, ()), RULES.index("heading"))
         return ranks | dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))
-
-
-def normalised(text: str) -> str:
-    """Returns the words of a text, case-folded, one space between them: `site_url` and `Site URL` are equal."""
-    return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
 
 
 def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> NDArray[np.float32]:
