@@ -94,12 +94,13 @@ class Searcher:
         return self.manifest.build_id
 
     def warm_up(self) -> None:
-        """Loads the query encoder and runs a first question, so that no reader waits for it.
+        """Makes the vectors ready, loads the query encoder and runs it once, so that no reader waits for it.
 
         Raises:
             EmbeddingError: no embedder can be loaded; lexical questions work all the same.
             ConfigurationError: the index names a kind of embedder that this version does not know.
         """
+        self._sides.store.prepare()
         self._encoder.load()
         self._encoder.embed("warm-up")
 

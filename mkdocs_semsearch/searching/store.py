@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,19 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching.graph_walk import GraphWalk
+from mkdocs_semsearch.searching.scan import Codes, Stored, similarities
 
-__all__ = ["EmbeddedStore", "Neighbors", "Store"]
+__all__ = ["WALK_ABOVE", "EmbeddedStore", "Neighbors", "Store"]
 
-_GATHER_BELOW = 0.4
-"""Share of rows below which gathering them costs less than scanning everything; measured, see `benchmarks/`."""
+WALK_ABOVE = 200_000
+"""Rows beyond which a walk costs less than a scan; below it every answer is exact."""
+
+_GATHER_BELOW = 0.1
+"""Share of rows below which comparing them one by one costs less than scanning everything."""
+
+_WALK_SHARE = 0.3
+"""Share of rows above which a walk finds enough allowed ones for less than a scan; see `benchmarks/nearest.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,10 @@ class Neighbors:
 
 class Store(Protocol):
     """Nearest rows under a filter."""
+
+    def prepare(self) -> None:
+        """Does now what the first question would have to wait for."""
+        ...
 
     def nearest(
         self,
@@ -63,16 +76,22 @@ class Store(Protocol):
 
 
 class EmbeddedStore:
-    """Vectors in `vectors.npy`, scanned exactly; neighbour lists in `graph.npz`."""
+    """Vectors in `vectors.npy`, mapped into memory; neighbour lists in `graph.npz`.
 
-    def __init__(self, vectors: NDArray[np.float32], indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
+    The cheapest of three ways answers: few allowed rows are compared one by one; else all rows are scanned in 8 bits
+    and those that can matter are compared; an index of more than `WALK_ABOVE` rows is walked where enough rows are
+    allowed. Only the walk may miss a row.
+    """
+
+    def __init__(self, vectors: Stored, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
         self._vectors = vectors
         self._indptr = indptr
         self._indices = indices
+        self._walk = GraphWalk(vectors, indptr, indices) if len(vectors) > WALK_ABOVE and len(indices) else None
 
     @classmethod
     def load(cls, build_dir: Path, rows: int, dimension: int) -> EmbeddedStore:
-        """Reads vectors and graph.
+        """Opens vectors and graph.
 
         Raises:
             IndexCorruptError: an array is not what the manifest promises.
@@ -82,14 +101,17 @@ class EmbeddedStore:
             indptr, indices = _read_graph(build_dir / GRAPH)
         except (OSError, ValueError, TypeError, KeyError, EOFError, AttributeError, BadZipFile, zlib.error) as error:
             raise IndexCorruptError(f"The vectors in {build_dir} cannot be read ({error}): build again.") from None
-        if stored.shape != (rows, dimension) or stored.dtype.kind != "f" or not _is_graph(indptr, indices, rows):
+        floats = stored.dtype in (np.float16, np.float32)
+        if stored.shape != (rows, dimension) or not floats or not _is_graph(indptr, indices, rows):
             raise IndexCorruptError(f"The vectors in {build_dir} do not fit the manifest: build the index again.")
-        return cls(np.ascontiguousarray(stored, dtype=np.float32), indptr, indices)
+        return cls(stored, indptr, indices)
 
-    @property
-    def vectors(self) -> NDArray[np.float32]:
-        """float32 `[n, d]`, unit rows as far as float16 on disk allows."""
-        return self._vectors
+    def prepare(self) -> None:
+        """Encodes what the first question scans."""
+        if self._walk is not None:
+            self._walk.prepare()
+        elif len(self._vectors):
+            self._codes  # noqa: B018
 
     def nearest(
         self,
@@ -98,18 +120,52 @@ class EmbeddedStore:
         limit: int | None = None,
         at_least: float | None = None,
     ) -> Neighbors:
-        """Scans the allowed rows: gathers them when they are few, else scans everything and drops the others."""
-        if rows is None:
-            return Neighbors(np.arange(len(self._vectors)), self._vectors @ vector)
-        chosen = np.flatnonzero(rows)
-        if len(chosen) < _GATHER_BELOW * len(self._vectors):
-            return Neighbors(chosen, self._vectors[chosen] @ vector)
-        return Neighbors(chosen, (self._vectors @ vector)[chosen])
+        """Finds rows near a question, see `Store.nearest`."""
+        allowed = None if rows is None else np.flatnonzero(rows)
+        count = len(self._vectors) if allowed is None else len(allowed)
+        if limit is None or limit >= count or count < _GATHER_BELOW * len(self._vectors):
+            return self._compared(allowed, vector)
+        if self._walk is not None and at_least is None and limit and count > _WALK_SHARE * len(self._vectors):
+            found = self._walked(self._walk, vector, rows, limit=limit * len(self._vectors) // count)
+            if len(found.rows) >= limit:
+                return found
+        return self._scanned(vector, allowed, limit, at_least)
 
     def neighbors_of(self, row: int) -> Neighbors:
         """Returns a row's neighbour list with the similarities."""
         rows = self._indices[self._indptr[row] : self._indptr[row + 1]].astype(np.int64)
-        return Neighbors(rows, self._vectors[rows] @ self._vectors[row])
+        return Neighbors(rows, similarities(self._vectors, rows, self._vectors[row].astype(np.float32)))
+
+    @functools.cached_property
+    def _codes(self) -> Codes:
+        return Codes.of(self._vectors)
+
+    def _compared(self, allowed: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> Neighbors:
+        near = similarities(self._vectors, allowed, vector)
+        return Neighbors(np.arange(len(near)) if allowed is None else allowed, near)
+
+    def _scanned(
+        self, vector: NDArray[np.float32], allowed: NDArray[np.int64] | None, limit: int, at_least: float | None
+    ) -> Neighbors:
+        coded = self._codes.approximate(vector)
+        near = coded.similarities if allowed is None else coded.similarities[allowed]
+        edge = np.inf
+        if limit:
+            # The limit-th best is at least `error` below what its code says, and may be as much above it.
+            edge = np.partition(near, len(near) - limit)[len(near) - limit] - 2 * coded.error
+        if at_least is not None:
+            edge = min(edge, at_least - coded.error)
+        kept = np.flatnonzero(near >= edge)
+        return self._compared(kept if allowed is None else allowed[kept], vector)
+
+    def _walked(
+        self, walk: GraphWalk, vector: NDArray[np.float32], rows: NDArray[np.bool_] | None, *, limit: int
+    ) -> Neighbors:
+        found, near = walk.nearest(vector, limit)
+        order = np.argsort(found)
+        if rows is not None:
+            order = order[rows[found[order]]]
+        return Neighbors(found[order], near[order])
 
 
 def _read_vectors(path: Path, rows: int) -> NDArray[Any]:

@@ -181,4 +181,5 @@ class TestEmbeddedFiles:
         np.save(folder / "vectors.npy", vectors.astype(np.int32))
         self.refuses(folder)
         np.save(folder / "vectors.npy", vectors.astype(np.float32))
-        assert len(EmbeddedStore.load(folder, ROWS, DIMENSION).vectors) == ROWS
+        question = unit(np.ones(DIMENSION))
+        check(EmbeddedStore.load(folder, ROWS, DIMENSION).nearest(question, None, 10), vectors, question, None, 10)

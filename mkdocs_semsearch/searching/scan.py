@@ -1,0 +1,98 @@
+"""Exact scans: 8-bit codes tell which rows can matter, the stored vectors decide.
+
+A code's error is known, so that no row is lost: rows whose coded similarity lies within twice the largest error of the
+edge are compared by their stored values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numkong
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Approximation", "Codes", "similarities"]
+
+Stored = NDArray[np.float16] | NDArray[np.float32]
+
+_LARGEST = 127
+_BLOCK_ROWS = 4096
+_ROUNDING = 1e-5
+"""What sums in float32 may add to an error, by far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """Similarities of all rows to a question, nearly.
+
+    Attributes:
+        similarities: float32 `[n]`.
+        error: furthest that any of them may be off.
+    """
+
+    similarities: NDArray[np.float32]
+    error: float
+
+
+class Codes:
+    """Vectors in 8 bits, a scale for each row, packed for SIMD."""
+
+    def __init__(self, blocks: tuple[Any, ...], scales: NDArray[np.float32], error: float) -> None:
+        self._blocks = blocks
+        self._scales = scales
+        self._error = error
+
+    @classmethod
+    def of(cls, vectors: Stored) -> Codes:
+        """Encodes vectors: float `[n, d]`, unit rows."""
+        scales = np.empty(len(vectors), np.float32)
+        blocks, error = [], 0.0
+        for part, values in _blocks(vectors):
+            codes, scales[part], furthest = _encode(values)
+            blocks.append(numkong.dots_pack(codes))
+            error = max(error, furthest)
+        return cls(tuple(blocks), scales, error)
+
+    def approximate(self, vector: NDArray[np.float32]) -> Approximation:
+        """Compares all rows with a question: float32 `[d]`, unit length."""
+        code, scale, error = _encode(vector[None])
+        found = np.empty(len(self._scales), np.float32)
+        start = 0
+        for block in self._blocks:
+            products = np.asarray(numkong.dots_packed(code, block))[0]
+            found[start : start + len(products)] = products
+            start += len(products)
+        found *= self._scales
+        found *= scale
+        # |v·q - v'·q'| <= |v - v'||q| + |v'||q - q'|
+        return Approximation(found, self._error + (1 + self._error) * error + _ROUNDING)
+
+
+def similarities(vectors: Stored, rows: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns the dot products of rows (None for all) with a question; those of a row are always the same bits."""
+    found = np.empty(len(vectors) if rows is None else len(rows), np.float32)
+    for part, values in _blocks(vectors, rows):
+        np.vecdot(values, vector, out=found[part])
+    return found
+
+
+def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """Yields rows in float32, block by block: never all of them at once."""
+    for start in range(0, len(vectors) if rows is None else len(rows), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        block = vectors[part] if rows is None else vectors[rows[part]]
+        # NumPy converts 16-bit floats one by one, NumKong sixteen at a time.
+        yield part, np.asarray(numkong.astype(block, "float32"), np.float32)
+
+
+def _encode(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32], float]:
+    """Returns codes, scales, and the length of the largest difference that coding makes."""
+    scales = np.abs(values).max(axis=1) / np.float32(_LARGEST)
+    scales[scales == 0] = 1
+    codes = np.rint(values / scales[:, None])
+    lost = values - codes * scales[:, None]
+    error = float(np.sqrt(np.vecdot(lost, lost).max(initial=0)))
+    return codes.astype(np.int8), scales, error
