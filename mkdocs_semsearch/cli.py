@@ -77,23 +77,35 @@ def _index(given: argparse.Namespace) -> int:
 def _serve(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.server import run
-    from mkdocs_semsearch.serving.settings import ServerSettings
+    from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
+    if given.index is not None and given.named_index:
+        raise SemsearchError("Give one INDEX, or each of several as --index NAME=INDEX, not both.")
     settings = ServerSettings.from_environment(
         index=given.index,
+        indexes=tuple(parse_named_index(text) for text in given.named_index),
         cors_origins=tuple(given.cors_origin),
         cors_origin_regex=given.cors_origin_regex,
         rate_limit=given.rate_limit,
+        client_header=given.client_header,
+        max_concurrent=given.max_concurrent,
+        request_seconds=given.request_seconds,
+        token_file=given.token_file,
         log_level=given.log_level,
+        log_format=given.log_format,
+        log_queries=given.log_queries,
     )
     if given.site is not None and not given.site.is_dir():
         raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")
-    app = create_app(
-        settings.index,
-        site_dir=given.site,
-        **settings.app_options(),
+    run(
+        create_app(dict(settings.indexes) or settings.index, site_dir=given.site, settings=settings),
+        given.host,
+        given.port,
+        log_level=settings.log_level,
+        log_format=settings.log_format,
+        reuse_port=given.reuse_port,
+        on_start=lambda url: _announce(url, given.site),
     )
-    run(app, given.host, given.port, log_level=settings.log_level, on_start=lambda url: _announce(url, given.site))
     return 0
 
 

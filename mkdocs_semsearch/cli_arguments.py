@@ -71,6 +71,14 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
 
     sub = command("serve", "answer questions over HTTP; with --site also serve the site")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument(
+        "--index",
+        dest="named_index",
+        action="append",
+        default=[],
+        metavar="NAME=INDEX",
+        help="one of several indexes, under /NAME/; all together at the root; repeat for more",
+    )
     sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one")
@@ -79,7 +87,16 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     )
     sub.add_argument("--cors-origin-regex", metavar="RE", help="pages whose whole origin matches may ask")
     sub.add_argument("--rate-limit", metavar="N/UNIT", help="for each client address, such as 60/minute")
+    sub.add_argument(
+        "--client-header", metavar="NAME", help="header of your proxy that holds the client's address (X-Forwarded-For)"
+    )
+    sub.add_argument("--max-concurrent", type=int, metavar="N", help="requests at a time, 503 beyond (default: 64)")
+    sub.add_argument("--request-seconds", type=float, metavar="S", help="given up after this time (default: 10)")
+    sub.add_argument("--token-file", metavar="FILE", help="answer only who sends one of the bearer tokens in this file")
+    sub.add_argument("--reuse-port", action="store_true", help="let several of these processes share the port")
     sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
+    sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
+    sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
 
     sub = command("query", "ask one question", epilog=_FILTERS)
     sub.add_argument("text", metavar="TEXT", help='the question; "a phrase in double quotes" must occur')

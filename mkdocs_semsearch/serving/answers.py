@@ -98,6 +98,7 @@ class SearchResult(AnswerModel):
     sections: list[SectionHit] | None = None
     duplicates: int = 0
     explain: dict[str, Any] | None = None
+    index: str | None = None
 
 
 class FacetCount(AnswerModel):
@@ -107,8 +108,17 @@ class FacetCount(AnswerModel):
     count: int
 
 
+class IndexAnswer(AnswerModel):
+    """What one of several indexes has to do with an answer; URLs of its results are relative to `site_url`."""
+
+    name: str
+    build_id: str
+    site_url: str
+    total_results: int = 0
+
+
 class SearchResponse(AnswerModel):
-    """The answer to one question; every part of it comes from the build that `build_id` names."""
+    """The answer to one question; every part of it comes from the build, or the builds, that `build_id` names."""
 
     query: str
     mode: Mode
@@ -120,6 +130,7 @@ class SearchResponse(AnswerModel):
     facets: dict[str, list[FacetCount]]
     results: list[SearchResult]
     degraded: bool = False
+    indexes: list[IndexAnswer] | None = None
 
 
 class FacetField(AnswerModel):
@@ -136,6 +147,7 @@ class FacetsResponse(AnswerModel):
 
     build_id: str
     facets: list[FacetField]
+    indexes: list[IndexAnswer] | None = None
 
 
 class PageResponse(AnswerModel):
@@ -160,17 +172,31 @@ class HealthResponse(AnswerModel):
     status: Literal["ok"]
 
 
-class ReadyResponse(AnswerModel):
-    """An index is loaded."""
+class ReadyIndex(AnswerModel):
+    """What is loaded, and whether it is all it should be."""
+
+    build_id: str | None = None
+    model: str | None = None
+    embedder: Literal["ready", "unavailable"] | None = None
+    update: Literal["ok", "refused", "unreachable"] | None = None
+    pages: int | None = None
+    sections: int | None = None
+    chunks: int | None = None
+    created: str | None = None
+    site_name: str | None = None
+
+
+class NamedReadyIndex(ReadyIndex):
+    """One of several indexes."""
+
+    name: str
+
+
+class ReadyResponse(ReadyIndex):
+    """The index is loaded, or all of them; who shows no token where one is needed sees `status` alone."""
 
     status: Literal["ready"]
-    build_id: str
-    model: str
-    pages: int
-    sections: int
-    chunks: int
-    created: str
-    site_name: str
+    indexes: list[NamedReadyIndex] | None = None
 
 
 class ErrorDetail(AnswerModel):

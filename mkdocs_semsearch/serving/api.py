@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
-import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
 from mkdocs_semsearch.serving.errors import HttpError, error_body, from_semsearch_error
 from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters, whole_number
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.operations import Operations, SearcherSource
-from mkdocs_semsearch.serving.rate_limit import RateLimiter
+from mkdocs_semsearch.serving.operations import (
+    IndexOperations,
+    Opened,
+    Operations,
+    SearcherLender,
+    SearcherSource,
+)
+from mkdocs_semsearch.serving.process_metrics import process_gauges
 from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_response, tag_matches
 from mkdocs_semsearch.serving.routes import Route, match_route
-from mkdocs_semsearch.serving.wire import Defaults, parse_request
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_request, to_query
 
-__all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "check_rate", "error_response"]
+__all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "error_response"]
 
 log = logging.getLogger(__name__)
 
@@ -35,40 +43,45 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One request on its way to its route."""
+    """One request on its way to its route; `details` fills with what the log says of it."""
 
     query_string: str
     headers: Mapping[str, str]
     body: bytes
     argument: str
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class SearchApi:
     """Answers every route of the API.
 
     Args:
-        source: a callable that returns the searcher of the moment (None while there is no index), or a `LiveIndex`.
-        default_limit: `limit` of requests that give none.
-        default_min_score: `min_score` of requests that give none.
-        rate_limiter: applied to `/api/` by client address; None lets everything through.
-
-    Attributes:
-        operations: what MCP shares with this.
+        source: a callable that returns the searcher of the moment (None while there is no index), a `LiveIndex`, or
+            operations on one index or several.
+        defaults: what stands in for what a request leaves out.
+        admission: who may ask, and how often; None lets everything through.
+        metrics: where requests are counted.
+        name: of the index, where a server has several.
+        log_queries: whether the log has the text of questions.
     """
 
     def __init__(
         self,
-        source: SearcherSource,
+        source: SearcherSource | Operations,
         *,
-        default_limit: int = 10,
-        default_min_score: float = 0.0,
-        rate_limiter: RateLimiter | None = None,
+        defaults: Defaults | None = None,
+        admission: Admission | None = None,
+        metrics: Metrics | None = None,
+        name: str = "",
+        log_queries: bool = False,
     ) -> None:
-        self._defaults = Defaults(default_limit, default_min_score)
-        self._rate_limiter = rate_limiter
-        self._metrics = Metrics()
+        self._defaults = defaults or Defaults()
+        self._admission = admission or Admission()
+        self._metrics = metrics or Metrics()
+        self._name = name
+        self._log_queries = log_queries
         self._version = _installed_version()
-        self.operations = Operations(source, self._metrics, self._defaults)
+        self._operations = _operations(source, self._metrics)
 
     def handle(
         self,
@@ -86,7 +99,7 @@ class SearchApi:
             method: in upper case.
             path: percent-decoded, from the API's own root (`/api/v1/search`).
             query_string: as it stands in the address, without `?`.
-            headers: names in any case; only `If-None-Match` and `Content-Length` are looked at.
+            headers: names in any case; only `If-None-Match`, `Content-Length` and `Authorization` are looked at.
             body: at most `MAX_BODY_BYTES` matter; a longer one is refused.
             client: address of the client, for the rate limit.
         """
@@ -102,17 +115,27 @@ class SearchApi:
         except Exception:
             log.exception("Unexpected error in %s %s", method, route.name if route else "?")
             response = error_response(HttpError(500, "internal", "The search failed; the server's log says why."))
-        self._record(method, route, response.status, time.perf_counter() - started)
+        self._record(method, route, response.status, time.perf_counter() - started, call.details)
         return response.without_body() if method == "HEAD" else response
 
-    def _record(self, method: str, route: Route | None, status: int, seconds: float) -> None:
+    def refuse(self, method: str, path: str, error: HttpError, seconds: float = 0.0) -> ApiResponse:
+        """Answers a request that does not get as far as `handle` with an error, counted and logged like all others."""
+        self._record(method, match_route(path)[0], error.status, seconds, {"error": error.code})
+        return error_response(error)
+
+    def _record(self, method: str, route: Route | None, status: int, seconds: float, details: dict[str, Any]) -> None:
         name = route.name if route else "unknown"
         known = method if method in _METHODS else "other"
         self._metrics.observe_request(route=name, method=known, status=status, seconds=seconds)
-        # Neither the query string nor the body: what people search for is theirs.
-        log.info("%s %s %d %.1f ms", known, name, status, seconds * 1000)
+        # Neither the query string nor the body, unless asked to: what people search for is theirs.
+        line: dict[str, Any] = {"method": known, "route": name, "status": status, "ms": round(seconds * 1000, 1)}
+        line |= ({"index": self._name} if self._name else {}) | details
+        query = f" {json.dumps(details['query'])}" if "query" in details else ""
+        log.info("%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
 
     def _answer(self, method: str, route: Route | None, call: _Call, client: str | None) -> ApiResponse:
+        if not (route and route.open) and method != "OPTIONS":
+            self._admission.check_token(call.headers.get("authorization"))
         if route is None:
             raise HttpError(404, "not_found", "There is nothing at this address: /docs lists what there is.")
         if method == "OPTIONS":
@@ -122,8 +145,8 @@ class SearchApi:
             message = f"{method[:20]} is not allowed here: use {route.allow}."
             raise HttpError(405, "method_not_allowed", message, headers=(("allow", route.allow),))
         self._check_size(call)
-        if route.limited and self._rate_limiter is not None:
-            check_rate(self._rate_limiter, client)
+        if route.limited:
+            self._admission.count(client)
         return self._endpoint(asked, route)(call)
 
     def _endpoint(self, method: str, route: Route) -> Callable[[_Call], ApiResponse]:
@@ -143,43 +166,51 @@ class SearchApi:
         return endpoints[method, route.name]
 
     def _post_search(self, call: _Call) -> ApiResponse:
-        query = self.operations.query(parse_request(call.body))
-        with self.operations.searcher() as searcher:
-            return json_response(200, self.operations.search(searcher, query), (NO_STORE,))
+        request, query = self._asked(parse_request(call.body), call)
+        with self._operations.open(request.indexes) as opened:
+            return json_response(200, _search(opened, query, call), (NO_STORE,))
 
     def _get_search(self, call: _Call) -> ApiResponse:
-        query = self.operations.query(parse_search_parameters(call.query_string))
-        with self.operations.searcher() as searcher:
-            tag = self._tag(searcher.build_id, "search", repr(query))
-            return _cached(call, tag, lambda: self.operations.search(searcher, query))
+        request, query = self._asked(parse_search_parameters(call.query_string), call)
+        with self._operations.open(request.indexes) as opened:
+            tag = self._tag(opened.build_id, "search", repr(query))
+            return _cached(call, tag, lambda: _search(opened, query, call))
+
+    def _asked(self, request: SearchRequest, call: _Call) -> tuple[SearchRequest, SearchQuery]:
+        query = to_query(request, self._defaults)
+        call.details["mode"] = query.mode
+        if self._log_queries:
+            call.details["query"] = query.query
+        return request, query
 
     def _facets(self, call: _Call) -> ApiResponse:
         _only(call, ())
-        with self.operations.searcher() as searcher:
-            tag = self._tag(searcher.build_id, "facets")
-            return _cached(call, tag, lambda: self.operations.facets(searcher))
+        with self._operations.open() as opened:
+            return _cached(call, self._tag(opened.build_id, "facets"), opened.facets)
 
     def _page(self, call: _Call) -> ApiResponse:
         _only(call, ())
-        with self.operations.searcher() as searcher:
-            tag = self._tag(searcher.build_id, "page", call.argument)
-            return _cached(call, tag, lambda: self.operations.page(searcher, call.argument))
+        with self._operations.open() as opened:
+            tag = self._tag(opened.build_id, "page", call.argument)
+            return _cached(call, tag, lambda: opened.page(call.argument))
 
     def _related(self, call: _Call) -> ApiResponse:
         limit = whole_number("limit", _only(call, ("limit",)).get("limit", "5"))
-        with self.operations.searcher() as searcher:
-            tag = self._tag(searcher.build_id, "related", str(limit), call.argument)
-            return _cached(call, tag, lambda: self.operations.related(searcher, call.argument, limit))
+        with self._operations.open() as opened:
+            tag = self._tag(opened.build_id, "related", str(limit), call.argument)
+            return _cached(call, tag, lambda: opened.related(call.argument, limit))
 
     def _healthz(self, call: _Call) -> ApiResponse:
         return json_response(200, {"status": "ok"}, (NO_STORE,))
 
     def _readyz(self, call: _Call) -> ApiResponse:
-        with self.operations.searcher() as searcher:
-            return json_response(200, self.operations.ready(searcher), (NO_STORE,))
+        state = self._operations.ready()
+        if not self._admission.is_known(call.headers.get("authorization")):
+            state = {"status": state["status"]}
+        return json_response(200, state, (NO_STORE,))
 
     def _show_metrics(self, call: _Call) -> ApiResponse:
-        text = self._metrics.render(self.operations.gauges(self._version))
+        text = self._metrics.render({**self._operations.gauges(self._version), **process_gauges()})
         return ApiResponse.of(200, "text/plain; version=0.0.4; charset=utf-8", text.encode(), (NO_STORE,))
 
     def _openapi(self, call: _Call) -> ApiResponse:
@@ -213,19 +244,6 @@ class SearchApi:
         return answer
 
 
-def check_rate(limiter: RateLimiter, client: str | None) -> None:
-    """Counts one request of a client.
-
-    Raises:
-        HttpError: 429, it has made too many.
-    """
-    seconds = limiter.wait(client or "")
-    if seconds > 0:
-        wait = str(max(1, math.ceil(seconds)))
-        message = f"Too many requests: try again in {wait} s."
-        raise HttpError(429, "rate_limited", message, headers=(("retry-after", wait),))
-
-
 def body_too_large() -> HttpError:
     """Returns the error for a body over the limit."""
     return HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
@@ -234,6 +252,20 @@ def body_too_large() -> HttpError:
 def error_response(error: HttpError) -> ApiResponse:
     """Returns the answer for an error."""
     return json_response(error.status, error_body(error), (NO_STORE, *error.headers))
+
+
+def _operations(source: SearcherSource | Operations, metrics: Metrics) -> Operations:
+    if isinstance(source, SearcherLender) or callable(source):
+        return IndexOperations(source, metrics)
+    return source
+
+
+def _search(opened: Opened, query: SearchQuery, call: _Call) -> dict[str, Any]:
+    body = opened.search(query)
+    call.details["results"] = body["total_results"]
+    if body.get("degraded"):
+        call.details["degraded"] = True
+    return body
 
 
 def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> ApiResponse:

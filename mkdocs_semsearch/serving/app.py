@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 from starlette.applications import Starlette
@@ -17,107 +21,198 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.api import SearchApi, error_response
-from mkdocs_semsearch.serving.asgi import ApiEndpoint, RateLimited, SiteFiles, starlette_response
+from mkdocs_semsearch.serving.asgi import Admitted, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
+from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.operations import SearcherSource
+from mkdocs_semsearch.serving.metrics import Metrics
+from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
 from mkdocs_semsearch.serving.rate_limit import RateLimiter, parse_rate
 from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.settings import ServerSettings
+from mkdocs_semsearch.serving.wire import Defaults
+from mkdocs_semsearch.serving.workers import Workers
 
 __all__ = ["PREFIX", "create_app"]
+
+log = logging.getLogger(__name__)
 
 PREFIX = "/-/semsearch"
 """Where every route answers too, for a reverse proxy that passes the path on as it is."""
 
+Source = str | Path | SearcherSource
+
 
 def create_app(
-    index: str | Path | SearcherSource,
+    index: Source | Mapping[str, Source],
     *,
     site_dir: Path | None = None,
-    cors_origins: Sequence[str] = (),
-    cors_origin_regex: str | None = None,
-    default_limit: int = 10,
-    min_score: float = 0.0,
-    rate_limit: str | None = None,
-    mcp_hosts: Sequence[str] = (),
+    settings: ServerSettings | None = None,
+    **options: Any,
 ) -> Starlette:
     """Makes the sidecar.
 
     Args:
-        index: folder or URL of an index, watched while the server runs; or where searchers come from.
+        index: folder or URL of an index, watched while the server runs; or where searchers come from; or several of
+            these by name, which then answer under `/{name}/` each and at the root together.
         site_dir: a built site to serve from the same origin; the API's own addresses win.
-        cors_origins: origins whose pages may ask; `*` is any.
-        cors_origin_regex: pattern that a whole origin must match.
-        default_limit: `limit` of requests that give none.
-        min_score: `min_score` of requests that give none.
-        rate_limit: `60/minute` for one client address.
-        mcp_hosts: host names besides localhost under which `/mcp` answers.
+        settings: all the rest; its `index` and `indexes` say nothing here.
+        **options: fields of `ServerSettings`, in place of `settings`.
+
+    Returns:
+        The application; `app.state.reload()` looks for new builds and new tokens at once.
 
     Raises:
         ConfigurationError: a value that cannot work.
     """
-    settings = ServerSettings(
-        default_limit=default_limit,
-        min_score=min_score,
-        cors_origins=tuple(cors_origins),
-        cors_origin_regex=cors_origin_regex,
-        rate_limit=rate_limit,
-        mcp_hosts=tuple(mcp_hosts),
-    )
-    source: SearcherSource = LiveIndex.at(index) if isinstance(index, str | Path) else index
-    limiter = RateLimiter(*parse_rate(rate_limit)) if rate_limit else None
-    api = SearchApi(source, default_limit=default_limit, default_min_score=min_score, rate_limiter=limiter)
-    endpoint = ApiEndpoint(api, varies_by_origin=bool(cors_origins or cors_origin_regex))
-    routes: list[BaseRoute] = [
-        Route(route.path.replace("{path}", "{path:path}"), endpoint=endpoint) for route in ROUTES
-    ]
-    sessions = None
-    if find_spec("mcp") is not None:
-        from mkdocs_semsearch.serving.mcp import streamable_http
-
-        name = source.site_name() if isinstance(source, LiveIndex) else ""
-        mcp_endpoint, sessions = streamable_http(
-            api.operations, site_name=name, hosts=settings.mcp_hosts, origins=settings.cors_origins
+    settings = settings or ServerSettings(**options)
+    if site_dir is not None and settings.tokens():
+        raise ConfigurationError(
+            "A site for browsers and a token do not go together, for browsers have none: serve the site elsewhere, "
+            "behind a login, and let that web server add the token to what it passes on."
         )
-        routes.append(Route("/mcp", endpoint=RateLimited(mcp_endpoint, limiter) if limiter else mcp_endpoint))
+    parts = _Parts.of(index, settings)
+    mcp_app, sessions = parts.mcp()
+    routes = parts.routes(parts.operations, "", mcp_app)
+    for name, operations in parts.named.items():
+        routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
+    everything_else = parts.endpoint(parts.operations, "")
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             if sessions is not None:
                 await stack.enter_async_context(sessions())
-            if isinstance(source, LiveIndex):
-                stack.callback(source.close)
-                await anyio.to_thread.run_sync(source.start)
+            for live in parts.watched:
+                stack.callback(live.close)
+                await anyio.to_thread.run_sync(live.start)
             yield
 
-    return Starlette(
+    app = Starlette(
         routes=[
             *routes,
-            Mount(PREFIX, routes=[*routes, Mount("/", app=endpoint)]),
-            Mount("/", app=SiteFiles(site_dir) if site_dir is not None else endpoint),
+            Mount(PREFIX, routes=[*routes, Mount("/", app=everything_else)]),
+            Mount("/", app=SiteFiles(site_dir) if site_dir is not None else everything_else),
         ],
         middleware=_middleware(settings),
         exception_handlers={HTTPException: _refused, Exception: _failed},
         lifespan=lifespan,
     )
+    app.state.reload = parts.reload
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the routes of one application share."""
+
+    settings: ServerSettings
+    admission: Admission
+    workers: Workers
+    metrics: Metrics
+    operations: Operations
+    named: Mapping[str, IndexOperations]
+    watched: tuple[LiveIndex, ...]
+
+    @classmethod
+    def of(cls, index: Source | Mapping[str, Source], settings: ServerSettings) -> _Parts:
+        encoders, metrics = EncoderPool(), Metrics()
+        given = index if isinstance(index, Mapping) else {"": index}
+        sources: dict[str, SearcherSource] = {
+            name: LiveIndex.at(source, encoders=encoders) if isinstance(source, str | Path) else source
+            for name, source in given.items()
+        }
+        named = {name: IndexOperations(source, metrics, name) for name, source in sources.items()}
+        limiter = RateLimiter(*parse_rate(settings.rate_limit)) if settings.rate_limit else None
+        return cls(
+            settings,
+            Admission(settings.tokens(), limiter),
+            Workers(settings.max_concurrent, settings.request_seconds),
+            metrics,
+            FederatedOperations(named) if isinstance(index, Mapping) else named[""],
+            named if isinstance(index, Mapping) else {},
+            tuple(source for source in sources.values() if isinstance(source, LiveIndex)),
+        )
+
+    @property
+    def defaults(self) -> Defaults:
+        return Defaults(self.settings.default_limit, self.settings.min_score)
+
+    def endpoint(self, operations: Operations, name: str) -> ApiEndpoint:
+        api = SearchApi(
+            operations,
+            defaults=self.defaults,
+            admission=self.admission,
+            metrics=self.metrics,
+            name=name,
+            log_queries=self.settings.log_queries,
+        )
+        return ApiEndpoint(
+            api,
+            self.workers,
+            client_header=self.settings.client_header,
+            varies_by_origin=bool(self.settings.cors_origins or self.settings.cors_origin_regex),
+        )
+
+    def routes(self, operations: Operations, name: str, mcp_app: Any = None) -> list[BaseRoute]:
+        endpoint = self.endpoint(operations, name)
+        routes: list[BaseRoute] = [
+            Route(route.path.replace("{path}", "{path:path}"), endpoint=endpoint) for route in ROUTES
+        ]
+        return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
+
+    def mcp(self) -> tuple[Any, Any]:
+        """The endpoint for agents and its sessions; nothing where the extra is not installed."""
+        if find_spec("mcp") is None:
+            return None, None
+        from mkdocs_semsearch.serving.mcp import streamable_http
+
+        endpoint, sessions = streamable_http(
+            self.operations,
+            defaults=self.defaults,
+            indexes=tuple(self.named),
+            site_name=self.watched[0].site_name() if len(self.watched) == 1 else "",
+            hosts=self.settings.mcp_hosts,
+            origins=self.settings.cors_origins,
+        )
+        admitted = Admitted(endpoint, self.admission, self.workers, client_header=self.settings.client_header)
+        return admitted, sessions
+
+    def reload(self) -> None:
+        """Looks for new builds and new tokens; where the tokens cannot be read, those of before stay."""
+        with _logged_errors():
+            self.admission.set_tokens(self.settings.tokens())
+        for live in self.watched:
+            live.refresh(again=True)
+
+
+@contextlib.contextmanager
+def _logged_errors() -> Iterator[None]:
+    try:
+        yield
+    except ConfigurationError as error:
+        log.error("%s The tokens of before stay.", error)
 
 
 def _middleware(settings: ServerSettings) -> list[Middleware]:
-    compression = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
-    if not (settings.cors_origins or settings.cors_origin_regex):
-        return [compression]
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origins=settings.cors_origins,
-        allow_origin_regex=settings.cors_origin_regex,
-        allow_methods=("GET", "POST"),
-        allow_headers=("content-type", "if-none-match", "mcp-protocol-version", "mcp-session-id"),
-        expose_headers=("ETag", "Retry-After"),
-    )
-    return [cors, compression]
+    layers = [Middleware(EveryAnswer)]
+    if settings.cors_origins or settings.cors_origin_regex:
+        allowed = ["content-type", "if-none-match", "mcp-protocol-version", "mcp-session-id", "x-request-id"]
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.cors_origins,
+                allow_origin_regex=settings.cors_origin_regex,
+                allow_methods=("GET", "POST"),
+                allow_headers=[*allowed, *(["authorization"] if settings.tokens() else [])],
+                expose_headers=("ETag", "Retry-After", "X-Request-ID"),
+            )
+        )
+    return [*layers, Middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)]
 
 
 async def _refused(request: Request, error: Exception) -> Response:

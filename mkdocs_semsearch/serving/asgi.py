@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import functools
-import os
+import time
 from pathlib import Path
 from urllib.parse import quote
 
 import anyio
-import anyio.to_thread
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, body_too_large, check_rate, error_response
+from mkdocs_semsearch.serving.admission import Admission
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, body_too_large, error_response
 from mkdocs_semsearch.serving.errors import HttpError
-from mkdocs_semsearch.serving.rate_limit import RateLimiter
-from mkdocs_semsearch.serving.responses import ApiResponse
+from mkdocs_semsearch.serving.request_log import REQUEST_ID, accepted_request_id
+from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse
+from mkdocs_semsearch.serving.workers import Workers
 
-__all__ = ["ApiEndpoint", "RateLimited", "SiteFiles", "starlette_response"]
+__all__ = ["Admitted", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlette_response"]
 
-WORKERS = max(4, min(32, 2 * (os.cpu_count() or 1)))
+INLINE = ("/healthz", "/readyz", "/metrics")
+"""Quick, and asked just when all workers are busy."""
 
 
 class ApiEndpoint:
@@ -30,15 +32,26 @@ class ApiEndpoint:
 
     Args:
         api: the API.
+        workers: the threads.
+        client_header: header that holds the address of the client.
         varies_by_origin: there is an allow-list of origins, so shared caches must keep answers apart.
         body_seconds: how long a client may take to send its body.
     """
 
-    def __init__(self, api: SearchApi, *, varies_by_origin: bool = False, body_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        api: SearchApi,
+        workers: Workers,
+        *,
+        client_header: str | None = None,
+        varies_by_origin: bool = False,
+        body_seconds: float = 10.0,
+    ) -> None:
         self._api = api
+        self._workers = workers
+        self._client_header = client_header
         self._body_seconds = body_seconds
         self._varies_by_origin = varies_by_origin
-        self._limiter: anyio.CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one HTTP request; there are no WebSockets here."""
@@ -50,54 +63,95 @@ class ApiEndpoint:
             await starlette_response(response, vary=self._vary(scope))(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ApiResponse | None:
-        headers = dict(Headers(scope=scope))
-        declared = headers.get("content-length", "")
-        if declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES:
-            return error_response(body_too_large())
-        body: bytes | None = None
-        with anyio.move_on_after(self._body_seconds) as timer:
-            body = await _read_body(receive)
+        started = time.perf_counter()
+        method, path = scope["method"], _path_in_api(scope)
+        try:
+            headers = dict(Headers(scope=scope))
+            body = await self._body(headers, receive)
             if body is None:
                 return None
-        if timer.cancelled_caught or body is None:
-            return error_response(HttpError(408, "too_slow", "The body of the request did not arrive in time."))
-        client = scope.get("client")
-        handle = functools.partial(
-            self._api.handle,
-            scope["method"],
-            _path_in_api(scope),
-            scope.get("query_string", b"").decode("latin-1"),
-            headers,
-            body,
-            client=client[0] if client else None,
-        )
-        if _path_in_api(scope) == "/healthz":
-            return handle()  # never waits for a worker
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(WORKERS)
-        return await anyio.to_thread.run_sync(handle, limiter=self._limiter)
+            handle = functools.partial(
+                self._api.handle,
+                method,
+                path,
+                scope.get("query_string", b"").decode("latin-1"),
+                headers,
+                body,
+                client=client_address(scope, self._client_header),
+            )
+            return handle() if path in INLINE else await self._workers.run(handle)
+        except HttpError as error:
+            return self._api.refuse(method, path, error, time.perf_counter() - started)
+
+    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | None:
+        """The body; None when the client has gone."""
+        declared = headers.get("content-length", "")
+        if declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES:
+            raise body_too_large()
+        with anyio.move_on_after(self._body_seconds):
+            return await _read_body(receive)
+        raise HttpError(408, "too_slow", "The body of the request did not arrive in time.")
 
     def _vary(self, scope: Scope) -> str | None:
         # Where there is an Origin, the CORS middleware says it itself.
         return "Origin" if self._varies_by_origin and "origin" not in Headers(scope=scope) else None
 
 
-class RateLimited:
-    """Puts the rate limit of the API before another application."""
+class Admitted:
+    """Puts what guards the API before another application: token, rate limit, number of requests at a time.
 
-    def __init__(self, app: ASGIApp, limiter: RateLimiter) -> None:
+    Args:
+        app: the application.
+        admission: who may ask, and how often.
+        workers: whose places its requests take.
+        client_header: header that holds the address of the client.
+    """
+
+    def __init__(
+        self, app: ASGIApp, admission: Admission, workers: Workers, *, client_header: str | None = None
+    ) -> None:
         self._app = app
-        self._limiter = limiter
+        self._admission = admission
+        self._workers = workers
+        self._client_header = client_header
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hands the request on, or answers 429."""
-        client = scope.get("client")
+        """Hands the request on, or answers 401, 429 or 503."""
         try:
-            check_rate(self._limiter, client[0] if client else None)
+            self._admission.check_token(Headers(scope=scope).get("authorization"))
+            self._admission.count(client_address(scope, self._client_header))
+            with self._workers.place():
+                await self._app(scope, receive, send)
         except HttpError as error:
             await starlette_response(error_response(error))(scope, receive, send)
-        else:
+
+
+class EveryAnswer:
+    """Adds to every answer, whoever gives it, the id of the request and the headers of security it does not have."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hands the request on."""
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        request_id = accepted_request_id(Headers(scope=scope).get("x-request-id"))
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                for name, value in SECURITY_HEADERS:
+                    headers.setdefault(name, value)
+            await send(message)
+
+        token = REQUEST_ID.set(request_id)
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            REQUEST_ID.reset(token)
 
 
 class SiteFiles(StaticFiles):
@@ -125,8 +179,20 @@ class SiteFiles(StaticFiles):
             # Relative, so that it is right behind a proxy that ends TLS or adds a path.
             query = scope.get("query_string", b"").decode("latin-1")
             response.headers["location"] = f"./{quote(Path(path).name)}/" + (f"?{query}" if query else "")
-        response.headers.setdefault("x-content-type-options", "nosniff")
         return response
+
+
+def client_address(scope: Scope, header: str | None) -> str | None:
+    """Returns the address of the client: where a trusted proxy writes it, else that of the connection.
+
+    Of a list such as `X-Forwarded-For` the last entry counts: it is the proxy's, those before it are the client's word.
+    """
+    if header is not None:
+        given = Headers(scope=scope).getlist(header)
+        if given:
+            return given[-1].rpartition(",")[2].strip()
+    client = scope.get("client")
+    return client[0] if client else None
 
 
 def starlette_response(answer: ApiResponse, *, vary: str | None = None) -> Response:

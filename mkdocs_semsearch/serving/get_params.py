@@ -104,6 +104,7 @@ _READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "mode": ("mode", _text),
     "min_score": ("min_score", _number),
     "facets": ("facets", _names),
+    "indexes": ("indexes", _names),
     "explain": ("explain", _flag),
 }
 

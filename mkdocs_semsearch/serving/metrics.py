@@ -29,18 +29,18 @@ class Metrics:
             self._counters["semsearch_requests_total"][labels] += 1
             self._histograms[(("stage", "request"), ("route", route))].add(seconds)
 
-    def observe_search(self, *, mode: str, seconds: float, results: int, degraded: bool) -> None:
-        """Counts one answered search."""
-        labels = (("mode", mode),)
+    def observe_search(self, *, mode: str, seconds: float, results: int, degraded: bool, index: str = "") -> None:
+        """Counts one answered search; `index` is the name of what answered, where a server has several."""
+        labels = (("index", index), ("mode", mode)) if index else (("mode", mode),)
         with self._lock:
             self._counters["semsearch_searches_total"][labels] += 1
             self._counters["semsearch_results_total"][labels] += results
             self._counters["semsearch_searches_without_results_total"][labels] += results == 0
             self._counters["semsearch_searches_degraded_total"][labels] += degraded
-            self._histograms[(("stage", "search"), ("mode", mode))].add(seconds)
+            self._histograms[(("stage", "search"), *labels)].add(seconds)
 
     def render(self, gauges: Gauges | None = None) -> str:
-        """Returns everything counted so far, with the gauges given, in the Prometheus text format 0.0.4."""
+        """Returns everything counted so far and what is given in the Prometheus text format 0.0.4."""
         with self._lock:
             lines = [
                 line for name in sorted(self._counters) for line in _samples(name, "counter", self._counters[name])
@@ -50,7 +50,7 @@ class Metrics:
             for labels in sorted(self._histograms):
                 lines += self._histograms[labels].lines("semsearch_duration_seconds", labels)
         for name in sorted(gauges or {}):
-            lines += _samples(name, "gauge", (gauges or {})[name])
+            lines += _samples(name, "counter" if name.endswith("_total") else "gauge", (gauges or {})[name])
         return "\n".join(lines) + "\n"
 
 
@@ -83,7 +83,13 @@ _HELP = {
     "semsearch_index_built_timestamp_seconds": "When the loaded build was made, as Unix time.",
     "semsearch_index_pages": "Pages in the loaded build.",
     "semsearch_index_chunks": "Chunks in the loaded build.",
+    "semsearch_index_loaded_timestamp_seconds": "When the loaded build was taken in, as Unix time; 0 for never.",
+    "semsearch_index_reloads_total": "Builds taken in (result loaded) and refused (result refused) since the start.",
+    "semsearch_index_stale": "1 while the newest build is refused or the place it comes from does not answer.",
     "semsearch_ready": "1 while an index is loaded, else 0.",
+    "process_resident_memory_bytes": "Memory of this process.",
+    "process_cpu_seconds_total": "Processor time of this process.",
+    "process_start_time_seconds": "When this process started, as Unix time.",
 }
 
 

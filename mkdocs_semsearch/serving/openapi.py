@@ -36,7 +36,8 @@ _PROBLEMS = {
     413: "The body is larger than 64 KiB.",
     422: "The request is wrong; the message says what to change.",
     429: "Too many requests; `Retry-After` says when to come back.",
-    503: "There is no index yet, or the embedder does not answer.",
+    401: "This server wants a token that was not sent.",
+    503: "There is no index yet, the embedder does not answer, or the server is busy.",
 }
 
 
@@ -70,12 +71,28 @@ def _schemas() -> dict[str, Any]:
     _, definitions = models_json_schema(wanted, ref_template=_REFERENCE)  # type: ignore[arg-type]
     schemas: dict[str, Any] = definitions["$defs"]
     # Keys that are left out of an answer rather than null.
-    for name, optional in (("SearchResponse", {"degraded", "explain"}), ("SearchResult", _OPTIONAL_IN_RESULT)):
+    for name, optional in _OPTIONAL.items():
         schemas[name]["required"] = [key for key in schemas[name]["required"] if key not in optional]
     return schemas
 
 
-_OPTIONAL_IN_RESULT = {"section", "sections", "explain"}
+_OPTIONAL = {
+    "FacetsResponse": {"indexes"},
+    "ReadyResponse": {
+        "build_id",
+        "model",
+        "embedder",
+        "update",
+        "pages",
+        "sections",
+        "chunks",
+        "created",
+        "site_name",
+        "indexes",
+    },
+    "SearchResponse": {"degraded", "explain", "indexes"},
+    "SearchResult": {"section", "sections", "explain", "index"},
+}
 
 
 def _paths(properties: dict[str, Any]) -> dict[str, Any]:
@@ -116,6 +133,7 @@ def _search(properties: dict[str, Any]) -> list[dict[str, Any]]:
         _parameter("q", question, properties["query"]["description"]) | {"required": True},
         *(_parameter(name, properties[name], properties[name]["description"]) for name in simple),
         _parameter("facets", facets, properties["facets"]["description"]) | {"style": "form", "explode": False},
+        _parameter("indexes", facets, properties["indexes"]["description"]) | {"style": "form", "explode": False},
         _parameter(
             "filters",
             filters,
@@ -141,7 +159,7 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     responses: dict[str, Any] = {"200": {"description": summary, "content": _json(answer)}}
-    for status in problems:
+    for status in sorted({*problems, 401} if 429 in problems else problems):
         content = {} if status == 304 else {"content": _json(ErrorResponse)}
         responses[str(status)] = {"description": _PROBLEMS[status], **content}
     described = {"operationId": name, "summary": summary, "responses": responses}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,10 +11,18 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
-from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, to_query
 
-__all__ = ["Operations", "SearcherLender", "SearcherProvider", "SearcherSource"]
+__all__ = [
+    "IndexOperations",
+    "Opened",
+    "OpenedIndex",
+    "Operations",
+    "SearcherLender",
+    "SearcherProvider",
+    "SearcherSource",
+]
 
 SearcherProvider = Callable[[], Searcher | None]
 """Returns the searcher of the moment, or None while there is no index."""
@@ -34,63 +42,173 @@ SearcherSource = SearcherProvider | SearcherLender
 MAX_RELATED = 20
 
 
-class Operations:
-    """Questions in, JSON bodies out.
+class Opened(Protocol):
+    """What one request may ask, all of it of the same builds."""
+
+    @property
+    def build_id(self) -> str:
+        """Identity of what answers."""
+        ...
+
+    def search(self, query: SearchQuery) -> dict[str, Any]:
+        """Returns the body of a search answer."""
+        ...
+
+    def facets(self) -> dict[str, Any]:
+        """Returns every facet field with its values."""
+        ...
+
+    def page(self, path: str) -> dict[str, Any]:
+        """Returns one page with its sections; raises `PageNotFoundError` where there is none."""
+        ...
+
+    def related(self, path: str, limit: int = 5) -> dict[str, Any]:
+        """Returns the pages nearest to one page; raises `PageNotFoundError` where there is none."""
+        ...
+
+
+class Operations(Protocol):
+    """Where requests get what they ask."""
+
+    def open(self, names: Sequence[str] = ()) -> AbstractContextManager[Opened]:
+        """Opens the indexes with these names for the length of a request; all there are where there are no names.
+
+        Raises:
+            HttpError: 503 while there is no index, 422 for a name that is none.
+        """
+        ...
+
+    def ready(self) -> dict[str, Any]:
+        """Returns what is loaded; raises `HttpError` 503 while something is not."""
+        ...
+
+    def gauges(self, version: str) -> Gauges:
+        """Returns the state of the moment for `/metrics`; `version` is that of the package."""
+        ...
+
+
+class IndexOperations:
+    """The operations on one index.
 
     Args:
         source: where the searcher comes from.
         metrics: counts searches.
-        defaults: what stands in for what a request leaves out.
+        name: of the index, where a server has several.
     """
 
-    def __init__(
-        self, source: SearcherSource, metrics: Metrics | None = None, defaults: Defaults | None = None
-    ) -> None:
+    def __init__(self, source: SearcherSource, metrics: Metrics | None = None, name: str = "") -> None:
         self._source = source
         self._metrics = metrics or Metrics()
-        self._defaults = defaults or Defaults()
+        self.name = name
+        self._answers_by_words: bool | None = None
 
     @contextmanager
-    def searcher(self) -> Iterator[Searcher]:
-        """Lends the searcher of the moment.
-
-        Raises:
-            HttpError: 503 while there is no index.
-        """
+    def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndex]:
+        """Lends the searcher of the moment, see `Operations.open`."""
+        if names:
+            message = "There is one index at this address: leave indexes out."
+            raise HttpError(422, "invalid_request", message, field="indexes")
         if isinstance(self._source, SearcherLender):
             with self._source.lease() as lent:
-                yield _required(lent)
+                yield OpenedIndex(_required(lent), self)
         else:
-            yield _required(self._source())
+            yield OpenedIndex(_required(self._source()), self)
 
-    def query(self, request: SearchRequest) -> SearchQuery:
-        """Returns the question that a request asks of this server."""
-        return to_query(request, self._defaults)
-
-    def search(self, searcher: Searcher, query: SearchQuery) -> dict[str, Any]:
-        """Returns the body of a search answer."""
-        response = searcher.search(query)
+    def count(self, body: dict[str, Any], seconds: float) -> None:
+        """Counts an answered search."""
+        degraded = bool(body.get("degraded"))
         self._metrics.observe_search(
-            mode=response.mode,
-            seconds=response.took_ms / 1000,
-            results=response.total_results,
-            degraded=response.degraded,
+            mode=body["mode"], seconds=seconds, results=body["total_results"], degraded=degraded, index=self.name
         )
-        return to_json(response)
+        if degraded or body["mode"] != "lexical":
+            self._answers_by_words = degraded
 
-    def facets(self, searcher: Searcher) -> dict[str, Any]:
+    def ready(self) -> dict[str, Any]:
+        """Returns what is loaded, see `Operations.ready`."""
+        with self.open() as opened:
+            manifest = opened.searcher.manifest
+        health = self._source.health if isinstance(self._source, LiveIndex) else None
+        by_words = self._answers_by_words
+        if by_words is None:
+            by_words = health is not None and health.by_words
+        return {
+            "status": "ready",
+            "build_id": manifest.build_id,
+            "model": manifest.embedder.model,
+            "embedder": "unavailable" if by_words else "ready",
+            "update": health.update if health is not None else "ok",
+            "pages": manifest.pages,
+            "sections": manifest.sections,
+            "chunks": manifest.chunks,
+            "created": manifest.created,
+            "site_name": manifest.site_name,
+        }
+
+    def gauges(self, version: str) -> Gauges:
+        """Returns the state of the moment, see `Operations.gauges`."""
+        own = (("index", self.name),) if self.name else ()
+        gauges: dict[str, Any] = {}
+        if isinstance(self._source, LiveIndex):
+            health = self._source.health
+            gauges["semsearch_index_reloads_total"] = {
+                (*own, ("result", "loaded")): health.loaded,
+                (*own, ("result", "refused")): health.refused,
+            }
+            gauges["semsearch_index_stale"] = {own: health.update != "ok"}
+            gauges["semsearch_index_loaded_timestamp_seconds"] = {own: health.loaded_at}
+        try:
+            with self.open() as opened:
+                manifest = opened.searcher.manifest
+        except HttpError:
+            return {**gauges, "semsearch_ready": {own: 0}}
+        info = (("build_id", manifest.build_id), *own, ("model", manifest.embedder.model), ("version", version))
+        return {
+            **gauges,
+            "semsearch_ready": {own: 1},
+            "semsearch_index_info": {info: 1},
+            "semsearch_index_pages": {own: manifest.pages},
+            "semsearch_index_chunks": {own: manifest.chunks},
+            "semsearch_index_built_timestamp_seconds": {own: _unix_time(manifest.created)},
+        }
+
+
+class OpenedIndex:
+    """One index, for the length of a request.
+
+    Args:
+        searcher: of the build that answers.
+        counted_by: counts its searches.
+    """
+
+    def __init__(self, searcher: Searcher, counted_by: IndexOperations) -> None:
+        self.searcher = searcher
+        self._operations = counted_by
+
+    @property
+    def build_id(self) -> str:
+        """Identity of the build."""
+        return self.searcher.build_id
+
+    def search(self, query: SearchQuery) -> dict[str, Any]:
+        """Returns the body of a search answer."""
+        response = self.searcher.search(query)
+        body = to_json(response)
+        self._operations.count(body, response.took_ms / 1000)
+        return body
+
+    def facets(self) -> dict[str, Any]:
         """Returns every facet field with its values."""
-        return {"build_id": searcher.build_id, "facets": facets_to_json(searcher.facet_fields())}
+        return {"build_id": self.build_id, "facets": facets_to_json(self.searcher.facet_fields())}
 
-    def page(self, searcher: Searcher, path: str) -> dict[str, Any]:
+    def page(self, path: str) -> dict[str, Any]:
         """Returns one page with its sections.
 
         Raises:
             PageNotFoundError: the index has no such page.
         """
-        return {"build_id": searcher.build_id, **page_to_json(searcher.page(path))}
+        return {"build_id": self.build_id, **page_to_json(self.searcher.page(path))}
 
-    def related(self, searcher: Searcher, path: str, limit: int = 5) -> dict[str, Any]:
+    def related(self, path: str, limit: int = 5) -> dict[str, Any]:
         """Returns the pages nearest to one page.
 
         Raises:
@@ -101,42 +219,8 @@ class Operations:
             raise HttpError(
                 422, "invalid_request", f"limit is {limit}: it must be from 1 to {MAX_RELATED}.", field="limit"
             )
-        results = results_to_json(searcher.related(path, limit=limit))
-        return {"build_id": searcher.build_id, "path": path, "results": results}
-
-    def ready(self, searcher: Searcher) -> dict[str, Any]:
-        """Returns what is loaded."""
-        manifest = searcher.manifest
-        return {
-            "status": "ready",
-            "build_id": searcher.build_id,
-            "model": manifest.embedder.model,
-            "pages": manifest.pages,
-            "sections": manifest.sections,
-            "chunks": manifest.chunks,
-            "created": manifest.created,
-            "site_name": manifest.site_name,
-        }
-
-    def gauges(self, version: str) -> Gauges:
-        """Returns the state of the moment for `/metrics`.
-
-        Args:
-            version: of the package.
-        """
-        try:
-            with self.searcher() as searcher:
-                manifest = searcher.manifest
-        except HttpError:
-            return {"semsearch_ready": {(): 0}}
-        info = (("build_id", manifest.build_id), ("model", manifest.embedder.model), ("version", version))
-        return {
-            "semsearch_ready": {(): 1},
-            "semsearch_index_info": {info: 1},
-            "semsearch_index_pages": {(): manifest.pages},
-            "semsearch_index_chunks": {(): manifest.chunks},
-            "semsearch_index_built_timestamp_seconds": {(): _unix_time(manifest.created)},
-        }
+        results = results_to_json(self.searcher.related(path, limit=limit))
+        return {"build_id": self.build_id, "path": path, "results": results}
 
 
 def _unix_time(moment: str) -> float:

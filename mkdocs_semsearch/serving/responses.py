@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ApiResponse", "encode_json", "entity_tag", "json_response", "tag_matches"]
+__all__ = ["SECURITY_HEADERS", "ApiResponse", "encode_json", "entity_tag", "json_response", "tag_matches"]
 
 Headers = tuple[tuple[str, str], ...]
 
 SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
+"""What every answer has."""
+
+_INERT = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
+"""An answer that is no page cannot become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class ApiResponse:
         """Makes an answer with the headers that every answer has."""
         kind: Headers = (("content-type", content_type),) if content_type else ()
         length: Headers = (("content-length", str(len(body))),) if status not in (204, 304) else ()
-        return cls(status, (*kind, *length, *SECURITY_HEADERS, *headers), body)
+        policy: Headers = () if any(name == _INERT[0] for name, _ in headers) else (_INERT,)
+        return cls(status, (*kind, *length, *SECURITY_HEADERS, *policy, *headers), body)
 
     def without_body(self) -> ApiResponse:
         """The answer to HEAD: the same headers, no body."""

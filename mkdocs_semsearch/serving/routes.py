@@ -17,12 +17,14 @@ class Route:
         path: with `{path}` for the part that varies, as OpenAPI writes it.
         methods: besides HEAD (with GET) and OPTIONS.
         limited: counts against the rate limit.
+        open: answers without a token too.
     """
 
     name: str
     path: str
     methods: tuple[str, ...] = ("GET",)
     limited: bool = False
+    open: bool = False
 
     @property
     def allow(self) -> str:
@@ -40,8 +42,8 @@ ROUTES = (
     Route("facets", "/api/v1/facets", limited=True),
     Route("pages", "/api/v1/pages/{path}", limited=True),
     Route("related", "/api/v1/related/{path}", limited=True),
-    Route("healthz", "/healthz"),
-    Route("readyz", "/readyz"),
+    Route("healthz", "/healthz", open=True),
+    Route("readyz", "/readyz", open=True),
     Route("metrics", "/metrics"),
     Route("openapi", "/openapi.json"),
     Route("docs", "/docs"),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import logging.config
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.settings import LogLevel
+from mkdocs_semsearch.serving.settings import LogFormat, LogLevel
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 __all__ = ["run"]
+
+SECONDS_TO_DRAIN = 10
 
 
 def run(
@@ -23,15 +28,19 @@ def run(
     port: int = 8765,
     *,
     log_level: LogLevel = "info",
+    log_format: LogFormat = "text",
+    reuse_port: bool = False,
     on_start: Callable[[str], None] | None = None,
 ) -> None:
-    """Serves until SIGINT or SIGTERM, then lets the requests in flight end.
+    """Serves until SIGINT or SIGTERM, then lets the requests in flight end; SIGHUP looks for new builds at once.
 
     Args:
         app: from `create_app`.
         host: address to listen on.
         port: 0 takes any free one.
         log_level: of everything the server logs, to stderr.
+        log_format: `text` or `json`, one line a record.
+        reuse_port: several processes may listen on the same port and share what comes in.
         on_start: called with the server's URL once it answers.
 
     Raises:
@@ -39,8 +48,8 @@ def run(
     """
     import uvicorn
 
-    listener = _listen(host, port)
-    logging.config.dictConfig(_logging(log_level))
+    listener = _listen(host, port, reuse_port=reuse_port)
+    logging.config.dictConfig(_logging(log_level, log_format))
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -56,15 +65,32 @@ def run(
         server_header=False,
         # Longer than the idle time of the usual reverse proxies, which must be the ones to hang up.
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=SECONDS_TO_DRAIN,
         lifespan="on",
     )
     # Uvicorn raises SIGINT again when it is done; Ctrl-C is a way to end, not an error.
-    with listener, contextlib.suppress(KeyboardInterrupt):
+    with listener, _reloading_on_hangup(app), contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+@contextlib.contextmanager
+def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
+    """Lets SIGHUP look for new builds, in a thread, for opening one takes a while."""
+
+    def reload(number: int, frame: FrameType | None) -> None:
+        threading.Thread(target=app.state.reload, name="semsearch-reload", daemon=True).start()
+
+    if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, reload)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
     place = f"Cannot listen on {host!r}, port {port}"
     if not 0 <= port <= 65535:
         raise ConfigurationError(f"{place}: ports go from 1 to 65535, 0 takes any free one.")
@@ -75,6 +101,10 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ConfigurationError(f"{place}: {error}.") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            if not hasattr(socket, "SO_REUSEPORT"):
+                raise OSError("this system cannot share a port")
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(address)
         listener.listen(2048)
     except OSError as error:
@@ -87,13 +117,16 @@ def _url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def _logging(level: LogLevel) -> dict[str, Any]:
+def _logging(level: LogLevel, form: LogFormat) -> dict[str, Any]:
     logger = {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
     quiet = {**logger, "level": "DEBUG" if level == "debug" else "WARNING"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "formatters": {
+            "text": {"format": "%(asctime)s %(levelname)s %(message)s"},
+            "json": {"()": "mkdocs_semsearch.serving.request_log.JsonFormatter"},
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
         "loggers": {"mkdocs_semsearch": logger, "uvicorn": quiet, "mcp": quiet},
     }

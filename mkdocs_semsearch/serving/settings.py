@@ -6,16 +6,21 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.searching.query import MAX_LIMIT
+from mkdocs_semsearch.serving.index_names import check_index_name
 from mkdocs_semsearch.serving.rate_limit import parse_rate
 
-__all__ = ["LogLevel", "ServerSettings"]
+__all__ = ["LogFormat", "LogLevel", "ServerSettings", "parse_named_index"]
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["text", "json"]
+
+SHORTEST_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +28,22 @@ class ServerSettings:
     """What a server can be told.
 
     Attributes:
-        index: folder of the index (`SEMSEARCH_INDEX`).
+        index: folder or URL of the index (`SEMSEARCH_INDEX`).
+        indexes: names and places of several indexes, which then stand in for `index` (`SEMSEARCH_INDEXES`, written as
+            `name=place` with commas).
         default_limit: `limit` of requests that give none (`SEMSEARCH_DEFAULT_LIMIT`).
         min_score: `min_score` of requests that give none (`SEMSEARCH_MIN_SCORE`).
         cors_origins: origins whose pages may ask; `*` is any (`SEMSEARCH_CORS_ORIGINS`, with commas).
         cors_origin_regex: pattern that a whole origin must match (`SEMSEARCH_CORS_ORIGIN_REGEX`).
         rate_limit: for one client address, `60/minute`; None is no limit (`SEMSEARCH_RATE_LIMIT`).
+        client_header: header of a trusted proxy that holds the address of the client (`SEMSEARCH_CLIENT_HEADER`).
+        max_concurrent: requests that are answered or wait for it at the same time (`SEMSEARCH_MAX_CONCURRENT`).
+        request_seconds: after which a request is given up (`SEMSEARCH_REQUEST_SECONDS`).
+        token: what a client must show as `Authorization: Bearer …` (`SEMSEARCH_TOKEN`).
+        token_file: a file with such tokens, one a line (`SEMSEARCH_TOKEN_FILE`).
         log_level: (`SEMSEARCH_LOG_LEVEL`).
+        log_format: `text` or `json` (`SEMSEARCH_LOG_FORMAT`).
+        log_queries: whether the log has the text of questions (`SEMSEARCH_LOG_QUERIES`).
         mcp_hosts: host names besides localhost under which `/mcp` answers (`SEMSEARCH_MCP_HOSTS`, with commas).
 
     Raises:
@@ -37,12 +51,20 @@ class ServerSettings:
     """
 
     index: str = "semsearch-index"
+    indexes: tuple[tuple[str, str], ...] = ()
     default_limit: int = 10
     min_score: float = 0.0
     cors_origins: tuple[str, ...] = ()
     cors_origin_regex: str | None = None
     rate_limit: str | None = None
+    client_header: str | None = None
+    max_concurrent: int = 64
+    request_seconds: float = 10.0
+    token: str | None = field(default=None, repr=False)
+    token_file: str | None = None
     log_level: LogLevel = "info"
+    log_format: LogFormat = "text"
+    log_queries: bool = False
     mcp_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -50,15 +72,29 @@ class ServerSettings:
             raise ConfigurationError(f"The default limit is {self.default_limit}: it must be from 1 to {MAX_LIMIT}.")
         if not 0 <= self.min_score <= 1:
             raise ConfigurationError(f"The least score is {self.min_score}: it must be from 0 to 1.")
-        if self.log_level not in get_args(LogLevel):
-            allowed = ", ".join(get_args(LogLevel))
-            raise ConfigurationError(f"The log level is {self.log_level!r}: it must be one of {allowed}.")
+        if self.max_concurrent < 1:
+            raise ConfigurationError(
+                f"The number of concurrent requests is {self.max_concurrent}: it must be at least 1."
+            )
+        if not 0.1 <= self.request_seconds <= 3600:
+            raise ConfigurationError(
+                f"The time for a request is {self.request_seconds} s: it must be from 0.1 to 3600 seconds."
+            )
+        _check_choice("log level", self.log_level, get_args(LogLevel))
+        _check_choice("log format", self.log_format, get_args(LogFormat))
         if self.rate_limit is not None:
             parse_rate(self.rate_limit)
+        if self.client_header is not None and not re.fullmatch(r"[A-Za-z0-9-]+", self.client_header):
+            raise ConfigurationError(
+                f"The client header {self.client_header!r} is no name of a header: write X-Forwarded-For."
+            )
         for origin in self.cors_origins:
             _check_origin(origin)
         if self.cors_origin_regex is not None:
             _check_pattern(self.cors_origin_regex)
+        if self.token is not None:
+            _check_token(self.token, "The token")
+        _check_names([name for name, _ in self.indexes])
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **flags: Any) -> ServerSettings:
@@ -66,23 +102,42 @@ class ServerSettings:
 
         Args:
             environment: `os.environ` by default.
-            **flags: what the command line says; None and `()` mean that it says nothing.
+            **flags: what the command line says; None, False and `()` mean that it says nothing.
 
         Raises:
             ConfigurationError: a value that cannot work; names the variable or the setting.
         """
         given = os.environ if environment is None else environment
+        said = {name: value for name, value in flags.items() if value is not None and value is not False and value != ()}
         values: dict[str, Any] = {}
         for name, (variable, read) in _VARIABLES.items():
             text = given.get(variable, "").strip()
-            if text and flags.get(name) in (None, ()):
+            if text and name not in said:
                 values[name] = _read(variable, text, read)
-        return replace(cls(**values), **{name: value for name, value in flags.items() if value not in (None, ())})
+        if "index" in said:  # one index named on the command line stands in for several in the environment
+            values.pop("indexes", None)
+        return replace(cls(**values), **said)
 
-    def app_options(self) -> dict[str, Any]:
-        """Returns the keyword arguments that `create_app` takes."""
-        kept = {field.name for field in fields(self)} - {"index", "log_level"}
-        return {name: getattr(self, name) for name in sorted(kept)}
+    def tokens(self) -> tuple[str, ...]:
+        """Returns every token that opens the server, those of the file as they are now; empty where all may ask.
+
+        Raises:
+            ConfigurationError: the file cannot be read, or holds none; names the file, never a token.
+        """
+        tokens = [self.token] if self.token is not None else []
+        if self.token_file is not None:
+            try:
+                lines = Path(self.token_file).read_text(encoding="utf-8").splitlines()
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not text"
+                raise ConfigurationError(f"The token file {self.token_file} cannot be read: {reason}.") from None
+            found = [line.strip() for line in lines if line.strip()]
+            if not found:
+                raise ConfigurationError(f"The token file {self.token_file} is empty: write one token a line.")
+            for number, token in enumerate(found, 1):
+                _check_token(token, f"Token {number} of {self.token_file}")
+            tokens += found
+        return tuple(tokens)
 
 
 def _read(variable: str, text: str, read: Callable[[str], Any]) -> Any:
@@ -99,6 +154,22 @@ def _list(text: str) -> tuple[str, ...]:
     return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
 
 
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(parse_named_index(part) for part in _list(text))
+
+
+def parse_named_index(text: str) -> tuple[str, str]:
+    """Reads `name=place`.
+
+    Raises:
+        ConfigurationError: it is not written so.
+    """
+    name, separator, place = (part.strip() for part in text.partition("="))
+    if not (name and separator and place):
+        raise ConfigurationError(f"The index {text!r} has no name: write latest=/srv/latest/semsearch-index.")
+    return name, place
+
+
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
@@ -106,17 +177,37 @@ def _finite(text: str) -> float:
     return value
 
 
+def _flag(text: str) -> bool:
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if text.lower() not in known:
+        raise ConfigurationError(f"{text!r} is neither true nor false.")
+    return known[text.lower()]
+
+
 _VARIABLES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "index": ("SEMSEARCH_INDEX", str),
+    "indexes": ("SEMSEARCH_INDEXES", _pairs),
     "default_limit": ("SEMSEARCH_DEFAULT_LIMIT", int),
     "min_score": ("SEMSEARCH_MIN_SCORE", _finite),
     "cors_origins": ("SEMSEARCH_CORS_ORIGINS", _list),
     "cors_origin_regex": ("SEMSEARCH_CORS_ORIGIN_REGEX", str),
     "rate_limit": ("SEMSEARCH_RATE_LIMIT", str),
+    "client_header": ("SEMSEARCH_CLIENT_HEADER", str),
+    "max_concurrent": ("SEMSEARCH_MAX_CONCURRENT", int),
+    "request_seconds": ("SEMSEARCH_REQUEST_SECONDS", _finite),
+    "token": ("SEMSEARCH_TOKEN", str),
+    "token_file": ("SEMSEARCH_TOKEN_FILE", str),
     "log_level": ("SEMSEARCH_LOG_LEVEL", str.lower),
+    "log_format": ("SEMSEARCH_LOG_FORMAT", str.lower),
+    "log_queries": ("SEMSEARCH_LOG_QUERIES", _flag),
     "mcp_hosts": ("SEMSEARCH_MCP_HOSTS", _list),
 }
 _NAMES = {variable: name for name, (variable, _) in _VARIABLES.items()}
+
+
+def _check_choice(what: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigurationError(f"The {what} is {value!r}: it must be one of {', '.join(allowed)}.")
 
 
 def _check_origin(origin: str) -> None:
@@ -131,3 +222,19 @@ def _check_pattern(pattern: str) -> None:
         re.compile(pattern)
     except re.error as error:
         raise ConfigurationError(f"The CORS origin pattern {pattern!r} is not a regular expression: {error}.") from None
+
+
+def _check_token(token: str, name: str) -> None:
+    # RFC 6750; the text of a token never gets into a message.
+    if len(token) < SHORTEST_TOKEN or not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
+        raise ConfigurationError(
+            f"{name} cannot be one: it needs {SHORTEST_TOKEN} or more letters, digits and ._~+/-, as "
+            "`openssl rand -hex 32` writes them."
+        )
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        check_index_name(name)
+        if names.count(name) > 1:
+            raise ConfigurationError(f"Two indexes have the name {name!r}: give each its own.")

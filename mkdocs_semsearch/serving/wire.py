@@ -40,6 +40,7 @@ __all__ = [
 MAX_FILTERS = 32
 MAX_VALUES = 100
 MAX_FACETS = 32
+MAX_INDEXES = 32
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -162,6 +163,9 @@ class SearchRequest(WireModel):
     min_score: float = Field(0.0, ge=0, le=1, description="Least cosine similarity.")
     filters: list[AnyFilter] = Field([], max_length=MAX_FILTERS, description="All must hold.")
     facets: list[FieldName] = Field([], max_length=MAX_FACETS, description="Fields whose values are counted.")
+    indexes: list[FieldName] = Field(
+        [], max_length=MAX_INDEXES, description="Names of indexes, on a server with several; all where there are none."
+    )
     explain: bool = Field(False, description="Adds part scores and the rule that moved a result.")
 
 

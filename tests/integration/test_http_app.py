@@ -14,6 +14,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.workers import Workers
 from tests.unit.serving.small_index import PAGES, build, open_small
 
 BASES = ("", "/-/semsearch")
@@ -122,7 +123,7 @@ def test_a_long_body_is_refused_whether_its_length_is_known_or_not(client):
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(index_dir):
-    endpoint = ApiEndpoint(SearchApi(lambda: None), body_seconds=0.01)
+    endpoint = ApiEndpoint(SearchApi(lambda: None), Workers(), body_seconds=0.01)
     sent = []
 
     async def send(message):
@@ -142,7 +143,7 @@ def test_nobody_answers_a_client_that_has_gone():
         raise AssertionError(message)
 
     scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
-    anyio.run(ApiEndpoint(SearchApi(lambda: None)), scope, receive, send)
+    anyio.run(ApiEndpoint(SearchApi(lambda: None), Workers()), scope, receive, send)
 
 
 PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}

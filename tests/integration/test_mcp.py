@@ -24,7 +24,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp import build_server
-from mkdocs_semsearch.serving.operations import Operations
+from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import Defaults
 from tests.unit.serving.small_index import DeadEmbedder, build, open_small
 
@@ -58,7 +58,7 @@ def call(target, name, arguments=None):
 
 
 def server_of(source):
-    return build_server(Operations(source), site_name="Example")
+    return build_server(IndexOperations(source), site_name="Example")
 
 
 def test_tools_say_what_they_take(searcher):
@@ -137,7 +137,7 @@ def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
 
 
 def test_the_servers_defaults_hold_here_too(searcher):
-    server = build_server(Operations(lambda: searcher, defaults=Defaults(limit=2)))
+    server = build_server(IndexOperations(lambda: searcher), defaults=Defaults(limit=2))
     assert len(call(server, "search_docs", {"query": "keys"})[1]["results"]) == 2
     assert len(call(server, "search_docs", {"query": "keys", "limit": 3})[1]["results"]) == 3
 

@@ -13,6 +13,7 @@ from mkdocs_semsearch.errors import (
     IndexCorruptError,
 )
 from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi
 from mkdocs_semsearch.serving.rate_limit import RateLimiter
 from mkdocs_semsearch.serving.responses import encode_json
@@ -330,7 +331,7 @@ def test_degraded_searches_are_counted(degraded_api):
 
 def test_the_rate_limit_is_by_client_and_leaves_health_alone(searcher):
     clock = iter(float(second) for second in range(0, 1000, 10)).__next__
-    api = SearchApi(lambda: searcher, rate_limiter=RateLimiter(1, 60, clock=clock))
+    api = SearchApi(lambda: searcher, admission=Admission(rate_limiter=RateLimiter(1, 60, clock=clock)))
 
     def status(client, path="/api/v1/facets"):
         return api.handle("GET", path, client=client)

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import inspect
+import re
 
 import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.rate_limit import RateLimiter, parse_rate
 from mkdocs_semsearch.serving.settings import ServerSettings
 
@@ -26,6 +25,14 @@ def test_every_variable_arrives():
             "SEMSEARCH_RATE_LIMIT": "60/minute",
             "SEMSEARCH_LOG_LEVEL": "WARNING",
             "SEMSEARCH_MCP_HOSTS": "docs.example",
+            "SEMSEARCH_INDEXES": "latest=https://docs.example/latest/, old = /srv/old",
+            "SEMSEARCH_CLIENT_HEADER": "X-Real-IP",
+            "SEMSEARCH_MAX_CONCURRENT": "8",
+            "SEMSEARCH_REQUEST_SECONDS": "2.5",
+            "SEMSEARCH_TOKEN": "0123456789abcdef",
+            "SEMSEARCH_TOKEN_FILE": "/run/secrets/token",
+            "SEMSEARCH_LOG_FORMAT": "JSON",
+            "SEMSEARCH_LOG_QUERIES": "yes",
             "PATH": "/bin",
         }
     ) == ServerSettings(
@@ -37,6 +44,14 @@ def test_every_variable_arrives():
         rate_limit="60/minute",
         log_level="warning",
         mcp_hosts=("docs.example",),
+        indexes=(("latest", "https://docs.example/latest/"), ("old", "/srv/old")),
+        client_header="X-Real-IP",
+        max_concurrent=8,
+        request_seconds=2.5,
+        token="0123456789abcdef",
+        token_file="/run/secrets/token",
+        log_format="json",
+        log_queries=True,
     )
 
 
@@ -61,6 +76,14 @@ def test_flags_win():
         ("SEMSEARCH_RATE_LIMIT", "0", "write 60/minute"),
         ("SEMSEARCH_RATE_LIMIT", "5/fortnight", "write 60/minute"),
         ("SEMSEARCH_LOG_LEVEL", "loud", "must be one of debug, info, warning, error"),
+        ("SEMSEARCH_LOG_FORMAT", "xml", "must be one of text, json"),
+        ("SEMSEARCH_LOG_QUERIES", "maybe", "'maybe' is neither true nor false"),
+        ("SEMSEARCH_INDEXES", "/srv/index", "write latest=/srv/latest/semsearch-index"),
+        ("SEMSEARCH_INDEXES", "api=/srv/index", "is none of"),
+        ("SEMSEARCH_CLIENT_HEADER", "X Forwarded", "write X-Forwarded-For"),
+        ("SEMSEARCH_MAX_CONCURRENT", "0", "must be at least 1"),
+        ("SEMSEARCH_REQUEST_SECONDS", "0", "must be from 0.1 to 3600"),
+        ("SEMSEARCH_TOKEN", "short", "it needs 16 or more"),
     ],
 )
 def test_a_wrong_value_names_its_variable(variable, value, reason):
@@ -74,9 +97,45 @@ def test_a_wrong_flag_is_an_error_too():
         ServerSettings.from_environment({}, default_limit=0)
 
 
-def test_the_app_takes_what_the_settings_give():
-    parameters = inspect.signature(create_app).parameters
-    assert set(ServerSettings().app_options()) <= set(parameters)
+def test_one_index_on_the_command_line_stands_in_for_several_in_the_environment():
+    environment = {"SEMSEARCH_INDEXES": "latest=/a,1.0=/b"}
+    assert ServerSettings.from_environment(environment).indexes == (("latest", "/a"), ("1.0", "/b"))
+    assert ServerSettings.from_environment(environment, index="/c").indexes == ()
+    several = ServerSettings.from_environment({"SEMSEARCH_INDEX": "/c"}, indexes=(("a", "/a"),))
+    assert several.indexes == (("a", "/a"),)
+
+
+@pytest.mark.parametrize("name", ["", "api", "mcp", "-", "a b", "../x", ".hidden", "a/b", "x" * 65, "ä"])
+def test_names_that_cannot_stand_in_an_address(name):
+    with pytest.raises(ConfigurationError, match="The index name"):
+        ServerSettings(indexes=((name, "/a"),))
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(ConfigurationError, match="Two indexes have the name 'a'"):
+        ServerSettings(indexes=(("a", "/a"), ("a", "/b")))
+
+
+TOKEN = "0123456789abcdef"
+
+
+def test_tokens_come_from_the_environment_and_from_a_file(tmp_path):
+    file = tmp_path / "tokens"
+    file.write_text(f"\n{TOKEN}1\n  {TOKEN}2  \n")
+    settings = ServerSettings.from_environment({"SEMSEARCH_TOKEN": TOKEN, "SEMSEARCH_TOKEN_FILE": str(file)})
+    assert settings.tokens() == (TOKEN, f"{TOKEN}1", f"{TOKEN}2")
+    assert TOKEN not in repr(settings)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n \n", b"short", b"\xff\xfe" * 20, b"with a space in the middle"])
+def test_a_token_file_that_cannot_be_one_is_named(tmp_path, content):
+    file = tmp_path / "tokens"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=re.escape(str(file))) as caught:
+        ServerSettings(token_file=str(file)).tokens()
+    assert "short" not in str(caught.value)
+    assert "middle" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,227 @@
+"""One question to several indexes: versions, languages or sites behind one server."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT
+from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
+from mkdocs_semsearch.searching.response import presented_score
+from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.metrics import Gauges
+from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
+
+__all__ = ["FederatedOperations", "OpenedIndexes"]
+
+DEEPEST_RESULT = 200
+"""Results of several indexes cannot be paged further: every page before has to be ranked again in each of them."""
+
+EVIDENCE = 10
+"""Results of each index by which its scores are compared with those of the others."""
+
+
+class FederatedOperations:
+    """The operations on several indexes at once.
+
+    Args:
+        indexes: by name, in the order in which answers list them.
+    """
+
+    def __init__(self, indexes: Mapping[str, IndexOperations]) -> None:
+        self._indexes = dict(indexes)
+
+    @contextmanager
+    def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndexes]:
+        """Lends the searchers of the moment, see `Operations.open`."""
+        for name in names:
+            if name not in self._indexes:
+                message = f"There is no index {name[:80]!r} here: there are {', '.join(self._indexes)}."
+                raise HttpError(422, "invalid_request", message, field="indexes")
+        with ExitStack() as stack:
+            wanted = [name for name in self._indexes if not names or name in names]
+            yield OpenedIndexes({name: stack.enter_context(self._indexes[name].open()) for name in wanted})
+
+    def ready(self) -> dict[str, Any]:
+        """Returns what is loaded, see `Operations.ready`."""
+        found: list[dict[str, Any]] = []
+        for name, index in self._indexes.items():
+            try:
+                found.append({"name": name, **index.ready()})
+            except HttpError as error:
+                message = f"The index {name} is not loaded yet; the others answer under their names."
+                raise HttpError(error.status, error.code, message, headers=error.headers) from None
+        return {"status": "ready", "indexes": found}
+
+    def gauges(self, version: str) -> Gauges:
+        """Returns the state of the moment, see `Operations.gauges`."""
+        together: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+        for index in self._indexes.values():
+            for gauge, values in index.gauges(version).items():
+                together.setdefault(gauge, {}).update(values)
+        return together
+
+
+class OpenedIndexes:
+    """Several indexes, for the length of a request.
+
+    Args:
+        indexes: by name.
+    """
+
+    def __init__(self, indexes: Mapping[str, OpenedIndex]) -> None:
+        self._indexes = indexes
+
+    @property
+    def build_id(self) -> str:
+        """Identity of all builds together; changes when one of them does."""
+        builds = "\n".join(f"{name} {index.build_id}" for name, index in self._indexes.items())
+        return hashlib.sha256(builds.encode()).hexdigest()[:16]
+
+    def search(self, query: SearchQuery) -> dict[str, Any]:
+        """Returns the body of one ranked answer; every result names its index.
+
+        The scores of an index are scaled to its own best result, so before they are merged they are multiplied by how
+        near its best comes to the best of all: the order within an index stays, and an index that has nothing to say
+        does not stand at the top.
+
+        Raises:
+            HttpError: 422, there is no comparing the scores, or the offset is too far.
+        """
+        self._refuse_mixed_models(query)
+        deepest = query.offset + query.limit
+        if deepest > DEEPEST_RESULT:
+            message = f"offset and limit reach result {deepest}: over several indexes {DEEPEST_RESULT} can be reached."
+            raise HttpError(422, "invalid_request", message, field="offset")
+        answers = {name: _first(index, query, max(deepest, EVIDENCE)) for name, index in self._indexes.items()}
+        comparable = self._same_model and not any(body.get("degraded") for body in answers.values())
+        factors = _factors(answers, query, similarities=comparable)
+        for name, body in answers.items():
+            for result in body["results"]:
+                result["score"] = presented_score(result["score"] * factors[name])
+        merged = heapq.merge(
+            *([{"index": name, **result} for result in body["results"]] for name, body in answers.items()),
+            key=lambda result: -result["score"],
+        )
+        return self._merged_body(query, answers, list(merged)[query.offset : deepest])
+
+    def facets(self) -> dict[str, Any]:
+        """Returns the facet fields of all indexes; the counts of fields with the same name and type are added up."""
+        fields: dict[str, dict[str, Any]] = {}
+        for index in self._indexes.values():
+            for field in index.facets()["facets"]:
+                first = fields.setdefault(field["name"], field | {"values": []})
+                if first["type"] == field["type"]:
+                    first["values"] = _added_up(first["values"], field["values"])
+        return {"build_id": self.build_id, "indexes": self._described(), "facets": list(fields.values())}
+
+    def page(self, path: str) -> dict[str, Any]:
+        """Returns one page of the only index that is open.
+
+        Raises:
+            HttpError: 422, there are several.
+        """
+        return self._only().page(path)
+
+    def related(self, path: str, limit: int = 5) -> dict[str, Any]:
+        """Returns the pages nearest to one page of the only index that is open.
+
+        Raises:
+            HttpError: 422, there are several.
+        """
+        return self._only().related(path, limit)
+
+    def _only(self) -> OpenedIndex:
+        if len(self._indexes) > 1:
+            names = ", ".join(self._indexes)
+            message = f"A page belongs to one index: name it, as in /{next(iter(self._indexes))}/api/v1/… ({names})."
+            raise HttpError(422, "invalid_request", message, field="indexes")
+        return next(iter(self._indexes.values()))
+
+    @property
+    def _same_model(self) -> bool:
+        return len({index.searcher.manifest.embedder.fingerprint for index in self._indexes.values()}) == 1
+
+    def _refuse_mixed_models(self, query: SearchQuery) -> None:
+        if query.mode == "semantic" and not self._same_model:
+            models = ", ".join(
+                f"{name}: {index.searcher.manifest.embedder.model}" for name, index in self._indexes.items()
+            )
+            message = f"These indexes have different models ({models}), whose similarities cannot be compared: ask in "
+            raise HttpError(
+                422, "invalid_request", f"{message}mode hybrid or lexical, or one index at a time.", field="mode"
+            )
+
+    def _described(self) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "build_id": index.build_id, "site_url": index.searcher.manifest.site_url}
+            for name, index in self._indexes.items()
+        ]
+
+    def _merged_body(
+        self, query: SearchQuery, answers: Mapping[str, dict[str, Any]], results: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        bodies = list(answers.values())
+        described = [part | {"total_results": answers[part["name"]]["total_results"]} for part in self._described()]
+        facets: dict[str, list[dict[str, Any]]] = {}
+        for body in bodies:
+            for name, counts in body["facets"].items():
+                facets[name] = _added_up(facets.get(name, []), counts)
+        merged = bodies[0] | {
+            "mode": query.mode if any(body["mode"] == query.mode for body in bodies) else bodies[0]["mode"],
+            "build_id": self.build_id,
+            "indexes": described,
+            "took_ms": round(sum(body["took_ms"] for body in bodies), 3),
+            "total_results": sum(body["total_results"] for body in bodies),
+            "facets": facets,
+            "results": results,
+        }
+        merged.pop("degraded", None)
+        if any(body.get("degraded") for body in bodies):
+            merged["degraded"] = True
+        return merged
+
+
+def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any]:
+    """The answer of one index with its first `wanted` results."""
+    body = index.search(replace(query, offset=0, limit=min(wanted, MAX_LIMIT)))
+    while len(body["results"]) < min(wanted, body["total_results"]):
+        more = index.search(replace(query, offset=len(body["results"]), limit=MAX_LIMIT, facets=()))
+        if not more["results"]:
+            break
+        body["results"] += more["results"]
+    return body
+
+
+def _factors(answers: Mapping[str, dict[str, Any]], query: SearchQuery, *, similarities: bool) -> dict[str, float]:
+    """By what the scores of each index are multiplied: 1 for the index with the best evidence, less for the others."""
+    if query.mode == "semantic":  # these scores are similarities, and mean the same everywhere
+        return dict.fromkeys(answers, 1.0)
+    words = _shares({name: _best(body, "lexical") for name, body in answers.items()})
+    meaning = _shares({name: _best(body, "semantic") for name, body in answers.items()}) if similarities else None
+    if words is None or meaning is None:
+        return words or meaning or dict.fromkeys(answers, 1.0)
+    return {name: SEMANTIC_WEIGHT * meaning[name] + (1 - SEMANTIC_WEIGHT) * words[name] for name in answers}
+
+
+def _best(body: dict[str, Any], part: str) -> float:
+    return max((result["scores"][part] or 0.0 for result in body["results"][:EVIDENCE]), default=0.0)
+
+
+def _shares(best: dict[str, float]) -> dict[str, float] | None:
+    top = max(best.values(), default=0.0)
+    return {name: value / top for name, value in best.items()} if top > 0 else None
+
+
+def _added_up(counts: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adds counts of the same values; most frequent first, equals in the order in which they came."""
+    together: dict[tuple[str, Any], dict[str, Any]] = {}
+    for item in (*counts, *more):
+        key = type(item["value"]).__name__, item["value"]  # true is no 1
+        found = together.get(key)
+        together[key] = {"value": item["value"], "count": item["count"] + (found["count"] if found else 0)}
+    return sorted(together.values(), key=lambda item: -item["count"])
