@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT, fuse, scale_lexical, scale_semantic
-from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
-from mkdocs_semsearch.searching.literal import LiteralNames, apply_literal_rule
+from mkdocs_semsearch.searching.lexical import Lexical, LexicalHits
+from mkdocs_semsearch.searching.literal import Names, apply_literal_rule
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.store import Store
@@ -64,8 +64,8 @@ class Sides:
     """What finds candidates: the two sides and the names of the literal rule."""
 
     store: Store
-    lexical: LexicalIndex
-    names: LiteralNames
+    lexical: Lexical
+    names: Names
 
 
 def find_candidates(

@@ -28,13 +28,13 @@ PREFIX_WEIGHT = 0.5
 CORRECTION_WEIGHT = 0.6
 
 _COMMON_SHARE = 0.2
-_MAX_WORDS = 64
-_LOOK_UP_WORDS = 2
+MAX_WORDS = 64
+LOOK_UP_WORDS = 2
 """Up to so many words look something up, and the last one may be the beginning of a longer one."""
 
-_MAX_COMPLETIONS = 12
+MAX_COMPLETIONS = 12
 _REMEMBERED_WORDS = 50_000
-_MAX_CORRECTED = 8
+MAX_CORRECTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +86,20 @@ class Clauses:
 
     def ranking(self, question: Question) -> Iterator[Clause]:
         """Yields what ranks rows for a question; nothing when the question has no word."""
-        words = tuple(dict.fromkeys(question.words))[:_MAX_WORDS]
+        words = tuple(dict.fromkeys(question.words))[:MAX_WORDS]
         corrected = self._corrected(words)
         for word in words:
             yield from self._word(word, corrected.get(word, ()))
         yield from self._pairs(question.words)
         if words and not question.phrases:
-            yield from self._completions(words[-1], finished=len(words) > _LOOK_UP_WORDS)
+            yield from self._completions(words[-1], finished=len(words) > LOOK_UP_WORDS)
 
     def matcher(self, question: Question) -> Matcher:
         """Returns what tells which words of a text the question meant.
 
         Stop words and words that stand in a fifth of all chunks are left out, unless the question has no others.
         """
-        words = question.words[:_MAX_WORDS]
+        words = question.words[:MAX_WORDS]
         terms = [term for word in words for term in self.analyse("exact", word)]
         terms += [part for word in words for part in identifier_parts(word)]
         common = _COMMON_SHARE * self._terms.num_docs
@@ -120,7 +120,7 @@ class Clauses:
         unknown = (
             (word, terms[0]) for word, terms in single if len(terms) == 1 and not self._vocabulary.knows(terms[0])
         )
-        return {word: self._vocabulary.corrections(term) for word, term in itertools.islice(unknown, _MAX_CORRECTED)}
+        return {word: self._vocabulary.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
 
     def _word(self, word: str, corrections: tuple[str, ...]) -> Iterator[Clause]:
         terms = self.analyse("exact", word)
@@ -136,7 +136,7 @@ class Clauses:
 
     def _pairs(self, words: Sequence[str]) -> Iterator[Clause]:
         """Neighbouring words of the question that are neighbours in the text."""
-        terms = [term for word in words[:_MAX_WORDS] for term in self.analyse("text", word)]
+        terms = [term for word in words[:MAX_WORDS] for term in self.analyse("text", word)]
         for pair in dict.fromkeys(itertools.pairwise(terms)):
             yield Clause("pair", pair, PAIR_WEIGHT)
 
@@ -147,5 +147,5 @@ class Clauses:
             return
         if finished and self._vocabulary.chunks_with(terms[0]):
             return
-        for term in self._vocabulary.beginning_with(terms[0], _MAX_COMPLETIONS):
+        for term in self._vocabulary.beginning_with(terms[0], MAX_COMPLETIONS):
             yield Clause("word", (term,), PREFIX_WEIGHT)

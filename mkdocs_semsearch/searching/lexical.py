@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from mkdocs_semsearch.searching.question import Question
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["LexicalHits", "LexicalIndex"]
+__all__ = ["Lexical", "LexicalHits", "LexicalIndex"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,26 @@ class LexicalHits:
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
+
+
+class Lexical(Protocol):
+    """The seam to the words."""
+
+    def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
+        """Ranks the allowed rows by the words of a question, at most `limit`, equal scores in the order of the rows."""
+        ...
+
+    def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
+        """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""
+        ...
+
+    def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
+        """Returns the rows that hold an identifier whole."""
+        ...
+
+    def matcher(self, question: Question) -> Matcher:
+        """Returns what tells which words of a text the question meant."""
+        ...
 
 
 class LexicalIndex:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,20 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.lexical import literal_name
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["LiteralNames", "apply_literal_rule"]
+__all__ = ["LiteralNames", "Names", "apply_literal_rule"]
 
 RULES = ("", "identifier", "heading", "title")
 """Name of the rule by its rank; a higher one stands before a lower one."""
 
 _BAND = 0.1
+
+
+class Names(Protocol):
+    """What knows the titles and headings of a site."""
+
+    def ranks(self, text: str) -> dict[int, int]:
+        """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
+        ...
 
 
 class LiteralNames:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,21 @@ from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
 
-__all__ = ["QueryEncoder"]
+__all__ = ["QueryEncoder", "QuestionEncoder"]
 
 _RETRY_SECONDS = 60
+
+
+class QuestionEncoder(Protocol):
+    """What turns a question into the vector that a `Store` compares."""
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Embeds one question; an `EmbeddingError` where that cannot be done."""
+        ...
+
+    def load(self) -> object:
+        """Does now what the first question would have to wait for."""
+        ...
 
 
 class QueryEncoder:

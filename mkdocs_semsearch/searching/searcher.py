@@ -21,7 +21,7 @@ from mkdocs_semsearch.searching.facets import count_facet, facet_field
 from mkdocs_semsearch.searching.lexical import LexicalIndex
 from mkdocs_semsearch.searching.literal import LiteralNames
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
-from mkdocs_semsearch.searching.query_encoder import QueryEncoder
+from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncoder
 from mkdocs_semsearch.searching.question import Question, read_question
 from mkdocs_semsearch.searching.related import related_pages
 from mkdocs_semsearch.searching.response import FacetCount, FacetField, PageDetail, Result, SearchResponse
@@ -73,7 +73,7 @@ class Searcher:
         manifest: what the index is.
     """
 
-    def __init__(self, manifest: Manifest, tables: Tables, sides: Sides, encoder: QueryEncoder) -> None:
+    def __init__(self, manifest: Manifest, tables: Tables, sides: Sides, encoder: QuestionEncoder) -> None:
         self.manifest = manifest
         self._tables = tables
         self._sides = sides
