@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 __all__ = ["CSP", "PAGES", "Sidecar", "SiteServer", "answer"]
 
@@ -139,10 +139,21 @@ class Sidecar:
         if parts.path.endswith("/facets"):
             every = {item["name"]: _counts(item["name"], self.pages) for item in FIELDS}
             return 200, {"facets": [item | {"values": every[item["name"]]} for item in FIELDS], "build_id": "canned"}
+        if "/pages/" in parts.path:
+            return self._page(unquote(parts.path).rpartition("/pages/")[2])
         time.sleep(self.delay(params.get("q", [""])[0]))
         if self.status != 200:
             return self.status, {"error": {"code": "broken", "message": "Broken on purpose", "field": None}}
         return 200, self.change(answer(params, self.pages))
+
+    def _page(self, path: str) -> tuple[int, dict[str, Any]]:
+        for page in self.pages:
+            if page["path"] == path:
+                sections = [_section(page, index, part, []) for index, part in enumerate(page["sections"])]
+                return 200, {"build_id": "canned", "page": {key: page[key] for key in ("path", "url", "title")}} | {
+                    "sections": sections
+                }
+        return 404, {"error": {"code": "not_found", "message": "No such page", "field": None}}
 
     @property
     def questions(self) -> list[str]:

@@ -49,11 +49,12 @@ def test_results_are_grouped_by_page_with_at_most_three_sections(page, site):
 def test_excerpts_show_marks_code_lists_and_tables(page, site):
     ask(page, site, "token rotate")
     page.get_by_text("More on this page").click()
-    assert page.locator(".ss-excerpt pre code").first.inner_text().startswith("def rotate")
-    assert page.locator(".ss-excerpt li").count() == 3
-    assert page.locator(".ss-excerpt li code").inner_text() == "deploy --token"
-    assert page.locator(".ss-excerpt td").all_inner_texts()[:3] == ["plan", "token lifetime", "free"]
-    marks = {text.lower() for text in page.locator(".ss-excerpt mark").all_inner_texts()}
+    assert page.locator("[data-semsearch=list] .ss-excerpt pre code").first.inner_text().startswith("def rotate")
+    assert page.locator("[data-semsearch=list] .ss-excerpt li").count() == 3
+    assert page.locator("[data-semsearch=list] .ss-excerpt li code").inner_text() == "deploy --token"
+    cells = page.locator("[data-semsearch=list] .ss-excerpt td").all_inner_texts()
+    assert cells[:3] == ["plan", "token lifetime", "free"]
+    marks = {text.lower() for text in page.locator("[data-semsearch=list] .ss-excerpt mark").all_inner_texts()}
     assert marks == {"token", "rotate"}
 
 

@@ -1,28 +1,57 @@
 /* <semsearch-dialog>: the parts together; keys, focus, live regions, events. */
 
-import { createActive, createEmpty, createFacets, createStart, Recents } from "./panels.js";
+import { createFacets, createStart, Recents } from "./panels.js";
 import { createResults, optionsOf } from "./results.js";
 import { Search } from "./search.js";
-import { activeFilters, Address, sharedSearch, Store } from "./state.js";
+import { activeFilters, Address, questionKey, sharedSearch, Store } from "./state.js";
 import { button, h, icon, loadStrings, set } from "./ui.js";
 
 const PHONE = "(max-width: 768px)";
 const SETTLE = 350;
 
-class SemsearchDialog extends HTMLElement {
+export class SemsearchDialog extends HTMLElement {
+  prefix = "semsearch";
+
   build({ config, root, mac, t }) {
     const store = new Store({ fields: config.facets ?? [] });
-    const search = new Search(
-      store,
-      new URL(config.api_url ?? "/-/semsearch", root),
-      config.fallback !== false && root,
-      (name, detail) => this.#emit(name, detail),
-    );
+    const search = new Search(store, new URL(config.api_url ?? "/-/semsearch", root), {
+      root,
+      reserves: config.fallback === false ? [] : ["./fallback.js"],
+      report: (name, detail) => this.#emit(name, detail),
+    });
     const recents = new Recents(root, config.recents !== false);
-    Object.assign(this, { t, mac, store, search, recents, address: new Address() });
-    this.#draw(root);
+    Object.assign(this, { config, root, t, mac, store, search, recents, address: this.createAddress() });
+    this.#draw();
     this.#listen();
     this.#follow();
+  }
+
+  /* What the results page does otherwise. */
+
+  createAddress() {
+    return new Address();
+  }
+
+  frame(...parts) {
+    return h("dialog.ss-dialog", { "aria-label": this.t("search") }, parts);
+  }
+
+  hide() {
+    this.dialog.close();
+  }
+
+  keepFocus(event) {
+    const stops = [...this.dialog.querySelectorAll("input, button, summary, a:not([tabindex])")];
+    const shown = stops.filter((item) => item.checkVisibility());
+    const [from, to] = event.shiftKey ? [shown[0], shown.at(-1)] : [shown.at(-1), shown[0]];
+    if (document.activeElement !== from) return;
+    event.preventDefault();
+    to.focus();
+  }
+
+  followAddress() {
+    if (sharedSearch()) this.open();
+    else this.hide();
   }
 
   get isOpen() {
@@ -51,7 +80,7 @@ class SemsearchDialog extends HTMLElement {
 
   close() {
     if (!this.isOpen) return;
-    this.dialog.close();
+    this.hide();
     this.address.leave();
   }
 
@@ -59,18 +88,13 @@ class SemsearchDialog extends HTMLElement {
     this.dispatchEvent(new CustomEvent(`semsearch:${name}`, { bubbles: true, detail }));
   }
 
-  #draw(root) {
-    const { store, search, recents, t } = this;
-    const parts = {
-      store,
-      t,
-      search,
-      recents,
-      root,
-      ask: (query) => this.#ask(query),
-      setFilters: (filters) => this.#filter(filters),
-    };
-    this.list = createResults(store, parts);
+  #draw() {
+    const { store, search, recents, root, t, config } = this;
+    const ask = (query) => this.#ask(query);
+    const setFilters = (filters) => this.#filter(filters);
+    const parts = { prefix: this.prefix, store, t, search, recents, root, config, ask, setFilters };
+    this.parts = parts;
+    this.list = parts.list = createResults(parts);
     this.input = parts.input = h("input.ss-input", {
       type: "text",
       role: "combobox",
@@ -88,11 +112,11 @@ class SemsearchDialog extends HTMLElement {
       maxlength: 1000,
       dir: "auto",
     });
-    this.clear = button("ss-quiet", { "aria-label": t("clear") }, () => this.#ask(""), t("clear_recent"));
+    this.clearing = button("ss-quiet", { "aria-label": t("clear") }, () => this.#ask(""), t("clear_recent"));
     this.badge = h("span.ss-badge");
     this.toggle = button(
       "ss-toggle",
-      { "aria-expanded": "false", "aria-controls": "semsearch-facets" },
+      { "aria-expanded": "false", "aria-controls": `${parts.prefix}-facets` },
       () => set(this.toggle, "aria-expanded", `${this.main.classList.toggle("ss-filtering")}`),
       icon("filter"),
       t("filters"),
@@ -103,20 +127,23 @@ class SemsearchDialog extends HTMLElement {
     this.status = h("p.ss-sr", { role: "status", "data-semsearch": "status" });
     this.alert = h("p.ss-sr", { role: "alert", "data-semsearch": "alert" });
     this.next = button("ss-button", {}, () => search.more(), t("more_results"));
+    this.link = h("a.ss-button", {}, t("as_page"));
+    this.ends = h("div.ss-offers", {}, this.next, config.results_page && this.link);
     this.summary = h("div.ss-summary", {}, this.total, this.toggle);
-    this.scroller = h("div.ss-scroll", {}, createStart(parts), createEmpty(parts), this.list, this.next);
-    this.main = h("div.ss-main", {}, createFacets(parts), this.scroller);
+    this.empty = h("div.ss-empty", { "data-semsearch": "empty" });
+    this.scroller = h("div.ss-scroll", {}, createStart(parts), this.empty, this.list, this.ends);
+    this.preview = h("section.ss-preview", { "aria-label": t("preview"), "data-semsearch": "preview" });
+    this.main = h("div.ss-main", {}, createFacets(parts), this.scroller, this.preview);
+    this.active = h("div.ss-active", { role: "group", "aria-label": t("filters"), hidden: true });
     const close = button(
       "ss-round.ss-close",
       { "data-semsearch": "close", "aria-label": t("close") },
       () => this.close(),
       icon("close"),
     );
-    this.dialog = h(
-      "dialog.ss-dialog",
-      { "aria-label": t("search"), lang: t.language, dir: t.rtl && "rtl" },
-      h("div.ss-bar", { role: "search" }, icon("search"), this.input, this.clear, close),
-      createActive(parts),
+    this.dialog = this.frame(
+      h("div.ss-bar", { role: "search" }, icon("search"), this.input, this.clearing, close),
+      this.active,
       this.mode,
       this.summary,
       this.main,
@@ -124,13 +151,17 @@ class SemsearchDialog extends HTMLElement {
       this.status,
       this.alert,
     );
+    set(this.dialog, "lang", t.language);
+    set(this.dialog, "dir", t.rtl && "rtl");
     this.classList.add("semsearch");
     this.append(this.dialog);
   }
 
   #footer() {
     const { t, mac } = this;
-    const hints = { "↑ ↓": t("hint_move"), "↵": t("hint_open"), Esc: t("hint_close"), [mac ? "⌘K" : "Ctrl K"]: "" };
+    const mod = mac ? "⌘" : "Ctrl ";
+    const hints = { "↑ ↓": t("hint_move"), "↵": t("hint_open"), [`${mod}C`]: t("hint_copy"), Esc: t("hint_close") };
+    hints[`${mod}K`] = "";
     return h(
       "div.ss-foot",
       { "aria-hidden": "true" },
@@ -156,29 +187,39 @@ class SemsearchDialog extends HTMLElement {
     dialog.addEventListener("close", () => this.#closed());
     dialog.addEventListener("mousedown", (event) => event.target === dialog && this.close());
     list.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
-    list.addEventListener("click", (event) => this.#onChoice(event));
+    this.main.addEventListener("click", (event) => this.#onChoice(event));
+    input.addEventListener("copy", (event) => this.#copyLink(event));
     // What the phone's keyboard leaves of the screen.
     visualViewport?.addEventListener("resize", () =>
       dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`),
     );
-    addEventListener("popstate", () => (sharedSearch() ? this.open() : dialog.close()));
+    addEventListener("popstate", () => this.followAddress());
   }
 
   #onChoice(event) {
-    const option = event.target.closest("a[role=option]");
-    if (!option) return;
+    const link = event.target.closest("a[href]");
+    if (!link) return;
     this.recents.add(this.store.state.query);
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (option.href.split("#")[0] === location.href.split("#")[0]) this.address.restore();
+    if (event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
+    if (link.href.split("#")[0] === location.href.split("#")[0]) this.address.restore();
     this.returnTo = null;
-    this.dialog.close();
+    this.hide();
+  }
+
+  /** Copying without a selection copies the link of the current result. */
+  #copyLink(event) {
+    const { href } = optionsOf(this.list)[this.store.state.active] ?? {};
+    if (!href || this.input.selectionStart < this.input.selectionEnd) return;
+    event.clipboardData.setData("text/plain", href);
+    event.preventDefault();
+    this.status.textContent = this.t("copied");
   }
 
   #onKey(event) {
     event.stopPropagation(); // themes have keys of their own
     if (event.isComposing || event.keyCode === 229) return;
     const { key, target } = event;
-    if (key === "Tab") this.#keepFocus(event);
+    if (key === "Tab") this.keepFocus(event);
     else if (key === "Escape") {
       event.preventDefault();
       this.close();
@@ -225,14 +266,6 @@ class SemsearchDialog extends HTMLElement {
     event.preventDefault();
   }
 
-  #keepFocus(event) {
-    const stops = [...this.dialog.querySelectorAll("input, button, summary")].filter((item) => item.checkVisibility());
-    const [from, to] = event.shiftKey ? [stops[0], stops.at(-1)] : [stops.at(-1), stops[0]];
-    if (document.activeElement !== from) return;
-    event.preventDefault();
-    to.focus();
-  }
-
   #ask(query) {
     this.input.value = query;
     this.store.set({ query, active: -1 });
@@ -267,16 +300,21 @@ class SemsearchDialog extends HTMLElement {
       const options = optionsOf(this.list);
       set(this.input, "aria-expanded", `${options.length > 0}`);
       set(this.input, "aria-activedescendant", options[active]?.id);
-      set(this.clear, "hidden", !query);
+      set(this.clearing, "hidden", !query);
       const count = answer?.results.length;
-      set(this.next, "hidden", !count || count >= answer.total);
+      set(this.next, "hidden", count >= answer?.total);
+      set(this.ends, "hidden", !count);
       this.total.textContent = answer ? t("count", { count: answer.total }) : "";
       set(this.dialog, "data-results", !!answer);
       set(this.summary, "hidden", !answer);
     });
     store.on(["answer", "filters"], ({ answer, filters, fields }) => {
-      set(this.dialog, "data-facets", answer && !answer.source && fields.length);
-      this.badge.textContent = activeFilters(filters).reduce((sum, [, { length = 1 }]) => sum + length, 0) || "";
+      const chosen = activeFilters(filters);
+      const any = fields.some(({ name }) => answer?.facets?.[name]?.length) || (answer?.facets && chosen.length);
+      set(this.dialog, "data-facets", any);
+      if (chosen.length) this.#later("./chips.js", this.active);
+      if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "q")}`, this.root);
+      this.badge.textContent = chosen.reduce((sum, [, { length = 1 }]) => sum + length, 0) || "";
     });
     store.on(["query", "answer"], (state, { answer }) => {
       if (!this.isOpen) return;
@@ -284,6 +322,12 @@ class SemsearchDialog extends HTMLElement {
       if (state.answer !== answer || !state.query.trim()) this.address.update(state);
     });
     store.on(["answer"], () => this.eager && this.#choose());
+    store.on(["answer", "nearest"], ({ answer }) => {
+      const none = answer && !answer.results.length;
+      set(this.empty, "hidden", !none);
+      if (none) this.#later("./empty.js", this.empty);
+      if (this.list.childElementCount && this.preview.checkVisibility()) this.#later("./preview.js", this.preview);
+    });
     store.on(["busy"], ({ busy }) => set(this.dialog, "data-busy", busy));
     store.on(["mode"], ({ mode }) => {
       set(this.mode, "hidden", mode === "online");
@@ -296,6 +340,13 @@ class SemsearchDialog extends HTMLElement {
     });
   }
 
+  /** Loads a part that is not always needed into its place. */
+  #later(module, place) {
+    place.filled ??= import(module)
+      .then(({ fill }) => fill(place, this.parts))
+      .catch(() => (place.filled = null));
+  }
+
   /** Once, when typing has settled. */
   #announce({ answer }) {
     const { t } = this;
@@ -305,12 +356,12 @@ class SemsearchDialog extends HTMLElement {
 }
 
 /** Called by the loader on first use. */
-export async function start(host, { config, root, base, mac }) {
+export async function start(host, { config, root, base, mac }, element = SemsearchDialog) {
   const link = h("link", { rel: "stylesheet", href: new URL("dialog.css", base) });
   const styled = new Promise((resolve, reject) => Object.assign(link, { onload: resolve, onerror: reject }));
   host.append(link); // not the head: Material's instant navigation tidies it
   const language = config.language ?? document.documentElement.lang;
   const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
-  customElements.define("semsearch-dialog", SemsearchDialog);
+  if (!customElements.get(host.localName)) customElements.define(host.localName, element);
   host.build({ config, root, mac, t });
 }

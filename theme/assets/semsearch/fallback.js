@@ -21,14 +21,15 @@ async function load(root) {
   const zensical = document.querySelector("meta[name=generator][content*=zensical i]");
   const response = await fetch(new URL(zensical ? "search.json" : "search/search_index.json", root));
   const { docs, items } = await response.json();
-  const index = { search, entries: (docs ?? items).map(toEntry) };
-  return index;
+  const entries = (docs ?? items).map(toEntry);
+  const engine = { search };
+  return engine;
 
   async function search({ query, offset = 0 }) {
     const terms = termsOf(query);
-    const ranked = rank(index.entries, terms);
+    const ranked = rank(entries, terms);
     const results = ranked.slice(offset, offset + 10).map((page) => describe(page, terms));
-    return { query, results, total: ranked.length, facets: {}, source: index };
+    return { query, results, total: ranked.length, facets: null, mode: "fallback", engine };
   }
 }
 
@@ -89,6 +90,7 @@ function describe({ url, title, sections }, terms) {
       url: entry.location,
       heading_hierarchy: entry.location === url ? [title] : [title, entry.title],
       kind: "text",
+      content: entry.text,
       ...excerptOf(entry.text, terms),
     })),
   };

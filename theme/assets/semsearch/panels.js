@@ -1,27 +1,13 @@
-/* What stands around the list: facets, active filters, recent searches, nothing found. */
+/* What stands around the list: facets, recent and suggested searches. */
 
 import { activeFilters, toggled } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
 
-const RANGES = { integer: "number", number: "number", date: "date" };
+const RANGES = ["integer", "number", "date"];
 const LONG = 10; // such lists have a field to find a value
 
-const valueText = (t, { type } = {}, value) =>
+export const valueText = (t, { type } = {}, value) =>
   type === "boolean" ? t(`${value}` === "true" ? "yes" : "no") : `${value}`;
-
-/** Active filters as text, each with what remains without it. */
-function chipsOf(t, { filters, fields }) {
-  return activeFilters(filters).flatMap(([name, filter]) => {
-    const field = fields.find((item) => item.name === name);
-    const label = field?.label ?? name;
-    if (!Array.isArray(filter))
-      return { text: `${label}: ${filter.min || "…"}–${filter.max || "…"}`, without: { ...filters, [name]: null } };
-    return filter.map((value) => ({
-      text: `${label}: ${valueText(t, field, value)}`,
-      without: toggled(filters, name, value),
-    }));
-  });
-}
 
 function facetBox({ t, setFilters, store }, field, value) {
   const box = h("input", { type: "checkbox", value: `${value}`, "data-semsearch": "facet", "data-field": field.name });
@@ -38,12 +24,12 @@ function facetBox({ t, setFilters, store }, field, value) {
 /** Groups and rows are kept between answers, so that focus and scrolling survive. */
 export function createFacets(parts) {
   const { store, t } = parts;
-  const panel = h("div.ss-facets", { role: "group", "aria-label": t("filters"), id: "semsearch-facets" });
+  const panel = h("div.ss-facets", { role: "group", "aria-label": t("filters"), id: `${parts.prefix}-facets` });
   const groups = {};
   store.on(["answer", "filters"], ({ answer, filters, fields }) => {
-    if (!answer || answer.source) return;
+    if (!answer?.facets) return;
     for (const field of fields) {
-      groups[field.name] ??= (RANGES[field.type] ? rangeGroup : valueGroup)(parts, field);
+      groups[field.name] ??= (RANGES.includes(field.type) ? rangeGroup : valueGroup)(parts, field);
       const { group, badge, update } = groups[field.name];
       if (!group.parentNode) {
         group.open = panel.childElementCount < 3;
@@ -79,6 +65,7 @@ function valueGroup(parts, field) {
       set(row, "hidden", !row.children[1].textContent.toLowerCase().includes(wanted));
   };
   find.addEventListener("input", narrow);
+  find.addEventListener("keydown", ({ key }) => key === "Enter" && list.querySelector("label:not([hidden])")?.click());
 
   function update(counts, chosen = []) {
     const shown = new Map(counts.filter(({ count }) => count).map(({ value, count }) => [`${value}`, count]));
@@ -100,88 +87,10 @@ function valueGroup(parts, field) {
   return { group, badge, update };
 }
 
-function rangeGroup({ t, store, setFilters }, field) {
-  const type = RANGES[field.type];
-  const inputs = ["min", "max"].map((end) => {
-    const input = h("input.ss-range", {
-      type,
-      "data-semsearch": "range",
-      "data-field": field.name,
-      step: field.type === "number" && "any",
-    });
-    input.addEventListener("change", () => {
-      const { filters } = store.state;
-      setFilters({ ...filters, [field.name]: { ...filters[field.name], [end]: input.value } });
-    });
-    return input;
-  });
-  const ends = inputs.map((input, index) => h("label.ss-end", {}, h("span", {}, t(index ? "to" : "from")), input));
-  const { group, badge } = groupOf(field, h("div.ss-ends", { role: "group", "aria-label": field.label }, ends));
-
-  function update(counts, filter = {}) {
-    const values = counts.map(({ value }) => value).sort((a, b) => a - b);
-    [values[0], values.at(-1)].forEach((bound, index) => {
-      const input = inputs[index];
-      if (type === "number") set(input, "placeholder", `${bound ?? ""}`);
-      if (input !== document.activeElement) input.value = filter?.[index ? "max" : "min"] ?? "";
-    });
-    set(group, "hidden", !values.length && !activeFilters({ filter }).length);
-  }
-  return { group, badge, update };
-}
-
-/** The filters in force. */
-export function createActive({ store, t, setFilters, input }) {
-  const bar = h("div.ss-active", { role: "group", "aria-label": t("filters") });
-  const drop = (filters) => () => {
-    setFilters(filters);
-    (bar.hidden ? input : bar.querySelector("button")).focus();
-  };
-  store.on(["filters", "fields", "mode"], (state) => {
-    const chips = chipsOf(t, state);
-    bar.replaceChildren(
-      ...chips.map(({ text, without }) =>
-        button(
-          "ss-filter",
-          { "aria-label": t("remove_filter", { filter: text }) },
-          drop(without),
-          h("span", { dir: "auto" }, text),
-          icon("close"),
-        ),
-      ),
-      button("ss-quiet", {}, drop({}), t("clear_filters")),
-    );
-    // The theme's own index knows no filters.
-    set(bar, "hidden", !chips.length || state.mode === "fallback");
-  });
-  return bar;
-}
-
-/** Nothing found: what to drop. The closest hits follow in the list. */
-export function createEmpty({ store, t, ask, setFilters }) {
-  const view = h("div.ss-empty", { "data-semsearch": "empty" });
-  store.on(["answer", "nearest"], (state) => {
-    const { answer, nearest } = state;
-    set(view, "hidden", !answer || answer.results.length);
-    if (!answer || answer.results.length) return;
-    const words = answer.query.replaceAll('"', "");
-    const chips = answer.source ? [] : chipsOf(t, state);
-    const offers =
-      chips.length > 1
-        ? chips.map(({ text, without }) =>
-            button("ss-button", {}, () => setFilters(without), t("drop_filter", { filter: text })),
-          )
-        : [];
-    if (chips.length) offers.push(button("ss-button", {}, () => setFilters({}), t("drop_filters")));
-    if (words !== answer.query) offers.push(button("ss-button", {}, () => ask(words), t("drop_quotes")));
-    view.replaceChildren(
-      h("p.ss-title", { dir: "auto" }, t("none", { query: words.trim() })),
-      h("p.ss-note", {}, t("none_hint")),
-      h("div.ss-offers", {}, offers),
-      nearest.length ? h("div.ss-caption", {}, t("nearest")) : "",
-    );
-  });
-  return view;
+function rangeGroup(parts, field) {
+  const { group, badge } = groupOf(field);
+  const loaded = import("./ranges.js").then(({ fill }) => fill(group, parts, field));
+  return { group, badge, update: (...given) => loaded.then((update) => update(...given)).catch(() => {}) };
 }
 
 /** Recent searches, in this browser only. */
@@ -217,8 +126,10 @@ export class Recents {
 
 /** Before a question. */
 export function createStart(parts) {
-  const { store, t, recents, ask } = parts;
+  const { store, t, recents, ask, config } = parts;
   const view = h("div.ss-start");
+  const queryButton = (query, name) =>
+    button("ss-query", {}, () => ask(query), icon(name), h("span", { dir: "auto" }, query));
 
   function recentRow(query) {
     const forget = () => {
@@ -229,7 +140,7 @@ export function createStart(parts) {
     return h(
       "li.ss-recent",
       {},
-      button("ss-query", {}, () => ask(query), icon("recent"), h("span", { dir: "auto" }, query)),
+      queryButton(query, "recent"),
       button("ss-round", { "aria-label": t("remove_recent", { query }) }, forget, icon("close")),
     );
   }
@@ -258,6 +169,13 @@ export function createStart(parts) {
     return h("section", { "aria-label": t("recent") }, caption, h("ul", {}, queries.map(recentRow)));
   }
 
+  function suggestions() {
+    const queries = config.suggestions?.filter((query) => !recents.queries?.includes(query));
+    if (!queries?.length) return "";
+    const rows = queries.map((query) => h("li.ss-recent", {}, queryButton(query, "search")));
+    return h("section", { "aria-label": t("suggestions") }, h("div.ss-caption", {}, t("suggestions")), h("ul", {}, rows));
+  }
+
   function chipSection(field, chosen = []) {
     const chips = field.values.slice(0, 8).map(({ value, count }) => {
       const { row, update } = facetBox(parts, field, value);
@@ -278,8 +196,8 @@ export function createStart(parts) {
     set(view, "hidden", !!answer);
     if (answer) return;
     const { value, dataset } = document.activeElement;
-    const listed = fields.filter(({ type, values }) => !RANGES[type] && values?.length);
-    view.replaceChildren(recentSection(), ...listed.map((field) => chipSection(field, filters[field.name])));
+    const listed = fields.filter(({ type, values }) => !RANGES.includes(type) && values?.length);
+    view.replaceChildren(recentSection(), suggestions(), ...listed.map((field) => chipSection(field, filters[field.name])));
     if (dataset.semsearch === "facet")
       [...view.querySelectorAll("input")]
         .find((box) => box.value === value && box.dataset.field === dataset.field)

@@ -6,7 +6,7 @@ const WORD = /[\p{L}\p{N}_]+/gu;
 // Written without spaces.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
-const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/;
+const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+/;
 const RULE = /^[\s|:-]*$/;
 const SECTIONS = 3;
 
@@ -68,7 +68,8 @@ function writeInline(parent, text, highlights, start, end) {
   return parent;
 }
 
-function renderExcerpt({ excerpt: text, highlights, kind }, space) {
+/** Light Markdown, as much as fits into `space` lines. */
+export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const root = h("div.ss-excerpt", { dir: "auto" });
   for (const { type, lines } of blocksOf(linesOf(text, highlights, kind), space)) {
     const [start, end] = [lines[0][0], lines.at(-1)[1]];
@@ -76,24 +77,15 @@ function renderExcerpt({ excerpt: text, highlights, kind }, space) {
       const code = h("code");
       write(code, text, highlights, start, end);
       root.append(h("pre", { dir: "ltr" }, code));
-    } else if (type === "list") {
+    } else if (type === "ol" || type === "ul") {
       const items = lines.map(([from, to]) => {
-        const sign = ITEM.exec(text.slice(from, to))[0].length;
-        return writeInline(h("li"), text, highlights, from + sign, to);
+        const [sign, value] = ITEM.exec(text.slice(from, to));
+        return writeInline(h("li", { value }), text, highlights, from + sign.length, to);
       });
-      root.append(h("ul", {}, items));
+      root.append(h(type, {}, items));
     } else if (type === "table") {
-      root.append(
-        h(
-          "table",
-          {},
-          h(
-            "tbody",
-            {},
-            lines.map((line) => h("tr", {}, cellsOf(text, highlights, line))),
-          ),
-        ),
-      );
+      const rows = lines.map((line) => h("tr", {}, cellsOf(text, highlights, line)));
+      root.append(h("table", {}, h("tbody", {}, rows)));
     } else root.append(writeInline(h("p"), text, highlights, start, end));
   }
   return root;
@@ -136,7 +128,8 @@ function blocksOf(lines, space) {
 function typeOf(line) {
   if (RULE.test(line)) return "";
   if (/^\s*(?:…\s*)?\|.*\|/.test(line)) return "table";
-  return ITEM.test(line) ? "list" : "text";
+  const item = ITEM.exec(line);
+  return item ? (item[1] ? "ol" : "ul") : "text";
 }
 
 function cellsOf(text, highlights, [start, end]) {
@@ -155,41 +148,37 @@ function marked(selector, text, terms) {
 
 export const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
 
-export function createResults(store, { t, root, search }) {
+export function createResults(parts) {
+  const { store, t, root, search, prefix } = parts;
   const list = h("div.ss-list", {
     role: "listbox",
-    id: "semsearch-list",
+    id: `${prefix}-list`,
     "data-semsearch": "list",
     "aria-label": t("results"),
   });
-  const href = linkMaker(root);
+  const href = (parts.href = linkMaker(root));
 
   function render({ answer, nearest }) {
     const terms = termsOf(answer?.query ?? "");
     const results = answer?.results.length ? answer.results : nearest;
     let index = 0;
-    const option = (selector, attributes, ...children) =>
-      h(
-        selector,
-        { role: "option", id: `semsearch-option-${index++}`, "aria-selected": "false", ...attributes },
-        ...children,
-      );
+    const option = (selector, attributes, ...children) => {
+      const id = `${prefix}-option-${index++}`;
+      return h(selector, { role: "option", id, "aria-selected": "false", ...attributes }, ...children);
+    };
     const groups = results.map(({ page, sections, expanded }) => {
       const shown = expanded ? sections : sections.slice(0, SECTIONS);
-      const options = shown.map((section, place) =>
-        option(
+      const options = shown.map((section, place) => {
+        const heading = [place ? headingOf(page, section, terms) : titleOf(page, section, terms)].flat();
+        heading[0].append(" ", badge(section));
+        const link = option(
           place ? "a.ss-option.ss-section" : "a.ss-option",
           { href: href(section), tabindex: -1, "data-semsearch": "option" },
-          icon(place ? (section.kind === "text" ? "section" : "code") : "page"),
-          h(
-            "div.ss-text",
-            {},
-            place ? headingOf(page, section, terms) : titleOf(page, section, terms),
-            renderExcerpt(section, place ? 3 : 5),
-          ),
-          icon("enter"),
-        ),
-      );
+          icon(place ? (section.kind === "code" ? "code" : "section") : "page"),
+          h("div.ss-text", {}, heading, renderExcerpt(section, place ? 3 : 5)),
+        );
+        return Object.assign(link, { hit: { page, section } });
+      });
       if (sections.length > shown.length) {
         const more = option("div.ss-option.ss-section.ss-more", {}, icon("more"), t("more_sections"));
         more.addEventListener("click", () => search.expand(page.path));
@@ -200,6 +189,10 @@ export function createResults(store, { t, root, search }) {
     list.replaceChildren(...groups);
     set(list, "hidden", !groups.length);
   }
+
+  /** What kind of text it is, where it is no prose. */
+  const badge = ({ kind, language }) =>
+    kind === "text" ? "" : h("span.ss-kind", {}, (kind !== "table" && language) || t(`kind_${kind}`));
 
   function select({ active }) {
     optionsOf(list).forEach((option, index) => {

@@ -1,28 +1,39 @@
-/* Asks the sidecar; while it is gone, the theme's own index. A stale answer never replaces a newer one. */
+/* Asks the sidecar; while it is gone, what else can answer. A stale answer never replaces a newer one. */
 
-import { activeFilters, appendFilters, questionKey } from "./state.js";
+import { activeFilters, appendFilters } from "./state.js";
 
 const DEBOUNCE = 180;
 const TIMEOUT = 1500;
 const PATIENCE = 10000; // where nobody waits
 
+/*
+ * An engine has `search(question, signal)`, which answers {query, results, total, facets, mode, engine}: `facets` is
+ * null where it knows none, `mode` one of the texts `mode_…`. Where it can, it has `page(path)` too.
+ */
+
 /** The HTTP API, by GET, which can be cached. */
-class Client {
+class Sidecar {
   constructor(url, facets) {
     this.url = url.href.replace(/\/$/, "");
     this.facets = facets;
   }
 
   /** Three sections a page are shown; the fourth says that there is more. */
-  async search({ query, filters, ...options }, timeout = PATIENCE, signal = undefined) {
+  async search({ query, filters, ...options }, signal, timeout = PATIENCE) {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
     if (this.facets.length) given.facets = this.facets;
-    const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, timeout, signal);
+    const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal, timeout);
     const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
-    return { query, results, total: body.total_results, facets: body.facets ?? {}, degraded: body.degraded };
+    const mode = body.degraded ? "degraded" : "online";
+    return { query, results, total: body.total_results, facets: body.facets ?? {}, mode, engine: this };
   }
 
-  async get(path, timeout = PATIENCE, signal = undefined) {
+  /** A page with all its sections. */
+  page(path) {
+    return this.get(`pages/${path.split("/").map(encodeURIComponent).join("/")}`);
+  }
+
+  async get(path, signal, timeout = PATIENCE) {
     const late = AbortSignal.timeout(timeout);
     const response = await fetch(`${this.url}/api/v1/${path}`, { signal: AbortSignal.any([late, signal ?? late]) });
     const { status, statusText, ok, headers } = response;
@@ -41,22 +52,14 @@ function withUnits(section) {
 
 export class Search {
   #timer = 0;
-  #retryTimer = 0;
-  #attempts = 0;
   #ticket = 0;
   #request = new AbortController();
-  #down = false;
+  down = false;
 
-  /** `root`: the site with the fallback, or false. */
-  constructor(store, url, root, report) {
-    this.store = store;
-    this.client = new Client(
-      url,
-      store.state.fields.map(({ name }) => name),
-    );
-    this.root = root;
-    this.report = report;
-    addEventListener("online", () => this.#down && this.#retry());
+  /** `reserves`: modules whose `openIndex(root)` gives an engine for when the sidecar is gone, best first. */
+  constructor(store, url, { root, reserves, report }) {
+    const names = store.state.fields.map(({ name }) => name);
+    Object.assign(this, { store, sidecar: new Sidecar(url, names), root, reserves, report });
   }
 
   /** To be called when query or filters change. */
@@ -74,10 +77,12 @@ export class Search {
     const { fields } = this.store.state;
     if (!fields.length || fields.some(({ values }) => values)) return;
     try {
-      const { facets = fields } = await this.client.get("facets");
+      const { facets = fields } = await this.sidecar.get("facets");
       this.store.set({ fields: facets });
     } catch (error) {
-      if (!this.#down && this.store.state.open) this.#lose(error);
+      if (this.down || !this.store.state.open) return;
+      await this.#lose(error);
+      if (!this.store.state.answer) this.store.set({ mode: this.reserves.length ? "fallback" : "offline" });
     }
   }
 
@@ -93,7 +98,7 @@ export class Search {
   async expand(path) {
     const { answer, filters } = this.store.state;
     const question = { query: answer.query, filters: { ...filters, "page.path": [path] }, sections_per_page: 10 };
-    const found = answer.source ? null : await this.#again(question);
+    const found = answer.engine === this.sidecar ? await this.#again(question) : null;
     if (this.store.state.answer !== answer) return;
     const results = answer.results.map((result) =>
       result.page.path === path
@@ -107,9 +112,8 @@ export class Search {
   rest() {
     this.#supersede();
     clearTimeout(this.#timer);
-    clearTimeout(this.#retryTimer);
-    this.#attempts = 0;
-    this.#down = false;
+    this.ladder?.rest();
+    this.down = false;
     this.store.set({ busy: false });
   }
 
@@ -120,8 +124,7 @@ export class Search {
   }
 
   #again(question) {
-    const { source } = this.store.state.answer;
-    return (source ? source.search(question) : this.client.search(question)).catch((error) => this.#reportError(error));
+    return this.store.state.answer.engine.search(question).catch((error) => this.#reportError(error));
   }
 
   #reportError({ message, status = 0 }) {
@@ -130,26 +133,28 @@ export class Search {
 
   async #run() {
     const ticket = this.#supersede();
-    const question = this.store.state;
+    const question = pick(this.store.state);
     this.store.set({ busy: true });
-    if (this.#down) return this.#fallBack(ticket);
-    let answer;
-    try {
-      answer = await this.client.search(pick(question), TIMEOUT, this.#request.signal);
-    } catch (error) {
-      if (ticket !== this.#ticket) return;
-      // A wrong request is no reason to give the sidecar up.
-      if (error.status !== 422) return this.#lose(error);
-      this.#reportError(error);
-      return this.#fallBack(ticket);
-    }
+    if (!this.down)
+      try {
+        const answer = await this.sidecar.search(question, this.#request.signal, TIMEOUT);
+        if (ticket !== this.#ticket) return;
+        this.show(answer);
+        if (!answer.results.length) this.#findNearest(ticket, question);
+        return;
+      } catch (error) {
+        if (ticket !== this.#ticket) return;
+        await this.#lose(error);
+      }
+    const ladder = await this.#ladder();
+    const answer = await ladder?.answer(question, this.#request.signal);
     if (ticket !== this.#ticket) return;
-    this.#show(answer);
-    if (!answer.results.length) this.#findNearest(ticket, question);
+    if (answer) this.show(answer);
+    else this.store.set({ mode: "offline", busy: false });
   }
 
-  #show(answer) {
-    const mode = answer.source ? "fallback" : answer.degraded ? "degraded" : "online";
+  show(answer) {
+    const { mode } = answer;
     this.store.set({ answer, mode, nearest: [], busy: false, active: -1 });
     this.report("results", { query: answer.query, total: answer.total, mode });
   }
@@ -159,56 +164,21 @@ export class Search {
     const question = { query: query.replaceAll('"', " "), filters: {}, limit: 3 };
     if (!question.query.trim()) return;
     if (!activeFilters(filters).length) question.mode = "semantic";
-    const found = await this.client.search(question).catch(() => null);
+    const found = await this.sidecar.search(question).catch(() => null);
     if (ticket === this.#ticket && found) this.store.set({ nearest: found.results });
   }
 
-  #lose(error) {
+  async #lose(error) {
     this.#reportError(error);
-    this.#down = true;
-    this.#retryLater(error.wait);
-    if (this.store.state.query.trim()) this.#fallBack(this.#ticket);
-    else this.store.set({ mode: this.root ? "fallback" : "offline" });
+    // A wrong request is no reason to give the sidecar up.
+    if (error.status !== 422) (await this.#ladder())?.retryLater(error.wait);
   }
 
-  async #fallBack(ticket) {
-    let answer = null;
-    try {
-      const { openIndex } = await import("./fallback.js");
-      const index = await openIndex(this.root);
-      answer = await index.search(pick(this.store.state));
-    } catch {
-      // Not wanted, or there is no index.
-    }
-    if (ticket !== this.#ticket) return;
-    if (answer) this.#show(answer);
-    else this.store.set({ mode: "offline", busy: false });
-  }
-
-  #retryLater(wait) {
-    clearTimeout(this.#retryTimer);
-    const seconds = Math.max(Math.min(2 ** this.#attempts++, 30), +wait || 0);
-    this.#retryTimer = setTimeout(() => this.#retry(), 1000 * seconds);
-  }
-
-  async #retry() {
-    const asked = pick(this.store.state);
-    const empty = !asked.query.trim();
-    let found;
-    try {
-      found = await (empty ? this.client.get("facets") : this.client.search(asked));
-    } catch ({ wait }) {
-      if (this.#down) this.#retryLater(wait);
-      return;
-    }
-    if (!this.#down) return;
-    this.#down = false;
-    this.#attempts = 0;
-    // A reader who walks the list is not interrupted.
-    if (empty || questionKey(asked) !== questionKey(this.store.state)) this.store.set({ mode: "online" });
-    else if (this.store.state.active < 0) this.#show(found);
-    this.loadFields();
+  /** Null where the site is gone as well. */
+  async #ladder() {
+    const { Ladder } = await import("./ladder.js").catch(() => ({}));
+    return (this.ladder ??= Ladder ? new Ladder(this) : null);
   }
 }
 
-const pick = ({ query, filters }) => ({ query, filters });
+export const pick = ({ query, filters }) => ({ query, filters });

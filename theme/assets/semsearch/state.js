@@ -6,7 +6,7 @@ const INITIAL = {
   filters: {}, // {tags: ["security"], year: {min: "2023", max: ""}}
   fields: [], // all facets
   busy: false,
-  answer: null, // {query, results, total, facets, source}
+  answer: null, // see search.js
   nearest: [], // weaker hits, when there is no result
   mode: "online", // online | degraded | fallback | offline
   active: -1, // the option, or -1
@@ -60,16 +60,19 @@ function parseFilters(params) {
   return filters;
 }
 
-/** Equal for equal questions. */
-export const questionKey = ({ query, filters }) =>
-  `${appendFilters(new URLSearchParams({ semsearch: query.trim() }), filters)}`;
+/** Equal for equal questions; also how they are written into addresses. */
+export const questionKey = ({ query, filters }, name = "semsearch") =>
+  `${appendFilters(new URLSearchParams({ [name]: query.trim() }), filters)}`;
 
-/** The search in the address, or null. */
-export function sharedSearch() {
-  if (!location.hash.startsWith("#semsearch=")) return null;
-  const params = new URLSearchParams(location.hash.slice(1));
-  return { query: params.get("semsearch").slice(0, 1000), filters: parseFilters(params) };
+/** The search in part of an address, or null. */
+export function parseSearch(text, name) {
+  const params = new URLSearchParams(text);
+  const query = params.get(name)?.slice(0, 1000);
+  return query == null ? null : { query, filters: parseFilters(params) };
 }
+
+export const sharedSearch = () =>
+  location.hash.startsWith("#semsearch=") ? parseSearch(location.hash.slice(1), "semsearch") : null;
 
 /** Keeps the address in step: on a phone in a history entry of its own, so that Back closes the dialog. */
 export class Address {

@@ -31,7 +31,6 @@ const PATHS = {
   recent: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16Zm0 4v4.5l3 2",
   filter: "M4 6h16M7 12h10m-7 6h4",
   more: "m7 10 5 5 5-5",
-  enter: "M19 6v6H5m4-4-4 4 4 4",
 };
 
 export function icon(name) {
@@ -51,27 +50,25 @@ export const ENGLISH = {
   clear: "Clear the search field",
   results: "Search results",
   filters: "Filters",
-  clear_filters: "Clear all",
-  remove_filter: "Remove filter {filter}",
   count_one: "{count} result",
   count_other: "{count} results",
   none: "Nothing found for “{query}”",
-  none_hint: "Try other words, or fewer of them.",
-  drop_filter: "Search without {filter}",
-  drop_filters: "Search without filters",
-  drop_quotes: "Search without quotation marks",
-  nearest: "Closest matches",
   more_sections: "More on this page",
   more_results: "Show more results",
+  as_page: "Open as a page",
+  kind_code: "Code",
+  kind_table: "Table",
+  kind_api: "API",
+  preview: "Preview",
+  copied: "Link copied",
   start: "Ask a question or type a word.",
+  suggestions: "Try",
   recent: "Recent searches",
   remove_recent: "Remove “{query}” from the recent searches",
   clear_recent: "Clear",
   stop_recent: "Don’t keep",
   keep_recent: "Keep recent searches",
   find_in: "Find in {field}",
-  from: "From",
-  to: "To",
   yes: "Yes",
   no: "No",
   mode_fallback: "Basic search without filters: the search service is not answering. Trying again…",
@@ -79,6 +76,7 @@ export const ENGLISH = {
   mode_offline: "Search is unavailable right now. Trying again…",
   hint_move: "move",
   hint_open: "open",
+  hint_copy: "copy link",
   hint_close: "close",
 };
 
@@ -100,5 +98,7 @@ export async function loadStrings(base, language, overrides) {
     const text = strings[`${key}_${plurals.select(values.count)}`] ?? strings[key] ?? strings[`${key}_other`];
     return text.replace(/\{(\w+)\}/g, (_, name) => (name === "count" ? number(values.count) : values[name]));
   };
-  return Object.assign(t, { language: code, number, rtl: code === "ar" });
+  // For the English of parts that are loaded later.
+  const add = (english) => Object.assign(strings, { ...english, ...strings });
+  return Object.assign(t, { language: code, number, rtl: code === "ar", add });
 }

@@ -1,0 +1,196 @@
+"""Reading results: what kind of text it is, the preview beside the list, links to take away."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+PREVIEW = "[data-semsearch=preview]"
+CLIPBOARD = "() => navigator.clipboard.readText()"
+
+
+@pytest.fixture
+def site(build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        yield server
+
+
+def ask(page, server, query):
+    page.goto(server.url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.keyboard.type(query)
+    page.locator(OPTION).first.wait_for()
+
+
+def test_the_preview_shows_the_current_section_whole_and_its_neighbours(page, site):
+    ask(page, site, "rotate token")
+    preview = page.locator(PREVIEW)
+    preview.get_by_text("Tokens", exact=True).first.wait_for()
+    assert preview.locator("li", has_text="create the new token").count() == 1
+    assert {text.lower() for text in preview.locator("mark").all_inner_texts()} >= {"rotate", "token"}
+    outline = preview.get_by_role("navigation", name="On this page")
+    outline.wait_for()
+    assert outline.get_by_role("link").all_inner_texts() == [
+        "Authentication",
+        "Tokens",
+        "Rotate by script",
+        "Limits",
+        "Errors",
+    ]
+    assert outline.locator("[aria-current]").inner_text() == "Tokens"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    preview.locator("pre", has_text="def rotate").wait_for()
+    page.locator(OPTION).nth(2).hover()
+    preview.locator("p.ss-title", has_text="Authentication").wait_for()
+    assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+    outline.get_by_role("link", name="Limits").click()
+    page.wait_for_url("**/guide/auth/#limits")
+    assert page.problems == []
+
+
+def test_the_preview_asks_for_a_page_once_the_reader_rests(page, site):
+    ask(page, site, "token")
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    page.locator(f"{PREVIEW} nav").wait_for()
+    page.wait_for_timeout(500)
+    assert len([path for path in site.sidecar.requests if "/pages/" in path]) <= 2
+
+
+def test_without_the_sidecar_the_preview_shows_what_the_index_has(page, site):
+    site.sidecar.alive = False
+    ask(page, site, "rotate token")
+    preview = page.locator(PREVIEW)
+    preview.get_by_text("Rotate an access token every 90 days.").wait_for()
+    assert preview.locator("nav").count() == 0
+
+
+def test_there_is_no_preview_without_room(phone, site):
+    phone.goto(site.url + "#semsearch=token")
+    phone.locator(OPTION).first.wait_for()
+    assert phone.locator(PREVIEW).is_hidden()
+    assert phone.locator(PREVIEW).locator("*").count() == 0
+
+
+def test_hostile_sections_stay_text_in_the_preview(page, site):
+    evil = '<img src=x onerror="window.pwned=1"> </p><script>window.pwned=1</script> \u202e` | |'
+    site.sidecar.pages = [
+        entry | {"sections": [[anchor, [evil], kind, evil] for anchor, _, kind, _ in entry["sections"]]}
+        for entry in site.sidecar.pages
+    ]
+    ask(page, site, "script")
+    page.locator(f"{PREVIEW} nav").wait_for()
+    assert page.locator("semsearch-dialog img, semsearch-dialog script").count() == 0
+    assert "<script>" in page.locator(PREVIEW).inner_text()
+    assert page.evaluate("window.pwned") is None
+
+
+def test_links_are_copied_with_a_button_and_with_the_key(page, site):
+    page.context.grant_permissions(["clipboard-read"])
+    ask(page, site, "rotate token")
+    page.locator(PREVIEW).get_by_role("button", name="Copy link").click()
+    page.locator(PREVIEW).get_by_role("button", name="Link copied").wait_for()
+    link = page.locator(OPTION).first.get_attribute("href")
+    assert page.evaluate(CLIPBOARD) == link
+    page.locator(INPUT).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Control+c")
+    assert page.evaluate(CLIPBOARD) == page.locator(OPTION).nth(1).get_attribute("href") != link
+    assert page.locator("[data-semsearch=status]").inner_text() == "Link copied"
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    assert page.evaluate(CLIPBOARD) == "rotate token"
+
+
+def test_the_preview_opens_in_a_new_tab_and_the_dialog_stays(page, site):
+    ask(page, site, "rotate token")
+    with page.context.expect_page() as opened:
+        page.locator(PREVIEW).get_by_role("link", name="Open in new tab").click()
+    assert opened.value.url.endswith("#tokens")
+    assert page.locator("dialog[open]").count() == 1
+
+
+def test_badges_say_what_is_no_prose(page, site):
+    def sorts(body):
+        kinds = [("code", "python"), ("table", None), ("api", None), ("text", "python")]
+        for result in body["results"]:
+            for section, (kind, language) in zip(result["sections"], kinds, strict=False):
+                section.update(kind=kind, language=language)
+        return body
+
+    site.sidecar.change = sorts
+    ask(page, site, "token rotate")
+    first = page.locator("[role=group][aria-label=Authentication]")
+    assert [option.locator(".ss-kind").all_inner_texts() for option in first.locator(OPTION).all()] == [
+        ["python"],
+        ["Table"],
+        ["API"],
+    ]
+
+
+def test_numbered_lists_keep_their_numbers(page, site):
+    def steps(body):
+        for result in body["results"]:
+            for section in result["sections"]:
+                section.update(excerpt="3. token first\n4. token second\n- token third", highlights=[], kind="text")
+        return body
+
+    site.sidecar.change = steps
+    ask(page, site, "token")
+    excerpt = page.locator(f"{OPTION} .ss-excerpt").first
+    assert excerpt.locator("ol li").evaluate_all("items => items.map((item) => item.value)") == [3, 4]
+    marker = "item => getComputedStyle(item, '::before').content"
+    assert "counter" in excerpt.locator("li").first.evaluate(marker)
+
+
+def test_enter_in_a_long_list_ticks_the_first_value_found(page, site):
+    values = [{"value": f"topic-{number}", "count": 20 - number} for number in range(15)]
+    site.sidecar.change = lambda body: body | {"facets": {"tags": values}}
+    ask(page, site, "token")
+    find = page.get_by_label("Find in Tags")
+    find.fill("topic-14")
+    find.press("Enter")
+    page.get_by_role("button", name="Remove filter Tags: topic-14").wait_for()
+
+
+def test_facets_take_no_room_where_there_are_none(page, site):
+    site.sidecar.change = lambda body: body | {"facets": {}}
+    ask(page, site, "token")
+    assert page.locator("#semsearch-facets").is_hidden()
+
+
+def test_a_date_is_taken_once_its_year_is_complete(page, site):
+    ask(page, site, "token")
+    page.locator("#semsearch-facets summary", has_text="Date").click()
+    before = len(site.sidecar.questions)
+    field = page.locator("#semsearch-facets [data-field=date]").first
+    field.fill("0002-01-01")
+    field.fill("2024-01-01")
+    page.get_by_role("button", name="Remove filter Date: 2024-01-01–").wait_for()
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
+    assert len(site.sidecar.questions) == before + 1
+
+
+def test_suggestions_are_offered_before_a_question(page, configure, serving):
+    with serving.SiteServer(configure(suggestions=["rotate token", "install"])) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        offers = page.get_by_role("region", name="Try")
+        offers.wait_for()
+        assert offers.get_by_role("button").all_inner_texts() == ["rotate token", "install"]
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "rotate token"
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/**")
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.get_by_role("region", name="Recent searches").wait_for()
+        assert offers.get_by_role("button").all_inner_texts() == ["install"]

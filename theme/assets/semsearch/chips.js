@@ -1,0 +1,50 @@
+/* The filters in force, each with its dismissal. Loaded with the first of them. */
+
+import { valueText } from "./panels.js";
+import { activeFilters, toggled } from "./state.js";
+import { button, h, icon, set } from "./ui.js";
+
+const ENGLISH = {
+  clear_filters: "Clear all",
+  remove_filter: "Remove filter {filter}",
+};
+
+/** Active filters as text, each with what remains without it. */
+export function chipsOf(t, { filters, fields }) {
+  return activeFilters(filters).flatMap(([name, filter]) => {
+    const field = fields.find((item) => item.name === name);
+    const label = field?.label ?? name;
+    if (!Array.isArray(filter))
+      return { text: `${label}: ${filter.min || "…"}–${filter.max || "…"}`, without: { ...filters, [name]: null } };
+    return filter.map((value) => ({
+      text: `${label}: ${valueText(t, field, value)}`,
+      without: toggled(filters, name, value),
+    }));
+  });
+}
+
+/** The filters in force. */
+export function fill(bar, { store, t, setFilters, input }) {
+  t.add(ENGLISH);
+  const drop = (filters) => () => {
+    setFilters(filters);
+    (bar.hidden ? input : bar.querySelector("button")).focus();
+  };
+  store.on(["filters", "fields", "mode"], (state) => {
+    const chips = chipsOf(t, state);
+    bar.replaceChildren(
+      ...chips.map(({ text, without }) =>
+        button(
+          "ss-filter",
+          { "aria-label": t("remove_filter", { filter: text }) },
+          drop(without),
+          h("span", { dir: "auto" }, text),
+          icon("close"),
+        ),
+      ),
+      button("ss-quiet", {}, drop({}), t("clear_filters")),
+    );
+    // An engine without facets knows no filters.
+    set(bar, "hidden", !chips.length || state.mode === "fallback");
+  });
+}

@@ -1,0 +1,133 @@
+/* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/columns.py. */
+
+import { rangeTest, readValue, wrong } from "./values.js";
+
+const PAGE_FIELDS = {
+  "page.path": "string",
+  "page.url": "string",
+  "page.title": "string",
+  "page.section": "string",
+  "page.language": "string",
+  "page.languages": "list",
+  "page.primary_language": "string",
+  "page.file_size": "integer",
+  "page.chunk_count": "integer",
+};
+const CHUNK_FIELDS = {
+  "chunk.kind": "string",
+  "chunk.language": "string",
+  "chunk.node_type": "string",
+  "chunk.node_name": "string",
+  "chunk.parent_context": "string",
+  "chunk.scope_depth": "integer",
+  "chunk.definitions": "list",
+  "chunk.references": "list",
+};
+
+/** A field as its values and (row, value) pairs; rows are pages, or chunks where `ofChunks`. */
+class Column {
+  constructor(name, type, { rows, values, entryRows, entryCodes, ofChunks = false }) {
+    Object.assign(this, { name, type, rows, values, entryRows, entryCodes, ofChunks });
+  }
+
+  /** From a value, a list of values or null for each row. */
+  static of(name, type, items, ofChunks = false) {
+    const codes = new Map();
+    const [entryRows, entryCodes] = [[], []];
+    items.forEach((item, row) => {
+      for (const value of new Set([item].flat())) {
+        if (value == null) continue;
+        if (!codes.has(value)) codes.set(value, codes.size);
+        entryRows.push(row);
+        entryCodes.push(codes.get(value));
+      }
+    });
+    return new Column(name, type, { rows: items.length, values: [...codes.keys()], entryRows, entryCodes, ofChunks });
+  }
+
+  /** 1 for the rows for which a filter holds. */
+  mask(filter) {
+    const holds = this.#test(filter);
+    const chosen = this.values.map(holds);
+    const mask = new Uint8Array(this.rows);
+    this.entryRows.forEach((row, at) => chosen[this.entryCodes[at]] && (mask[row] = 1));
+    return filter.negate ? mask.map((bit) => 1 - bit) : mask;
+  }
+
+  /** Counts groups of rows by value: [{value, count}], most frequent first. `groupsOf(row)`: the groups a row is in. */
+  counts(groupsOf) {
+    const members = this.values.map(() => new Set());
+    this.entryRows.forEach((row, at) => groupsOf(row).forEach((group) => members[this.entryCodes[at]].add(group)));
+    const found = this.values.map((value, code) => ({ value, count: members[code].size })).filter(({ count }) => count);
+    return found.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
+  }
+
+  #test({ op, value, values, ...filter }) {
+    switch (op) {
+      case "exists":
+        return () => true;
+      case "equals":
+      case "in": {
+        const wanted = new Set([op === "in" ? values : value].flat().map((item) => readValue(item, this.type, this.name)));
+        return (item) => wanted.has(item);
+      }
+      case "prefix":
+        return (item) => `${item}`.startsWith(value);
+      case "range":
+        return rangeTest(filter, this.type);
+      default:
+        throw wrong(`'${op}' is no filter: it must be one of equals, in, range, exists, prefix.`);
+    }
+  }
+}
+
+export class Fields {
+  #columns = new Map();
+
+  constructor(bundle, core) {
+    this.bundle = bundle;
+    this.core = core;
+  }
+
+  async column(name) {
+    if (!this.#columns.has(name)) this.#columns.set(name, await this.#build(name));
+    return this.#columns.get(name);
+  }
+
+  /** Declared facets are in the core; what else pages and chunks have is in a file of its own. */
+  async #build(name) {
+    const { facets, pages: rows } = this.bundle.pointer;
+    const number = facets.findIndex((facet) => facet.name === name);
+    if (number >= 0) {
+      const part = (what) => `facet_${number}_${what}`;
+      const [entryRows, entryCodes] = [part("rows"), part("codes")].map((block) => this.core.array(block));
+      const values = this.core.json(part("values")) ?? [];
+      return new Column(name, facets[number].type, { rows, values, entryRows, entryCodes });
+    }
+    const blocks = await this.bundle.read("fields.bin");
+    const key = name.slice(name.indexOf(".") + 1);
+    if (name === "chunk.scope_depth") {
+      const depths = blocks.json("chunk_scope_path").map((path) => path?.length || null);
+      return Column.of(name, CHUNK_FIELDS[name], depths, true);
+    }
+    if (CHUNK_FIELDS[name]) return Column.of(name, CHUNK_FIELDS[name], blocks.json(`chunk_${key}`), true);
+    const pages = blocks.json("pages");
+    if (PAGE_FIELDS[name]) return Column.of(name, PAGE_FIELDS[name], pages.map((page) => page[key]));
+    return frontMatter(name, pages.map((page) => page.frontmatter));
+  }
+}
+
+/** A field that the configuration does not declare, typed by what the pages hold. */
+function frontMatter(name, pages) {
+  const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const values = pages.map((page) => {
+    if (Object.hasOwn(page, name)) return page[name];
+    const value = name.split(".").reduce((found, key) => (isMapping(found) && Object.hasOwn(found, key) ? found[key] : null), page);
+    return isMapping(value) ? null : value;
+  });
+  const kinds = new Set(values.filter((value) => value !== null).map((value) => (Array.isArray(value) ? "list" : typeof value)));
+  const type = kinds.has("list") ? "list" : kinds.size === 1 ? ({ boolean: "boolean", number: "number" }[[...kinds]] ?? "string") : "string";
+  const isText = type === "string" || type === "list";
+  const plain = (value) => (value === null || typeof value === "object" ? null : isText ? `${value}` : value);
+  return Column.of(name, type, values.map((value) => (Array.isArray(value) ? value.map(plain) : plain(value))));
+}

@@ -1,0 +1,123 @@
+/* What a question's words score, in whole numbers, and which words of a text it meant. See static/lexical_side.py. */
+
+import { identifierForms, identifierParts, isAscii, termsOf } from "./text.js";
+import { Words } from "./words.js";
+
+const WORD = 10;
+const IDENTIFIER = 10;
+const PART = 4;
+const COMPLETION = 5;
+const CORRECTION = 6;
+
+const MAX_WORDS = 64;
+const LOOK_UP_WORDS = 2; // up to so many, the last one may be the beginning of a longer one
+const MAX_COMPLETIONS = 12;
+const MAX_CORRECTED = 8;
+const MAX_FORMS = 2;
+
+export class Lexical {
+  constructor(bundle) {
+    this.words = new Words(bundle);
+    this.rows = bundle.pointer.chunks;
+    this.unit = bundle.pointer.lexical.unit;
+  }
+
+  /** Fetches what the words of a question need; what it returns answers without waiting. */
+  async read(question) {
+    const words = [...new Set(question.words)].slice(0, MAX_WORDS).map((word) => {
+      const terms = termsOf(word);
+      const parts = identifierParts(word).flatMap(termsOf);
+      return { word, terms, parts, forms: identifierForms(word), corrections: [] };
+    });
+    const everything = words.flatMap(({ terms, parts }) => [...terms, ...parts]);
+    await this.words.load(everything, words.flatMap(({ forms }) => forms.slice(0, MAX_FORMS)));
+    const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
+    const correcting = single.slice(0, MAX_CORRECTED).map(async (item) => {
+      item.corrections = await this.words.corrections(item.terms[0]);
+    });
+    const completing = question.phrases.length ? [] : this.#completions(words.at(-1), words.length > LOOK_UP_WORDS);
+    const [completions] = await Promise.all([completing, ...correcting]);
+    await this.words.load([...completions, ...words.flatMap(({ corrections }) => corrections)]);
+    return new Asked(this, words, completions);
+  }
+
+  async #completions({ terms } = { terms: [] }, finished) {
+    if (terms.length !== 1 || [...terms[0]].length < 2) return [];
+    if (finished && this.words.find(terms[0])?.chunks) return [];
+    return this.words.beginningWith(terms[0], MAX_COMPLETIONS);
+  }
+
+  /** 1 for the rows in which every phrase occurs, word for word. */
+  async phraseMask(phrases) {
+    const mask = new Uint8Array(this.rows).fill(1);
+    for (const rows of await Promise.all(phrases.map((phrase) => this.words.phraseRows(termsOf(phrase))))) {
+      const held = new Set(rows);
+      mask.forEach((_, row) => held.has(row) || (mask[row] = 0));
+    }
+    return mask;
+  }
+}
+
+class Asked {
+  constructor({ words: known, rows, unit }, words, completions) {
+    Object.assign(this, { known, rows, unit, words, completions });
+  }
+
+  /** The scores of all rows in parts of `unit`; 0 where no word stands. */
+  totals() {
+    const totals = new Float64Array(this.rows);
+    for (const [term, factor] of this.#clauses()) {
+      if (!term) continue;
+      const { rows, impacts, weight } = term.postings;
+      rows.forEach((row, at) => (totals[row] += factor * weight * impacts[at]));
+    }
+    return totals;
+  }
+
+  *#clauses() {
+    const find = (term, factor) => [this.known.find(term), factor];
+    for (const { terms, corrections, forms, parts } of this.words) {
+      for (const term of new Set(terms)) yield find(term, WORD);
+      for (const term of corrections) yield find(term, CORRECTION);
+      for (const form of forms.slice(0, MAX_FORMS)) yield [this.known.identifier(form), IDENTIFIER];
+      for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, PART);
+    }
+    for (const term of this.completions) yield find(term, COMPLETION);
+  }
+
+  /** The rows that hold the identifier that the question is. */
+  identifierRows() {
+    const [{ forms: [form] } = { forms: [] }] = this.words;
+    const found = form === undefined ? null : this.known.identifier(form);
+    return found ? found.postings.rows : [];
+  }
+
+  matcher() {
+    const terms = this.words.flatMap(({ terms: words }) => words).concat(this.words.flatMap(({ parts }) => parts));
+    const told = terms.filter((term) => this.known.find(term)?.telling ?? true);
+    const telling = told.length ? told : terms;
+    const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) => this.known.find(term));
+    const stems = new Map();
+    for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
+    return new Matcher(stems, terms.at(-1));
+  }
+}
+
+/** Tells which words of a text a question meant. */
+class Matcher {
+  #stemOf = new Map();
+
+  /** `stems`: stem to all words of the site that have it. `last`: what it begins counts too, it may not be finished. */
+  constructor(stems, last = "") {
+    for (const [stem, words] of stems) for (const word of words) this.#stemOf.set(word, stem);
+    this.last = [...last].length > 2 ? last : null;
+  }
+
+  stemsIn(word) {
+    const lower = word.toLowerCase();
+    const terms = isAscii(lower) && !lower.includes("_") ? [lower] : termsOf(word);
+    const found = terms.map((term) => this.#stemOf.get(term)).filter((stem) => stem !== undefined);
+    if (!found.length && this.last && lower.startsWith(this.last)) return [this.last];
+    return found;
+  }
+}

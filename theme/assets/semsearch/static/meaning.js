@@ -1,0 +1,110 @@
+/* Meaning without a model: a question becomes a vector by a table of tokens, and is compared with the codes of all chunks.
+ * All that is summed is whole and below 2^53, so that the server's reference gets the same bits. See static/meaning.py. */
+
+import { isAscii } from "./text.js";
+
+const CONTINUATION = "##";
+const MAX_WORDS = 128;
+const LONGEST_WORD = 100;
+const IDEOGRAPH = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/;
+const WORD = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|(?:(?![\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])[\p{L}\p{N}])+/gu;
+
+export class Meaning {
+  constructor(bundle) {
+    this.bundle = bundle;
+    this.semantic = bundle.pointer.semantic;
+  }
+
+  /** The similarities of all rows to a text, -1 to 1. */
+  async similarities(text) {
+    const [table, tokens] = await Promise.all([this.#table(), this.#tokens(this.semantic.query_prompt + text)]);
+    const { levels, offsets } = table;
+    const question = vectorOf(tokens, table.weights);
+    const { length } = question;
+    const offset = question.reduce((sum, value, d) => sum + value * offsets[d], 0);
+    const found = new Float32Array(levels.length / length);
+    for (let row = 0, at = 0; row < found.length; row++) {
+      let sum = 0;
+      for (let d = 0; d < length; d++) sum += levels[at++] * question[d];
+      found[row] = Math.max(-1, Math.min(1, (sum + offset) * this.semantic.unit));
+    }
+    return found;
+  }
+
+  #table() {
+    return this.bundle.read("vectors.bin", (blocks) => ({
+      levels: unpack(blocks.array("codes"), this.semantic.planes),
+      weights: blocks.array("weights"),
+      offsets: blocks.array("offsets"),
+    }));
+  }
+
+  async #tokens(text) {
+    const core = await this.#read("tokens/core.bin");
+    const words = wordsOf(text).map((word) => (core.has(word) ? [core.get(word)] : this.#pieces(word)));
+    return (await Promise.all(words)).flat();
+  }
+
+  /** WordPiece: the longest token that the rest begins with, again and again. */
+  async #pieces(word) {
+    const found = [];
+    for (let letters = [...word], mark = ""; letters.length; mark = CONTINUATION) {
+      const shard = await this.bundle.shard("tokens", mark + letters.join(""), (blocks) => this.#tokenMap(blocks));
+      let length = letters.length;
+      while (length && !shard.has(mark + letters.slice(0, length).join(""))) length -= 1;
+      if (length) found.push(shard.get(mark + letters.slice(0, length).join("")));
+      letters = letters.slice(length || 1); // a character that no token has is passed over
+    }
+    return found;
+  }
+
+  #read(name) {
+    return this.bundle.read(name, (blocks) => this.#tokenMap(blocks));
+  }
+
+  #tokenMap(blocks) {
+    const keys = blocks.texts("keys");
+    const scales = blocks.array("scale");
+    const levels = unpack(blocks.array("codes"), this.semantic.token_planes);
+    const width = levels.length / keys.length;
+    return new Map(
+      keys.map((key, at) => [key, { scale: scales[at], levels: levels.subarray(at * width, (at + 1) * width) }]),
+    );
+  }
+}
+
+/** Whole numbers; zeros where no token is known. */
+function vectorOf(tokens, weights) {
+  const total = new Float64Array(weights.length);
+  for (const { levels, scale } of tokens) levels.forEach((level, d) => (total[d] += level * scale));
+  const norm = Math.sqrt(total.reduce((sum, value) => sum + value * value, 0));
+  return norm ? total.map((value, d) => Math.floor((value / norm) * weights[d] + 0.5)) : total;
+}
+
+/** Words lower-cased and without accents; an ideograph is a word by itself. */
+function wordsOf(text) {
+  const lower = isAscii(text) ? text.toLowerCase() : text.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase();
+  const words = lower.match(WORD) ?? [];
+  return words.filter((word) => [...word].length <= LONGEST_WORD).slice(0, MAX_WORDS);
+}
+
+/** Codes to levels, odd whole numbers around 0; planes are [dimensions, bits] and whole bytes in every row. */
+export function unpack(codes, planes) {
+  const widths = planes.map(([dimensions, bits]) => Math.ceil((dimensions * bits) / 8));
+  const bytes = widths.reduce((sum, width) => sum + width, 0);
+  const width = planes.reduce((sum, [dimensions]) => sum + dimensions, 0);
+  const rows = codes.length / bytes;
+  const levels = new Int16Array(rows * width);
+  let to = 0;
+  for (let row = 0; row < rows; row++) {
+    let from = row * bytes;
+    planes.forEach(([dimensions, bits], plane) => {
+      const top = (1 << bits) - 1;
+      for (let d = 0, bit = 0; d < dimensions; d++, bit += bits) {
+        levels[to++] = 2 * ((codes[from + (bit >> 3)] >> (bit & 7)) & top) - top;
+      }
+      from += widths[plane];
+    });
+  }
+  return levels;
+}

@@ -1,0 +1,89 @@
+/* How text becomes words, identifiers and names. The same rules as on the server: artifact/lexical.py, static/analysis.py. */
+
+const LONGEST = 120;
+
+// Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: a run of these is a phrase, not a word.
+const UNSPACED_RUN =
+  /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+/g;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i" };
+
+const EDGE_START = /^["'`([{,;:!?*“”‘’«»…]+/;
+const EDGE_END = /["'`)\]},;:!?.*“”‘’«»…]+$/;
+const PHRASE = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»/g;
+
+const IDENTIFIER =
+  /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$/u;
+const AROUND_IDENTIFIER = /^[-<>/@$.~=]+|[-<>/@$.~=]+$/g;
+const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
+const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
+
+export const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
+
+const isTooLong = (text) => text.length > LONGEST && [...text].length > LONGEST;
+
+/** Runs of unspaced scripts become overlapping pairs. */
+export function prepare(text) {
+  return text.replace(UNSPACED_RUN, (run) => {
+    const pairs = Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
+    return ` ${run.length > 1 ? pairs.join(" ") : run} `;
+  });
+}
+
+/** The words of a text, lower-cased and without the accents of Latin letters. */
+export const termsOf = (text) => (prepare(text).match(WORD) ?? []).map(fold).filter((word) => !isTooLong(word));
+
+function fold(word) {
+  const lower = word.toLowerCase();
+  if (isAscii(lower)) return lower;
+  const bare = lower.normalize("NFD").replace(/([a-z])[\u0300-\u036f]+/g, "$1");
+  return bare.normalize("NFC").replace(/[ßæœøđðþłı]/g, (letter) => FOLDED[letter]);
+}
+
+/** A question as text without its quotation marks, words, and phrases that must occur. */
+export function readQuestion(text) {
+  const phrases = [];
+  const bare = text.replace(PHRASE, (_, ...groups) => {
+    const phrase = groups.slice(0, 4).find(Boolean);
+    if (/[\p{L}\p{N}]/u.test(phrase)) phrases.push(phrase.trim());
+    return ` ${phrase} `;
+  });
+  const plain = bare.split(/\s+/).filter(Boolean).join(" ");
+  return { text: plain || text, words: rawWords(plain), phrases };
+}
+
+/** What stands between white space, without the punctuation of the sentence around it. */
+function rawWords(text) {
+  const bare = text.split(/\s+/).map((word) => word.replace(EDGE_START, "").replace(EDGE_END, ""));
+  // A call keeps its brackets: `app()` is the identifier `app`.
+  return bare.filter(Boolean).map((word) => (word.endsWith("(") ? `${word})` : word));
+}
+
+/** The forms under which an identifier is found whole; none where `word` is a plain word. */
+export function identifierForms(word) {
+  if (isTooLong(word) || !IDENTIFIER.test(word)) return [];
+  const whole = word.toLowerCase().replace(/\(\)$/, "");
+  const bare = whole.replace(AROUND_IDENTIFIER, "");
+  const forms = [whole, bare, whole.split("=")[0]];
+  if (bare.includes(".") && !bare.includes("/")) forms.push(bare.split(".").at(-1));
+  return [...new Set(forms)].filter((form) => form.length > 1);
+}
+
+/** `HTTPException` gives `http` and `exception`. */
+export function identifierParts(word) {
+  const parts = word.split(SEPARATORS).flatMap((piece) => piece.match(CAMEL) ?? []);
+  return parts.length > 1 ? parts.map((part) => part.toLowerCase()) : [];
+}
+
+/** Hash of a title's or heading's words, or null where it has none. */
+export function nameHash(text) {
+  const folded = text.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
+  const name = folded.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  return name ? fnv1a(name) : null;
+}
+
+function fnv1a(text) {
+  let value = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193);
+  return value >>> 0;
+}

@@ -1,0 +1,194 @@
+/* Words without a search engine: posting lists, corrections, completions, phrases, out of shards of a bundle. */
+
+import { varintReader } from "./blocks.js";
+
+const BEFORE_SUFFIX = 3;
+const CORRECTED_FROM = 4;
+const TWO_TYPOS_FROM = 8;
+const CORRECTIONS = 3;
+
+/** What `Words.find` gives: stem, number of chunks with exactly this word, whether it may be marked; rows and impacts. */
+class TermShard {
+  #lists = new Map();
+
+  constructor(blocks) {
+    this.blocks = blocks;
+    this.keys = blocks.texts("keys");
+    this.stems = blocks.texts("stems");
+    this.list = blocks.array("list");
+    this.place = new Map(this.keys.map((key, place) => [key, place]));
+    this.sizes = blocks.array("sizes");
+  }
+
+  byKey(key) {
+    const place = this.place.get(key);
+    if (place === undefined) return null;
+    const { blocks } = this;
+    return this.#term(this.list[place], blocks.array("df")[place], !!blocks.array("telling")[place]);
+  }
+
+  byStem(stem) {
+    const number = this.stems.indexOf(stem);
+    return number < 0 ? null : this.#term(number, 0, true);
+  }
+
+  /** All words with a stem: the shard has them all, whatever its range. */
+  wordsWith(stem) {
+    const number = this.stems.indexOf(stem);
+    return this.keys.filter((_, place) => this.list[place] === number);
+  }
+
+  #term(number, chunks, telling) {
+    const shard = this;
+    return {
+      stem: this.stems[number],
+      chunks,
+      telling,
+      get words() {
+        return shard.wordsWith(this.stem);
+      },
+      get postings() {
+        return shard.#postings(number);
+      },
+    };
+  }
+
+  /** Rows and scores of a list; the lists stand one behind the other, so all are read at once. */
+  #postings(number) {
+    if (!this.#lists.size) {
+      const next = varintReader(this.blocks.array("rows"));
+      const impacts = this.blocks.array("impacts");
+      let start = 0;
+      this.sizes.forEach((size, list) => {
+        this.#lists.set(list, { rows: summed(next, size), impacts: impacts.subarray(start, start + size) });
+        start += size;
+      });
+    }
+    return { ...this.#lists.get(number), weight: this.blocks.array("weights")[number] };
+  }
+}
+
+/** The first number as it is, the others as differences. */
+function summed(next, size) {
+  let total = 0;
+  return Uint32Array.from({ length: size }, () => (total += next()));
+}
+
+export class Words {
+  #shards = new Map();
+
+  constructor(bundle) {
+    this.bundle = bundle;
+  }
+
+  /** Has to come before `find` and `identifier`: fetches the shards of words and identifiers. */
+  async load(words, identifiers = []) {
+    const keys = [...new Set([...words, ...identifiers.map((form) => `=${form}`)])];
+    await Promise.all(
+      keys.map(async (key) => {
+        if (this.#shards.has(key)) return;
+        this.#shards.set(key, await this.bundle.shard("terms", key, (blocks) => new TermShard(blocks)));
+      }),
+    );
+  }
+
+  /** A word; of a form that the site does not have, its stem; null where that is unknown. */
+  find(word) {
+    const shard = this.#shards.get(word);
+    const found = shard.byKey(word);
+    if (found) return found;
+    for (const [suffix, ending] of this.bundle.pointer.lexical.suffixes) {
+      const rest = word.slice(0, word.length - suffix.length);
+      const byStem = word.endsWith(suffix) && [...rest].length >= BEFORE_SUFFIX && shard.byStem(rest + ending);
+      if (byStem) return byStem;
+    }
+    return null;
+  }
+
+  identifier(form) {
+    return this.#shards.get(`=${form}`).byKey(`=${form}`);
+  }
+
+  /** Words that begin so, itself left out, in most chunks first. */
+  async beginningWith(prefix, limit) {
+    const words = await this.#list(prefix);
+    return ordered(words, ([word]) => word.startsWith(prefix) && word !== prefix, limit);
+  }
+
+  /** Words one typo away from an unknown one, two from eight letters on; the first letter is taken to be right. */
+  async corrections(word) {
+    const letters = [...word];
+    if (letters.length < CORRECTED_FROM || /^\p{Nd}+$/u.test(word)) return [];
+    if ((await this.beginningWith(word, 1)).length) return [];
+    const furthest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
+    const words = await this.#list(word);
+    const near = new Map();
+    let nearest = furthest;
+    for (const [other] of words) {
+      if (!other.startsWith(letters[0])) continue;
+      const distance = typos(letters, [...other], nearest);
+      if (distance > nearest) continue;
+      if (distance < nearest) near.clear();
+      nearest = distance;
+      near.set(other, distance);
+    }
+    return ordered(words, ([other]) => near.has(other), CORRECTIONS);
+  }
+
+  /** Rows in which words stand one behind the other. */
+  async phraseRows(terms) {
+    const [first, ...rest] = await Promise.all(terms.map((term) => this.#places(term)));
+    if (!first) return [];
+    const follows = (row, place) => rest.every((found, distance) => found.get(row)?.includes(place + distance + 1));
+    return [...first].filter(([row, places]) => places.some((place) => follows(row, place))).map(([row]) => row);
+  }
+
+  /** [word, number of chunks] of all words with the same first character, and perhaps others. */
+  #list(key) {
+    return this.bundle.shard("words", key, (blocks) => {
+      const counts = blocks.array("df");
+      return blocks.texts("keys").map((word, place) => [word, counts[place]]);
+    });
+  }
+
+  async #places(word) {
+    const found = await this.bundle.shard("positions", word, readPositions);
+    return found.get(word) ?? new Map();
+  }
+}
+
+function ordered(words, holds, limit) {
+  const found = words.filter(holds);
+  found.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return found.slice(0, limit).map(([word]) => word);
+}
+
+/** Word to row to the places where it stands. */
+function readPositions(blocks) {
+  const [nextRow, nextCount, nextPlace] = ["rows", "counts", "places"].map((name) => varintReader(blocks.array(name)));
+  const sizes = blocks.array("sizes");
+  return new Map(
+    blocks.texts("keys").map((key, at) => {
+      const rows = [...summed(nextRow, sizes[at])];
+      return [key, new Map(rows.map((row) => [row, summed(nextPlace, nextCount())]))];
+    }),
+  );
+}
+
+/** Distance of optimal string alignment, or more than `most`: a swap of neighbours is one typo. */
+export function typos(a, b, most) {
+  if (Math.abs(a.length - b.length) > most) return most + 1;
+  let before = [];
+  let last = b.map((_, j) => j).concat(b.length);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const differs = a[i - 1] === b[j - 1] ? 0 : 1;
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + differs);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+    if (Math.min(...row) > most) return most + 1;
+    [before, last] = [last, row];
+  }
+  return last[b.length];
+}
