@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "indexing": {"errors", "artifact", "chunking", "embedding"},
     "searching": {"errors", "artifact", "embedding"},
     "serving": {"errors", "artifact", "embedding", "searching"},
+    "static": {"errors", "artifact", "searching"},
     "settings": {"errors", "artifact"},
     "theming": {"errors", "artifact", "settings"},
     "progress": set(),

@@ -1,0 +1,188 @@
+"""Posting lists with the scores of BM25 worked out at build time: what a browser does is add whole numbers.
+
+As in the full index, a word counts by its best field and a little by the others, and every field has its own BM25
+(k1 = 1.2, b = 0.75; Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009). The result of a word in a chunk
+does not depend on the question, so it is stored, in a few bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.static.analysis import terms_of
+
+__all__ = ["FIELD_WEIGHTS", "ChunkText", "PostingList", "Postings", "index_words"]
+
+FIELD_WEIGHTS = {"title": 1.5, "headings": 1.5, "text": 1.0, "code": 0.5, "parts": 0.4}
+"""How much a word counts by where it stands; those of the full index."""
+
+LEVELS = 15
+"""Scores of a list are whole numbers from 1 to this, shares of its highest."""
+
+WEIGHT_UNIT = 16384
+"""A list's weight is the score of one level in this many parts."""
+
+_TIE_BREAKER = 0.1
+_K1, _B = 1.2, 0.75
+_COMMON_SHARE = 0.4
+"""A word in more chunks than this has no list: it tells chunks apart too little for what it weighs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText:
+    """What is searched of a chunk.
+
+    Attributes:
+        fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
+        identifiers: whole identifiers, lower-cased.
+    """
+
+    fields: Mapping[str, str]
+    identifiers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PostingList:
+    """Where a stem or an identifier stands.
+
+    Attributes:
+        rows: int64 `[m]`, rising.
+        impacts: uint8 `[m]`, 1 to `LEVELS`.
+        weight: what one level counts, in `WEIGHT_UNIT`s; at most 65535.
+    """
+
+    rows: NDArray[np.int64]
+    impacts: NDArray[np.uint8]
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The words of a site.
+
+    Attributes:
+        stems: word to its stem.
+        frequency: word to the number of chunks in which it stands exactly so.
+        lists: stem to its posting list; a word that is too common has none.
+        identifiers: identifier to its posting list.
+        places: word to row to the positions at which it stands, for phrases.
+    """
+
+    stems: dict[str, str]
+    frequency: Counter[str]
+    lists: dict[str, PostingList]
+    identifiers: dict[str, PostingList]
+    places: dict[str, dict[int, list[int]]]
+
+
+def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Postings:
+    """Indexes all chunks.
+
+    Args:
+        chunks: in the order of their rows.
+        stem: gives the stem of a word.
+    """
+    stems: dict[str, str] = {}
+    frequency: Counter[str] = Counter()
+    places: dict[str, dict[int, list[int]]] = {}
+    numbers: dict[str, int] = {}
+    entries: dict[str, list[tuple[int, int, int]]] = {field: [] for field in FIELD_WEIGHTS}
+    lengths = np.zeros((len(FIELD_WEIGHTS), len(chunks)), np.int64)
+    for row, chunk in enumerate(chunks):
+        for number, field in enumerate(FIELD_WEIGHTS):
+            words = terms_of(chunk.fields[field])
+            for word in words:
+                if word not in stems:
+                    stems[word] = stem(word)
+            lengths[number, row] = len(words)
+            counts = Counter(numbers.setdefault(stems[word], len(numbers)) for word in words)
+            entries[field] += [(found, row, count) for found, count in counts.items()]
+        for word, found in _places(chunk.fields).items():
+            places.setdefault(word, {})[row] = found
+    frequency.update({word: len(rows) for word, rows in places.items()})
+    parts = [
+        _field_scores(np.array(entries[field], np.int64).reshape(-1, 3), lengths[number], FIELD_WEIGHTS[field])
+        for number, field in enumerate(FIELD_WEIGHTS)
+    ]
+    return Postings(stems, frequency, _best_field(parts, list(numbers), len(chunks)), _identifier_lists(chunks), places)
+
+
+def _places(fields: Mapping[str, str]) -> dict[str, list[int]]:
+    """Returns at which positions every word stands; no phrase runs from one field into the next."""
+    places: dict[str, list[int]] = {}
+    start = 0
+    names = (
+        ("title", "headings", "text", "code") if fields["headings"] != fields["title"] else ("title", "text", "code")
+    )
+    for name in names:
+        words = terms_of(fields[name])
+        for position, word in enumerate(words, start):
+            places.setdefault(word, []).append(position)
+        start += len(words) + 1
+    return places
+
+
+def _bm25_idf(frequency: NDArray[np.int64], chunks: int) -> NDArray[np.float64]:
+    return np.log1p((chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def _field_scores(
+    entries: NDArray[np.int64], lengths: NDArray[np.int64], weight: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Scores (stem, row, count) entries of one field; returns the entries' (stem, row) and float64 scores."""
+    if not len(entries):
+        return entries[:, :2], np.zeros(0)
+    stem, row, count = entries.T
+    frequency = np.bincount(stem)
+    norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
+    gain = count * (_K1 + 1) / (count + norm[row])
+    return entries[:, :2], weight * _bm25_idf(frequency, len(lengths))[stem] * gain
+
+
+def _best_field(
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], stems: Sequence[str], chunks: int
+) -> dict[str, PostingList]:
+    """Joins the fields: the best counts in full, the others a little."""
+    keys = np.concatenate([entries[:, 0] * max(1, chunks) + entries[:, 1] for entries, _ in parts])
+    scores = np.concatenate([values for _, values in parts])
+    if not len(keys):
+        return {}
+    order = np.argsort(keys, kind="stable")
+    keys, scores = keys[order], scores[order]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    best = np.maximum.reduceat(scores, starts)
+    total = best + _TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
+    stem, row = np.divmod(keys[starts], max(1, chunks))
+    begins = np.searchsorted(stem, np.arange(len(stems) + 1))
+    return {
+        text: _quantized(row[begin:end], total[begin:end])
+        for text, begin, end in zip(stems, begins[:-1], begins[1:], strict=True)
+        if end - begin <= _COMMON_SHARE * chunks or chunks < 20
+    }
+
+
+def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
+    rows: dict[str, list[int]] = {}
+    for row, chunk in enumerate(chunks):
+        for form in chunk.identifiers:
+            rows.setdefault(form, []).append(row)
+    lengths = np.array([len(chunk.identifiers) for chunk in chunks], np.int64)
+    norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
+    gain = (_K1 + 1) / (1 + norm)
+    lists = {}
+    for form, found in rows.items():
+        here = np.array(found, np.int64)
+        lists[form] = _quantized(here, _bm25_idf(np.array(len(here)), len(chunks)) * gain[here])
+    return lists
+
+
+def _quantized(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> PostingList:
+    """Rounds scores to levels of the highest one."""
+    level = float(scores.max()) / LEVELS
+    impacts = np.clip(np.rint(scores / level), 1, LEVELS).astype(np.uint8)
+    return PostingList(rows, impacts, min(65535, max(1, round(level * WEIGHT_UNIT))))

@@ -1,0 +1,164 @@
+"""The part of a bundle that is neither words nor meaning: structure, facets, names, and the texts of results."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.layout import facet_column
+from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
+from mkdocs_semsearch.static.blocks import Value, pack_blocks, smallest_unsigned
+from mkdocs_semsearch.static.layout import CORE, FIELDS
+from mkdocs_semsearch.static.shards import write_shards
+
+__all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
+
+HEADING, TITLE = 2, 3
+"""Ranks of the literal rule, as in `searching.literal.RULES`."""
+
+CHUNK_COLUMNS = (
+    "kind", "language", "node_type", "node_name", "parent_context", "scope_path", "definitions", "references",
+)  # fmt: skip
+"""Columns of chunks that filters may name."""
+
+TEXT_BYTES, MOST_TEXT_SHARDS = 6_000, 800
+
+Record = Mapping[str, Any]
+
+
+def write_site(
+    folder: Path, pages: Sequence[Record], chunks: Sequence[Record], facets: Sequence[FacetDeclaration]
+) -> int:
+    """Writes core, texts and fields.
+
+    Args:
+        folder: of the bundle.
+        pages: rows of `pages.parquet`.
+        chunks: rows of `chunks.parquet`.
+        facets: declared fields.
+
+    Returns:
+        The number of text shards.
+    """
+    shards = _cut_texts(chunks)
+    records = [_page_record(page) for page in pages]
+    blocks: dict[str, Value] = {
+        "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
+        "text_starts": smallest_unsigned([rows[0] for rows in shards]),
+        **_sections(chunks),
+        **_names(chunks),
+    }
+    if any(page["boost"] != 1 for page in pages):
+        blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
+    for number, facet in enumerate(facets):
+        blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
+    (folder / CORE).write_bytes(pack_blocks(blocks))
+    contents: list[Mapping[str, Value]] = [_text_blocks(rows, chunks, records) for rows in shards]
+    write_shards(folder, "texts", contents)
+    columns: dict[str, Value] = {f"chunk_{name}": {"json": [c[name] for c in chunks]} for name in CHUNK_COLUMNS}
+    (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
+    return len(shards)
+
+
+def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
+    places = [(chunk["page"], chunk["section"]) for chunk in chunks]
+    starts = np.array([i == 0 or place != places[i - 1] for i, place in enumerate(places)], np.uint8)
+    group = [chunk["duplicate_group"] for chunk, start in zip(chunks, starts, strict=True) if start]
+    twins = [section for section, first in enumerate(group) if first != section]
+    return {
+        "section_starts": starts,
+        "twins": smallest_unsigned(twins),
+        "twin_of": smallest_unsigned([group[section] for section in twins]),
+    }
+
+
+def _names(chunks: Sequence[Record]) -> dict[str, Value]:
+    """The names of the literal rule: of every page its title, of every section its heading."""
+    found: set[tuple[int, int, int]] = set()
+    page, section = -1, (-1, -1)
+    for row, chunk in enumerate(chunks):
+        path = chunk["heading_hierarchy"]
+        if chunk["page"] != page:
+            page = chunk["page"]
+            found.add((_name_hash(path[0]), TITLE, row))
+        if (chunk["page"], chunk["section"]) != section:
+            section = (chunk["page"], chunk["section"])
+            found.add((_name_hash(path[-1]), HEADING, row))
+    nothing = _name_hash("")
+    names = np.array(sorted(name for name in found if name[0] != nothing), np.int64).reshape(-1, 3)
+    return {
+        "name_hash": names[:, 0].astype(np.uint32),
+        "name_rank": names[:, 1].astype(np.uint8),
+        "name_row": smallest_unsigned(names[:, 2]),
+    }
+
+
+def _name_hash(text: str) -> int:
+    return fnv1a(normalised_name(text))
+
+
+def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
+    """A declared field as its values and (page, value) pairs."""
+    codes: dict[Any, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for row, value in enumerate(column):
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                pairs.append((row, codes.setdefault(item, len(codes))))
+    values = [value.isoformat() if isinstance(value, datetime.date) else value for value in codes]
+    return {
+        f"facet_{number}_values": {"json": values},
+        f"facet_{number}_rows": smallest_unsigned([row for row, _ in pairs]),
+        f"facet_{number}_codes": smallest_unsigned([code for _, code in pairs]),
+    }
+
+
+def _page_record(page: Record) -> dict[str, Any]:
+    """What a result says of its page, and what filters may ask of it."""
+    languages = page["languages"]
+    return {
+        "path": page["path"],
+        "url": page["url"],
+        "title": page["title"],
+        "frontmatter": json.loads(page["front_matter"]),
+        "file_size": page["file_size"],
+        "chunk_count": page["chunk_count"],
+        "languages": languages,
+        "primary_language": languages[0] if languages else None,
+        "section": page["section"],
+        "language": page["language"],
+    }
+
+
+def _cut_texts(chunks: Sequence[Record]) -> list[list[int]]:
+    """Cuts the rows into runs of a few kilobytes; a page begins a new one where the last is half full."""
+    sizes = [len(chunk["content"]) + 300 for chunk in chunks]
+    target = max(TEXT_BYTES, sum(sizes) // MOST_TEXT_SHARDS * 3 // 2)
+    shards: list[list[int]] = []
+    filled = 0
+    for _, rows in groupby(range(len(chunks)), key=lambda row: chunks[row]["page"]):
+        for position, row in enumerate(rows):
+            full = filled + sizes[row] > target or (position == 0 and filled > target // 2)
+            if not shards or full:
+                shards.append([])
+                filled = 0
+            shards[-1].append(row)
+            filled += sizes[row]
+    return shards
+
+
+def _text_blocks(rows: Sequence[int], chunks: Sequence[Record], pages: Sequence[Record]) -> Mapping[str, Value]:
+    here = {str(chunks[row]["page"]): pages[chunks[row]["page"]] for row in rows}
+    return {"chunks": {"json": [_chunk_record(chunks[row]) for row in rows]}, "pages": {"json": here}}
+
+
+def _chunk_record(chunk: Record) -> dict[str, Any]:
+    left_out = ("page", "section", "duplicate_group")
+    return {name: value for name, value in chunk.items() if name not in left_out and value is not None and value != []}

@@ -1,0 +1,107 @@
+"""The token table: a vector for every token, whose sum lands near the vector that the model gives the whole question.
+
+One is shipped for the default model; `benchmarks/token_table.py` makes it and says from what.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.static.wordpiece import CONTINUATION, pieces_of, question_words
+
+__all__ = ["SHIPPED_MODEL", "TokenTable", "Vocabulary", "read_table", "shipped_table", "write_table"]
+
+SHIPPED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+_SHIPPED = Path(__file__).with_name("token_table.npz")
+
+
+class Vocabulary:
+    """Tokens, and how a text becomes their numbers."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self.tokens = tuple(tokens)
+        self._number = {token: i for i, token in enumerate(self.tokens)}
+        self.of_word = functools.lru_cache(200_000)(self._of_word)
+
+    def numbers(self, text: str) -> list[int]:
+        """Returns the numbers of a text's tokens, in order."""
+        return [number for word in question_words(text) for number in self.of_word(word)]
+
+    def longest(self, text: str) -> str | None:
+        """Returns the longest token that a text begins with."""
+        least = len(CONTINUATION) if text.startswith(CONTINUATION) else 0
+        return next((text[:end] for end in range(len(text), least, -1) if text[:end] in self._number), None)
+
+    def _of_word(self, word: str) -> tuple[int, ...]:
+        return tuple(self._number[piece] for piece in pieces_of(word, self.longest))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTable:
+    """Tokens and their vectors.
+
+    Attributes:
+        vocabulary: the tokens, the most frequent first.
+        vectors: float32 `[tokens, d]`, in the space of the model; how much a token counts is their length.
+        fingerprint: hash of both.
+    """
+
+    vocabulary: Vocabulary
+    vectors: NDArray[np.float32]
+    fingerprint: str
+
+    @classmethod
+    def of(cls, tokens: Sequence[str], vectors: NDArray[np.float32]) -> TokenTable:
+        """Puts tokens and vectors together."""
+        digest = hashlib.sha256("\n".join(tokens).encode())
+        digest.update(np.ascontiguousarray(vectors, "<f4").tobytes())
+        return cls(Vocabulary(tokens), vectors, digest.hexdigest()[:16])
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Returns the vector of a text at unit length: float32 `[d]`; zero where no token is known."""
+        total = self.vectors[self.vocabulary.numbers(text)].sum(axis=0)
+        length = float(np.linalg.norm(total))
+        return np.asarray(total / length if length else total, np.float32)
+
+
+def read_table(path: Path) -> TokenTable:
+    """Reads a table that `write_table` wrote."""
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        tokens = stored["tokens"].tobytes().decode().split("\n")
+        rows = stored["codes"].astype(np.float32) * stored["scales"].astype(np.float32)[:, None]
+        return TokenTable.of(tokens, np.asarray(rows @ stored["basis"].astype(np.float32), np.float32))
+
+
+def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32], components: int) -> None:
+    """Writes a table in int8, reduced to its strongest components.
+
+    Args:
+        path: of the file.
+        tokens: without line breaks.
+        vectors: float32 `[tokens, d]`.
+        components: dimensions kept.
+    """
+    _, _, basis = np.linalg.svd(vectors.astype(np.float64), full_matrices=False)
+    basis = basis[:components].astype(np.float16)
+    rows = vectors @ basis.astype(np.float32).T
+    scales = np.maximum(np.abs(rows).max(axis=1) / 127, 1e-8).astype(np.float32)
+    np.savez(
+        path,
+        tokens=np.frombuffer("\n".join(tokens).encode(), np.uint8),
+        codes=np.rint(rows / scales[:, None]).astype(np.int8),
+        scales=scales,
+        basis=basis,
+    )
+
+
+@functools.cache
+def shipped_table() -> TokenTable:
+    """Returns the table of the default model."""
+    return read_table(_SHIPPED)

@@ -1,0 +1,137 @@
+"""The lexical part of a bundle: posting lists, the list of words, and positions, each in shards by key."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mkdocs_semsearch.static.analysis import key_order
+from mkdocs_semsearch.static.blocks import Value, smallest_unsigned
+from mkdocs_semsearch.static.postings import PostingList, Postings
+from mkdocs_semsearch.static.shards import cut_shards, write_shards
+from mkdocs_semsearch.static.varints import differences, pack_varints
+from mkdocs_semsearch.static.words import IDENTIFIER_MARK
+
+__all__ = ["suffix_rules", "write_positions", "write_terms", "write_words"]
+
+TERM_BYTES, MOST_TERM_SHARDS = 10_000, 600
+WORD_BYTES, MOST_WORD_SHARDS = 16_000, 40
+POSITION_BYTES, MOST_POSITION_SHARDS = 24_000, 200
+
+_KEY_BYTES = 6
+_MOST_SUFFIXES = 60
+_LEAST_BEFORE_SUFFIX = 3
+_LEAST_SUFFIX_WORDS = 3
+
+
+def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool]) -> list[str]:
+    """Writes words and identifiers with their posting lists.
+
+    Args:
+        folder: of the bundle.
+        postings: of the site.
+        is_telling: tells whether a word may be marked in excerpts.
+
+    Returns:
+        The first key of every shard.
+    """
+    words_of = defaultdict(list)
+    for word, stem in postings.stems.items():
+        words_of[stem].append(word)
+    costs = {word: len(word) + _KEY_BYTES for word in postings.stems}
+    for stem, words in words_of.items():
+        costs[min(words)] += _list_bytes(postings.lists.get(stem))
+    for form, found in postings.identifiers.items():
+        costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
+    shards = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
+    contents = [_term_blocks(shard.keys, words_of, postings, is_telling) for shard in shards]
+    write_shards(folder, "terms", contents)
+    return [shard.first for shard in shards]
+
+
+def write_words(folder: Path, frequency: Mapping[str, int]) -> list[str]:
+    """Writes all words with the number of their chunks; returns the first key of every shard."""
+    costs = {word: len(word) + _KEY_BYTES for word in frequency}
+    shards = cut_shards(costs, WORD_BYTES, MOST_WORD_SHARDS, at_first_characters=True)
+    contents: list[Mapping[str, Value]] = [
+        {"keys": shard.keys, "df": smallest_unsigned([frequency[word] for word in shard.keys])} for shard in shards
+    ]
+    write_shards(folder, "words", contents)
+    return [shard.first for shard in shards]
+
+
+def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int]]]) -> list[str]:
+    """Writes where every word stands; returns the first key of every shard."""
+    costs = {word: len(word) + sum(2 + len(found) for found in rows.values()) for word, rows in places.items()}
+    shards = cut_shards(costs, POSITION_BYTES, MOST_POSITION_SHARDS)
+    write_shards(folder, "positions", [_position_blocks(shard.keys, places) for shard in shards])
+    return [shard.first for shard in shards]
+
+
+def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Returns how words of this site end, and what their stems end with instead; the most frequent first.
+
+    With them a word that the site does not have in this form is led to the stem it may have, in any language that has
+    a stemmer, and no stemmer has to be carried to the browser.
+    """
+    rules: Counter[tuple[str, str]] = Counter()
+    for word, stem in stems.items():
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(word, stem, strict=False)) if a != b), min(len(word), len(stem))
+        )
+        if shared >= _LEAST_BEFORE_SUFFIX and len(word) > shared:
+            rules[word[shared:], stem[shared:]] += 1
+    frequent = [rule for rule, count in rules.items() if count >= _LEAST_SUFFIX_WORDS]
+    return sorted(frequent, key=lambda rule: (-rules[rule], rule))[:_MOST_SUFFIXES]
+
+
+def _list_bytes(found: PostingList | None) -> int:
+    return 4 + 2 * len(found.rows) if found else 0
+
+
+def _term_blocks(
+    keys: Iterable[str],
+    words_of: Mapping[str, Sequence[str]],
+    postings: Postings,
+    is_telling: Callable[[str], bool],
+) -> Mapping[str, Value]:
+    """The keys of a range, and every word that shares a list with one of them."""
+    own = list(keys)
+    stems = dict.fromkeys(postings.stems[key] for key in own if not key.startswith(IDENTIFIER_MARK))
+    words = {word for stem in stems for word in words_of[stem]}
+    identifiers = [key for key in own if key.startswith(IDENTIFIER_MARK)]
+    everything = sorted((*words, *identifiers), key=key_order)
+    number = {stem: i for i, stem in enumerate(stems)}
+    lists = [postings.lists.get(stem) for stem in stems]
+    place = []
+    for key in everything:
+        if key.startswith(IDENTIFIER_MARK):
+            place.append(len(lists))
+            lists.append(postings.identifiers[key.removeprefix(IDENTIFIER_MARK)])
+        else:
+            place.append(number[postings.stems[key]])
+    present = [found for found in lists if found]
+    return {
+        "keys": everything,
+        "list": smallest_unsigned(place),
+        "df": smallest_unsigned([postings.frequency[key] for key in everything]),
+        "telling": np.array([key not in identifiers and is_telling(key) for key in everything], np.uint8),
+        "stems": list(stems) + [""] * len(identifiers),
+        "sizes": smallest_unsigned([len(found.rows) if found else 0 for found in lists]),
+        "weights": np.array([found.weight if found else 0 for found in lists], np.uint16),
+        "rows": pack_varints(differences([found.rows for found in present])),
+        "impacts": np.concatenate([np.zeros(0, np.uint8), *(found.impacts for found in present)]),
+    }
+
+
+def _position_blocks(keys: Sequence[str], places: Mapping[str, Mapping[int, Sequence[int]]]) -> Mapping[str, Value]:
+    return {
+        "keys": keys,
+        "sizes": smallest_unsigned([len(places[key]) for key in keys]),
+        "rows": pack_varints(differences([list(places[key]) for key in keys])),
+        "counts": pack_varints([len(found) for key in keys for found in places[key].values()]),
+        "places": pack_varints(differences([found for key in keys for found in places[key].values()])),
+    }

@@ -1,0 +1,175 @@
+"""Writes a static bundle: an index folder in, files for a plain file server out."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import Manifest, open_index
+from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, VECTORS
+from mkdocs_semsearch.artifact.lexical import lexical_texts, stems_with, telling_words
+from mkdocs_semsearch.artifact.opening import sha256_of
+from mkdocs_semsearch.errors import IndexWriteError
+from mkdocs_semsearch.static.layout import BUNDLE_PREFIX, FORMAT, HASHES, POINTER
+from mkdocs_semsearch.static.meaning_files import WrittenMeaning, write_meaning
+from mkdocs_semsearch.static.postings import WEIGHT_UNIT, ChunkText, Postings, index_words
+from mkdocs_semsearch.static.quantize import Planes
+from mkdocs_semsearch.static.site_files import Record, write_site
+from mkdocs_semsearch.static.token_table import TokenTable
+from mkdocs_semsearch.static.word_shards import suffix_rules, write_positions, write_terms, write_words
+
+__all__ = ["BundleReport", "planes_for", "write_bundle"]
+
+FACTOR_UNIT = 10
+"""Weights of the parts of a lexical score are whole tenths."""
+
+_COMMON_SHARE = 0.2
+_VECTOR_BYTES = 260_000
+"""Bytes that the vectors of a site may take, as far as the fewest bits a chunk allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReport:
+    """What was written.
+
+    Attributes:
+        name: of the bundle's folder.
+        files: how many.
+        size_bytes: of all files.
+        changed: False when this bundle was in place already.
+    """
+
+    name: str
+    files: int
+    size_bytes: int
+    changed: bool
+
+    def __str__(self) -> str:
+        state = "" if self.changed else " (unchanged)"
+        return f"static bundle of {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
+
+
+def write_bundle(index_dir: Path, target: Path, table: TokenTable | None) -> BundleReport:
+    """Writes the bundle of an index.
+
+    Args:
+        index_dir: the index.
+        target: folder of the site, made when missing; other files in it are left alone. The bundle's folder arrives
+            before the pointer to it, so a reader sees the bundle that was there before, or this one.
+        table: for questions, of the index's model; None leaves the meaning out, and words alone rank.
+
+    Raises:
+        IndexFolderError: there is no whole index, or no way to write.
+    """
+    index = open_index(index_dir)
+    staging = target / f".{BUNDLE_PREFIX}part"
+    try:
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        pointer = _write_contents(index.manifest, index.build_dir, staging, table)
+        return _publish(staging, target, pointer)
+    except OSError as error:
+        raise IndexWriteError(
+            f"The static search could not be written to {target} ({error.strerror or error}): "
+            "make room or allow writing there, then build again."
+        ) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleReport:
+    """Names a written folder after its content, moves it into place and points to it."""
+    paths = sorted(path for path in staging.rglob("*") if path.is_file())
+    files = {path.relative_to(staging).as_posix(): (path.stat().st_size, sha256_of(path)) for path in paths}
+    listing = json.dumps({**pointer, "files": files}, ensure_ascii=False, indent=0)
+    name = BUNDLE_PREFIX + hashlib.sha256(listing.encode()).hexdigest()[:16]
+    changed = not (target / name / HASHES).is_file()
+    if changed:
+        (staging / HASHES).write_text(listing + "\n", encoding="utf-8")
+        shutil.rmtree(target / name, ignore_errors=True)
+        staging.rename(target / name)
+    part = target / f".{POINTER}.part"
+    part.write_text(json.dumps({**pointer, "bundle": name}, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(target / POINTER)
+    _remove_others(target, name)
+    return BundleReport(
+        name, len(files) + 1, sum(path.stat().st_size for path in (target / name).rglob("*.*")), changed
+    )
+
+
+def planes_for(chunks: int) -> Planes:
+    """Chooses the bits of a chunk's vector: more where the site is small."""
+    return ((128, 4),)
+
+
+def _write_contents(manifest: Manifest, build_dir: Path, folder: Path, table: TokenTable | None) -> dict[str, Any]:
+    pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
+    stemmer = manifest.lexical.get("stemmer")
+    postings = index_words([_chunk_text(chunk) for chunk in chunks], stems_with(stemmer))
+    shards: dict[str, Any] = {
+        "texts": write_site(folder, pages, chunks, manifest.facets),
+        "terms": write_terms(folder, postings, _telling(postings, stemmer, len(chunks))),
+        "words": write_words(folder, postings.frequency),
+        "positions": write_positions(folder, postings.places),
+    }
+    semantic = None
+    if table is not None and chunks:
+        meaning = _write_meaning(folder, build_dir, chunks, table)
+        semantic = {**meaning.semantic, "query_prompt": manifest.embedder.query_prompt}
+        shards["tokens"] = meaning.firsts
+    return {
+        "format": FORMAT,
+        "build_id": manifest.build_id,
+        "generator": manifest.generator,
+        "site_name": manifest.site_name,
+        "language": manifest.language,
+        "pages": len(pages),
+        "sections": manifest.sections,
+        "chunks": len(chunks),
+        "facets": [asdict(facet) for facet in manifest.facets],
+        "semantic": semantic,
+        "lexical": {"unit": WEIGHT_UNIT * FACTOR_UNIT, "suffixes": suffix_rules(postings.stems)},
+        "shards": shards,
+    }
+
+
+def _records(path: Path) -> list[Record]:
+    import pyarrow.parquet as pq
+
+    records: list[Record] = pq.read_table(path).to_pylist()
+    return records
+
+
+def _chunk_text(chunk: Record) -> ChunkText:
+    names = (*chunk["definitions"], chunk["node_name"] or "")
+    texts = lexical_texts(chunk["heading_hierarchy"], chunk["content"], names)
+    return ChunkText(texts, tuple(texts["identifiers"].split()))
+
+
+def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
+    analyzer = telling_words(stemmer)
+    common = _COMMON_SHARE * chunks
+    return lambda word: postings.frequency[word] < common and bool(analyzer.analyze(word))
+
+
+def _write_meaning(folder: Path, build_dir: Path, chunks: Sequence[Record], table: TokenTable) -> WrittenMeaning:
+    stored: NDArray[np.float16] = np.load(build_dir / VECTORS, allow_pickle=False)
+    texts = ("\n".join((*chunk["heading_hierarchy"], chunk["content"])) for chunk in chunks)
+    return write_meaning(folder, stored.astype(np.float32), table, planes_for(len(chunks)), texts)
+
+
+def _remove_others(target: Path, kept: str) -> None:
+    """What is published must not grow from build to build."""
+    for entry in target.glob(f"{BUNDLE_PREFIX}*"):
+        if entry.is_dir() and entry.name != kept:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(entry)

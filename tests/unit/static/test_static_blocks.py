@@ -1,0 +1,87 @@
+"""Block files, whole numbers in few bytes, codes of vectors: what is read back is what was written."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.static.blocks import pack_blocks, smallest_unsigned, unpack_blocks
+from mkdocs_semsearch.static.quantize import pack_codes, unpack_codes
+from mkdocs_semsearch.static.varints import differences, pack_varints, unpack_varints
+
+
+def test_blocks_are_read_back():
+    blocks = {
+        "a": np.array([1, 2, 300], np.uint16),
+        "words": ["ab", "", "ü"],
+        "f": np.array([0.5], np.float64),
+        "j": {"json": [{"x": None}]},
+        "none": np.zeros(0, np.uint32),
+    }
+    packed = pack_blocks(blocks)
+    read = unpack_blocks(packed, "here")
+    assert read.array("a").tolist() == [1, 2, 300]
+    assert read.texts("words") == ["ab", "", "ü"]
+    assert read.array("f").tolist() == [0.5]
+    assert read.json("j") == [{"x": None}]
+    assert read.array("none").tolist() == [] == read.texts("none")
+    assert packed == pack_blocks(blocks)
+
+
+def test_data_is_aligned_for_typed_arrays():
+    plain = gzip.decompress(pack_blocks({"a": np.zeros(3, np.uint8), "b": np.ones(2, np.float64)}))
+    assert (4 + int.from_bytes(plain[:4], "little")) % 8 == 0
+    assert b'"b":["f64",8,16]' in plain
+
+
+def test_files_that_a_host_has_unpacked_are_read_as_well():
+    plain = gzip.decompress(pack_blocks({"a": np.array([7], np.uint8)}))
+    assert unpack_blocks(plain, "here").array("a").tolist() == [7]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"<html>404</html>", gzip.compress(b"\x02\0\0\0[]")])
+def test_what_is_no_block_file_is_refused_with_its_name(content):
+    with pytest.raises(IndexCorruptError, match=r"terms/3\.bin.*build the site again"):
+        unpack_blocks(content, "terms/3.bin")
+
+
+def test_block_beyond_the_file_is_refused():
+    plain = gzip.decompress(pack_blocks({"a": np.zeros(64, np.uint8)}))
+    with pytest.raises(IndexCorruptError, match="'a'"):
+        unpack_blocks(plain[:-8], "core.bin").array("a")
+
+
+@given(st.lists(st.integers(0, 2**35 - 1)))
+def test_varints_are_read_back(values):
+    assert unpack_varints(pack_varints(values)).tolist() == values
+
+
+def test_small_numbers_take_a_byte():
+    assert pack_varints([0, 127, 128]).tolist() == [0, 127, 128, 1]
+    assert differences([[3, 5], [1, 1]]).tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("planes", [((8, 4),), ((3, 8), (5, 4), (7, 2), (9, 1))])
+def test_codes_are_read_back_as_levels(planes):
+    rng = np.random.default_rng(1)
+    codes = np.concatenate([rng.integers(0, 2**bits, (5, size)) for size, bits in planes], axis=1).astype(np.uint8)
+    levels = np.concatenate(
+        [2 * codes[:, i : i + 1].astype(int) - (2**bits - 1) for i, bits in enumerate(_bits(planes))], axis=1
+    )
+    packed = pack_codes(codes, planes)
+    assert packed.shape == (5, sum(-(-size * bits // 8) for size, bits in planes))
+    assert (unpack_codes(packed.reshape(-1), planes) == levels).all()
+
+
+def _bits(planes):
+    return [bits for size, bits in planes for _ in range(size)]
+
+
+@pytest.mark.parametrize(("largest", "dtype"), [(0, "u1"), (255, "u1"), (256, "u2"), (2**16, "u4")])
+def test_numbers_are_stored_in_the_smallest_type(largest, dtype):
+    assert smallest_unsigned([0, largest]).dtype == np.dtype(dtype)
