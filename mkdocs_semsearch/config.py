@@ -113,6 +113,7 @@ class SemsearchConfig(Options):
     api_url = Url()
     widget = Group(_Widget)
     cache_dir = Text(default=".cache/plugin/semsearch")
+    cache_max_mb = Integer(1, default=1000)
     graph = Choice(GRAPHS, default="auto")
     related = Group(_Related)
 
@@ -131,6 +132,7 @@ class SemsearchConfig(Options):
             api_url=self.api_url,
             widget=WidgetSettings(**self.widget),
             cache_dir=root / (self.cache_dir or ""),
+            cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
             related=self.related.count,
             related_title=str(self.related.title),

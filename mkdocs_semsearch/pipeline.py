@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from mkdocs_semsearch.errors import ConfigurationError, IndexFolderError, IndexW
 from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.chunking.document import Document
+    from mkdocs_semsearch.chunking.document import ChunkedPage, Document
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.indexing.build import BuildReport
 
@@ -77,8 +77,6 @@ def index_site(
         ConfigurationError: a store that this version does not have.
         SemsearchError: a text could not be embedded, or the folder not be written; the previous index is untouched.
     """
-    from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
-    from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import BuildOptions, build_index
 
     if settings.store.kind != "embedded":
@@ -86,9 +84,7 @@ def index_site(
             f"store.kind: {settings.store.kind!r} is planned, but not in this version: use embedded."
         )
     started = time.perf_counter()
-    chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
-    chunker = Chunker(chunk_settings, settings.facets, open_token_counter(embedder))
-    pages = [page for page in map(chunker.chunk, documents) if page is not None]
+    pages, misfits = _chunked(tuple(documents), settings, embedder)
     options = BuildOptions(
         facets=settings.facets,
         site_name=site.name,
@@ -101,10 +97,29 @@ def index_site(
         embedder=embedder,
         index_dir=index_dir,
         cache_dir=settings.cache_dir,
+        cache_max_bytes=settings.cache_max_bytes,
         options=options,
         progress=progress,
     )
-    return SiteReport(replace(report, seconds=time.perf_counter() - started), chunker.misfits())
+    return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits)
+
+
+def _chunked(
+    documents: Sequence[Document], settings: Settings, embedder: Embedder
+) -> tuple[list[ChunkedPage], tuple[str, ...]]:
+    """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
+    from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint
+    from mkdocs_semsearch.embedding import open_token_counter
+    from mkdocs_semsearch.indexing import ChunkCache, ContentCache
+
+    chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
+    counter = open_token_counter(embedder)
+    with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
+        memory = ChunkCache(contents, documents, chunking_fingerprint(chunk_settings, counter))
+        chunker = Chunker(chunk_settings, settings.facets, counter, memory)
+        pages = [page for page in map(chunker.chunk, documents) if page is not None]
+        memory.save()
+    return pages, chunker.misfits()
 
 
 def copy_index(index_dir: Path, target: Path) -> None:

@@ -63,7 +63,8 @@ class Settings:
         index_dir: where the index of a build is written.
         publish_index: also put it into the site, under `semsearch/`.
         api_url: where the widget finds the search server; None: same origin, `/-/semsearch`.
-        cache_dir: vectors by content hash, and the index of the preview.
+        cache_dir: vectors and chunks by content hash, and the index of the preview.
+        cache_max_bytes: how large these vectors and chunks may grow; the longest unused go first.
         graph: how the k-NN lists are made.
         related: links to related pages at the end of every page; 0 for none.
         related_title: heading above them.
@@ -81,5 +82,6 @@ class Settings:
     widget: WidgetSettings
     cache_dir: Path
     graph: Literal["auto", "exact", "nndescent"]
+    cache_max_bytes: int = 1_000_000_000
     related: int = 0
     related_title: str = "Related pages"

@@ -18,6 +18,8 @@ class EmbedderIdentity:
         dimension: length of a vector.
         max_tokens: tokens after which the encoder cuts a text off.
         query_prompt, document_prompt: what the model wants in front of a text; `""` for none.
+        precision: of the weights that embedded the documents, `float32` or `int8`; the vectors of one can be compared
+            with those of the other, but are not the same.
     """
 
     kind: str
@@ -27,3 +29,4 @@ class EmbedderIdentity:
     max_tokens: int
     query_prompt: str = ""
     document_prompt: str = ""
+    precision: str = "float32"

@@ -152,6 +152,7 @@ def _manifest(body: dict[str, Any]) -> Manifest:
 
 def _embedder(item: dict[str, Any]) -> EmbedderIdentity:
     _check(item, str, "kind", "model", "fingerprint", "query_prompt", "document_prompt")
+    _check({"precision": "float32", **item}, str, "precision")
     _check(item, int, "dimension", "max_tokens")
     if not item["dimension"]:
         raise ValueError("dimension 0")

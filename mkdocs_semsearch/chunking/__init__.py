@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
-from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document, DocumentSource, FrontMatter
+from mkdocs_semsearch.chunking.chunker import Chunker, ChunkMemory, ChunkSettings
+from mkdocs_semsearch.chunking.document import (
+    Chunk,
+    ChunkedPage,
+    ChunkedText,
+    ChunkKind,
+    Document,
+    DocumentSource,
+    FrontMatter,
+)
 from mkdocs_semsearch.chunking.embedding_text import embedding_text, heading_text
+from mkdocs_semsearch.chunking.fingerprint import chunking_fingerprint
 from mkdocs_semsearch.chunking.site_folder import SiteFolder
 
 __all__ = [
     "Chunk",
     "ChunkKind",
+    "ChunkMemory",
     "ChunkSettings",
     "ChunkedPage",
+    "ChunkedText",
     "Chunker",
     "Document",
     "DocumentSource",
     "FrontMatter",
     "SiteFolder",
+    "chunking_fingerprint",
     "embedding_text",
     "heading_text",
 ]

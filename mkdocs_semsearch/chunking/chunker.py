@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
-from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkKind, Document
+from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.fence_languages import FenceLanguages
@@ -22,7 +22,7 @@ from mkdocs_semsearch.chunking.sections import Section, split_sections
 from mkdocs_semsearch.chunking.source_map import SourceMap, SourceSpan
 from mkdocs_semsearch.chunking.splitting import sentences
 
-__all__ = ["ChunkSettings", "Chunker"]
+__all__ = ["ChunkMemory", "ChunkSettings", "Chunker"]
 
 _CHARACTERS_PER_TOKEN = 32
 """No honest text has more; keeps a word of a megabyte, one unknown token to WordPiece, out of a chunk."""
@@ -41,11 +41,27 @@ class ChunkSettings:
     overlap_tokens: int = 20
 
 
+class ChunkMemory(Protocol):
+    """Knows what was read out of a page before."""
+
+    def recall(self, document: Document) -> ChunkedText | None:
+        """Returns what was read out of a page with the same HTML, source and title, or None."""
+        ...
+
+    def remember(self, document: Document, text: ChunkedText) -> None:
+        """Keeps what was read out of a page."""
+        ...
+
+
 class Chunker:
     """Turns rendered pages into chunks and typed front matter; the same for every source of pages."""
 
     def __init__(
-        self, settings: ChunkSettings, facets: Sequence[FacetDeclaration], count_tokens: Callable[[str], int]
+        self,
+        settings: ChunkSettings,
+        facets: Sequence[FacetDeclaration],
+        count_tokens: Callable[[str], int],
+        memory: ChunkMemory | None = None,
     ) -> None:
         """Makes a chunker.
 
@@ -53,17 +69,42 @@ class Chunker:
             settings: sizes.
             facets: front-matter fields to type.
             count_tokens: the embedder's `TokenCounter`.
+            memory: asked before a page is parsed.
         """
         self._settings = settings
         self._facets = FacetReader(facets)
         self._count_tokens = count_tokens
+        self._memory = memory
 
     def chunk(self, document: Document) -> ChunkedPage | None:
         """Returns the page in chunks, or None where its front matter says `search: {exclude: true}`."""
         front_matter = plain_front_matter(document.front_matter)
         if excludes_from_search(front_matter):
             return None
-        title = plain_text(document.title)
+        text = self._memory.recall(document) if self._memory else None
+        if text is None:
+            text = self._read(document)
+            if self._memory:
+                self._memory.remember(document, text)
+        return ChunkedPage(
+            path=document.path,
+            url=document.url,
+            title=plain_text(document.title),
+            chunks=text.chunks,
+            front_matter=front_matter,
+            facets=self._facets.values(document),
+            boost=self._facets.boost(document),
+            file_size=document.file_size,
+            section=document.section,
+            language=document.language,
+            languages=text.languages,
+        )
+
+    def misfits(self) -> tuple[str, ...]:
+        """Returns one sentence for each front-matter field that did not fit its type somewhere, sorted."""
+        return self._facets.misfits()
+
+    def _read(self, document: Document) -> ChunkedText:
         found = read_page(document.html)
         source_map = None
         if document.source is not None:
@@ -71,24 +112,9 @@ class Chunker:
             fences = FenceLanguages(markdown.fences)
             found = [fences.restore(item) if isinstance(item, Block) else item for item in found]
             source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
-        sections = split_sections(found, title, source_map.is_excluded if source_map else None)
-        return ChunkedPage(
-            path=document.path,
-            url=document.url,
-            title=title,
-            chunks=tuple(self._chunks(sections, source_map)),
-            front_matter=front_matter,
-            facets=self._facets.values(document),
-            boost=self._facets.boost(document),
-            file_size=document.file_size,
-            section=document.section,
-            language=document.language,
-            languages=_languages(block for section in sections for block in section.blocks),
-        )
-
-    def misfits(self) -> tuple[str, ...]:
-        """Returns one sentence for each front-matter field that did not fit its type somewhere, sorted."""
-        return self._facets.misfits()
+        sections = split_sections(found, plain_text(document.title), source_map.is_excluded if source_map else None)
+        languages = _languages(block for section in sections for block in section.blocks)
+        return ChunkedText(tuple(self._chunks(sections, source_map)), languages)
 
     def _chunks(self, sections: list[Section], source_map: SourceMap | None) -> Iterator[Chunk]:
         chunk_index = 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
-__all__ = ["Grammar", "load_grammar"]
+__all__ = ["GRAMMAR_PACKAGES", "Grammar", "load_grammar"]
 
 _PYTHON = """
 (function_definition name: (identifier) @name) @definition.function
@@ -142,6 +142,9 @@ _RECIPES = {
     "tsx": _Recipe("tree_sitter_typescript", _JAVASCRIPT + _TYPESCRIPT + _JSX, "language_tsx"),
     "typescript": _Recipe("tree_sitter_typescript", _JAVASCRIPT + _TYPESCRIPT, "language_typescript"),
 }
+
+
+GRAMMAR_PACKAGES = tuple(sorted({recipe.module.replace("_", "-") for recipe in _RECIPES.values()}))
 
 
 @dataclass(frozen=True, slots=True)

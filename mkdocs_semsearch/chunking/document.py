@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-__all__ = ["Chunk", "ChunkKind", "ChunkedPage", "Document", "DocumentSource", "FrontMatter"]
+__all__ = ["Chunk", "ChunkKind", "ChunkedPage", "ChunkedText", "Document", "DocumentSource", "FrontMatter"]
 
 FrontMatter = Mapping[str, Any]
 ChunkKind = Literal["text", "code", "table", "api"]
@@ -90,6 +90,19 @@ class Chunk:
     scope_path: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedText:
+    """What chunking reads out of a page's HTML, source and title, and out of nothing else.
+
+    Attributes:
+        chunks: in reading order; empty for a page without text.
+        languages: languages of its code blocks, most frequent first.
+    """
+
+    chunks: tuple[Chunk, ...]
+    languages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,11 @@ class Embedder(Protocol):
 class TokenCounter(Protocol):
     """Counts tokens as the embedder's tokenizer would, without special tokens; cheap enough for every block."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Differs between counters that could count differently."""
+        ...
+
     def __call__(self, text: str) -> int:
         """Returns the number of tokens in `text`."""
         ...

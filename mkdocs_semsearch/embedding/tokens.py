@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +28,8 @@ NEWLINES = re.compile(r"\n+")
 def open_token_counter(embedder: Embedder) -> TokenCounter:
     """Opens the counter that belongs to `embedder`; needs the `tokenizers` package, never PyTorch.
 
-    An embedder whose tokenizer is out of reach (a remote endpoint) gets an estimate that errs on the high side.
-
-    Raises:
-        EmbeddingError: the `tokenizer.json` cannot be read.
+    An embedder whose tokenizer is out of reach (a remote endpoint) gets an estimate that errs on the high side. The
+    counter raises `EmbeddingError` when the `tokenizer.json` cannot be read.
     """
     file: Path | None = getattr(embedder, "tokenizer_file", None)
     return ApproximateTokenCounter() if file is None else WordTokenCounter(file)
@@ -59,12 +59,35 @@ class WordTokenCounter:
     """
 
     def __init__(self, tokenizer_file: Path) -> None:
-        self._tokenizer = open_tokenizer(tokenizer_file)
-        pre_tokenizer = json.dumps(json.loads(tokenizer_file.read_text(encoding="utf-8")).get("pre_tokenizer"))
-        self._splits_punctuation = "BertPreTokenizer" in pre_tokenizer
-        # Byte-level BPE sees a word with the space before it, and every run of newlines as a token.
-        self._byte_level = "ByteLevel" in pre_tokenizer
+        self._file = tokenizer_file
         self._memo: dict[str, int] = {}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the tokenizer and of how its words are counted."""
+        try:
+            content = self._file.read_bytes()
+        except OSError as error:
+            raise EmbeddingError(f"{self._file} cannot be read ({error.strerror}): fetch the model again.") from error
+        return hashlib.sha256(content + Path(__file__).read_bytes()).hexdigest()
+
+    # Opened by the first word: a build in which no page has changed counts none.
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return open_tokenizer(self._file)
+
+    @cached_property
+    def _pre_tokenizer(self) -> str:
+        return json.dumps(json.loads(self._file.read_text(encoding="utf-8")).get("pre_tokenizer"))
+
+    @cached_property
+    def _splits_punctuation(self) -> bool:
+        return "BertPreTokenizer" in self._pre_tokenizer
+
+    @cached_property
+    def _byte_level(self) -> bool:
+        """Byte-level BPE sees a word with the space before it, and every run of newlines as a token."""
+        return "ByteLevel" in self._pre_tokenizer
 
     def __call__(self, text: str) -> int:
         """Returns the number of tokens in `text`, special tokens not counted."""
@@ -90,6 +113,8 @@ class WordTokenCounter:
 
 class ApproximateTokenCounter:
     """Estimates tokens for an encoder whose tokenizer is not here: a token per punctuation mark and per 5 letters."""
+
+    fingerprint = "approximate 1"
 
     def __call__(self, text: str) -> int:
         """Returns the estimated number of tokens in `text`."""

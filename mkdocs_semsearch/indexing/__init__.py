@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from mkdocs_semsearch.indexing.build import BuildReport, build_index
 from mkdocs_semsearch.indexing.build_contents import BuildOptions
+from mkdocs_semsearch.indexing.chunk_cache import ChunkCache
+from mkdocs_semsearch.indexing.content_cache import ContentCache
 
-__all__ = ["BuildOptions", "BuildReport", "build_index"]
+__all__ = ["BuildOptions", "BuildReport", "ChunkCache", "ContentCache", "build_index"]

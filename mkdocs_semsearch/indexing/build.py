@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,9 @@ from mkdocs_semsearch.artifact import FORMAT, current_build, publish_build
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
+from mkdocs_semsearch.indexing.chunk_cache import chunk_rows
 from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, chunk_vectors
+from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache
 from mkdocs_semsearch.indexing.embed_chunks import EmbeddedTexts
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
 
@@ -60,6 +62,7 @@ def build_index(
     embedder: Embedder,
     index_dir: Path,
     cache_dir: Path | None = None,
+    cache_max_bytes: int = MAX_BYTES,
     options: BuildOptions | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
@@ -71,7 +74,8 @@ def build_index(
         pages: in the order in which they are to be stored.
         embedder: gives the vectors; called only for texts the cache does not know.
         index_dir: the index folder; see `publish_build` for what is refused.
-        cache_dir: folder of the vector cache; None embeds everything anew.
+        cache_dir: folder of the cache of vectors and of exported encoders; None embeds everything anew.
+        cache_max_bytes: size that the vectors there may have.
         options: what goes into the manifest.
         progress: called while texts are being embedded.
 
@@ -87,7 +91,8 @@ def build_index(
     changed = manifest is None or manifest.build_id != build_id
     embedded = EmbeddedTexts(np.zeros((0, 0), np.float32), embedded=0, reused=len(chunks))
     if changed:
-        embedded = chunk_vectors(chunks, embedder, cache_dir, progress)
+        with ContentCache.open(cache_dir, cache_max_bytes) as known:
+            embedded = chunk_vectors(chunks, embedder, known, progress)
         contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options)
         manifest = publish_build(index_dir, build_id, contents.write)
     assert manifest is not None
@@ -118,7 +123,11 @@ def _build_id(pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOp
     }
     digest.update(json.dumps(settings, sort_keys=True).encode())
     for page in pages:
-        line = json.dumps(asdict(page), sort_keys=True, default=str, ensure_ascii=False)
+        parts = {name: getattr(page, name) for name in _PAGE_FIELDS}
+        line = json.dumps([parts, chunk_rows(page.chunks)], sort_keys=True, default=str, ensure_ascii=False)
         digest.update(line.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")
     return digest.hexdigest()[:16]
+
+
+_PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name != "chunks")

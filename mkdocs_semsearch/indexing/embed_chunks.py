@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.indexing.vector_cache import VectorCache
 
 __all__ = ["EmbeddedTexts", "embed_texts"]
@@ -34,7 +34,7 @@ class EmbeddedTexts:
 
 
 def embed_texts(
-    texts: Sequence[str], embedder: Embedder, cache_dir: Path | None, progress: Progress | None = None
+    texts: Sequence[str], embedder: Embedder, contents: ContentCache, progress: Progress | None = None
 ) -> EmbeddedTexts:
     """Embeds document texts, each different text once.
 
@@ -42,19 +42,19 @@ def embed_texts(
     """
     identity = embedder.identity
     vectors = np.zeros((len(texts), identity.dimension), np.float32)
-    with VectorCache.open(cache_dir, identity) as cache:
-        keys = [cache.key(text) for text in texts]
-        known = cache.get(keys)
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        ordered = sorted(new, key=lambda key: len(new[key]))
-        for start in range(0, len(ordered), _TEXTS_AT_ONCE):
-            part = ordered[start : start + _TEXTS_AT_ONCE]
-            fresh = embedder.embed([new[key] for key in part], "document")
-            cache.put(part, fresh)
-            known.update(zip(part, fresh, strict=True))
-            if progress is not None:
-                progress(start + len(part), len(ordered))
-        cache.touch(keys)
+    cache = VectorCache(contents, identity)
+    keys = [cache.key(text) for text in texts]
+    known = cache.get(keys)
+    new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+    ordered = sorted(new, key=lambda key: len(new[key]))
+    for start in range(0, len(ordered), _TEXTS_AT_ONCE):
+        part = ordered[start : start + _TEXTS_AT_ONCE]
+        fresh = embedder.embed([new[key] for key in part], "document")
+        cache.put(part, fresh)
+        known.update(zip(part, fresh, strict=True))
+        if progress is not None:
+            progress(start + len(part), len(ordered))
+    cache.touch(keys)
     for row, key in enumerate(keys):
         vectors[row] = known[key]
     return EmbeddedTexts(vectors, embedded=len(new), reused=len(texts) - len(new))

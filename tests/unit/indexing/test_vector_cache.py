@@ -9,6 +9,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache
 from mkdocs_semsearch.indexing.embed_chunks import embed_texts
 from mkdocs_semsearch.indexing.vector_cache import VectorCache
 from tests.word_hash import WordHashEmbedder
@@ -18,12 +19,22 @@ TEXTS = [f"text number {n}" for n in range(700)]
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "cache" / "vectors.sqlite"
+    return tmp_path / "cache" / FILE_NAME
+
+
+def embed_in(folder, texts, embedder, progress=None, **bound):
+    with ContentCache.open(folder, **bound) as contents:
+        return embed_texts(texts, embedder, contents, progress)
+
+
+def key(identity):
+    with ContentCache.open(None) as contents:
+        return VectorCache(contents, identity).key("text")
 
 
 def embed(file, texts=TEXTS, embedder=None):
     embedder = embedder or WordHashEmbedder()
-    found = embed_texts(texts, embedder, file.parent)
+    found = embed_in(file.parent, texts, embedder)
     np.testing.assert_array_equal(found.vectors, WordHashEmbedder().embed(texts, "document"))
     return found, embedder
 
@@ -57,7 +68,7 @@ def test_odd_texts_are_texts(file):
 
 def test_progress_reaches_the_end(file):
     seen = []
-    embed_texts(TEXTS, WordHashEmbedder(), file.parent, lambda done, total: seen.append((done, total)))
+    embed_in(file.parent, TEXTS, WordHashEmbedder(), lambda done, total: seen.append((done, total)))
     assert seen == [(256, 700), (512, 700), (700, 700)]
 
 
@@ -69,25 +80,24 @@ def test_an_interrupted_build_goes_on_where_it_was(file):
             return super().embed(texts, role)
 
     with pytest.raises(KeyboardInterrupt):
-        embed_texts(TEXTS, Interrupted(), file.parent)
+        embed_in(file.parent, TEXTS, Interrupted())
     assert embed(file)[0].embedded == 700 - 512
 
 
 @pytest.mark.parametrize(
-    "other", [{"fingerprint": "x"}, {"dimension": 32}, {"max_tokens": 5}, {"document_prompt": "passage: "}]
+    "other",
+    [{"fingerprint": "x"}, {"dimension": 32}, {"max_tokens": 5}, {"document_prompt": "p: "}, {"precision": "int8"}],
 )
 def test_another_embedder_has_other_keys(other):
     identity = WordHashEmbedder().identity
     changed = dataclasses.replace(identity, **other)
-    keys = {VectorCache.open(None, each).key("text") for each in (identity, changed)}
-    assert len(keys) == 2
-    assert VectorCache.open(None, identity).key("text") in keys
+    assert key(changed) != key(identity) == key(identity)
 
 
 def test_the_prompt_of_questions_is_no_part_of_a_documents_key():
     identity = WordHashEmbedder().identity
     other = dataclasses.replace(identity, query_prompt="query: ")
-    assert VectorCache.open(None, identity).key("text") == VectorCache.open(None, other).key("text")
+    assert key(identity) == key(other)
 
 
 def damage_head(file):
@@ -106,7 +116,7 @@ def truncate(file):
 def other_schema(file):
     file.unlink()
     with sqlite3.connect(file) as connection:
-        connection.execute("CREATE TABLE vectors (something TEXT)")
+        connection.execute("CREATE TABLE entries (something TEXT)")
     connection.close()
 
 
@@ -129,7 +139,7 @@ def test_a_vector_that_cannot_be_one_is_not_used(file):
     ):
         connection = sqlite3.connect(file)
         with connection:
-            connection.execute(f"UPDATE vectors SET vector = ? WHERE rowid % 5 = {place}", (blob,))
+            connection.execute(f"UPDATE entries SET value = ? WHERE rowid % 5 = {place}", (blob,))
         connection.close()
     assert embed(file)[0].embedded == 700
     assert embed(file)[0].embedded == 0
@@ -137,14 +147,14 @@ def test_a_vector_that_cannot_be_one_is_not_used(file):
 
 def test_a_folder_that_cannot_be_made_costs_only_time(tmp_path):
     (tmp_path / "taken").write_text("a file")
-    found = embed_texts(TEXTS, WordHashEmbedder(), tmp_path / "taken")
+    found = embed_in(tmp_path / "taken", TEXTS, WordHashEmbedder())
     assert found.embedded == 700
-    found = embed_texts(TEXTS, WordHashEmbedder(), tmp_path / "taken" / "below")
+    found = embed_in(tmp_path / "taken" / "below", TEXTS, WordHashEmbedder())
     assert found.embedded == 700
 
 
 def test_a_file_that_another_build_holds_costs_only_time(file, monkeypatch):
-    monkeypatch.setattr("mkdocs_semsearch.indexing.vector_cache._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("mkdocs_semsearch.indexing.content_cache._BUSY_SECONDS", 0.1)
     embed(file, TEXTS[:10])
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
@@ -155,28 +165,37 @@ def test_a_file_that_another_build_holds_costs_only_time(file, monkeypatch):
 
 
 def test_no_room_costs_only_time(file):
-    with VectorCache.open(file.parent, WordHashEmbedder().identity) as cache:
-        cache._connection.execute("PRAGMA max_page_count = 3")
-        vectors = WordHashEmbedder().embed(TEXTS, "document")
-        cache.put([cache.key(text) for text in TEXTS], vectors)
-        cache.touch([cache.key(text) for text in TEXTS])
+    with ContentCache.open(file.parent) as contents:
+        contents._connection.execute("PRAGMA max_page_count = 3")
+        assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 700
     embed(file)
 
 
-def test_what_was_not_asked_for_longest_goes_first(file, monkeypatch):
+def test_what_was_not_asked_for_longest_goes_first(file):
     embed(file, TEXTS[:100])
     connection = sqlite3.connect(file)
     with connection:
-        connection.execute("UPDATE vectors SET used = 0")
+        connection.execute("UPDATE entries SET used = 0")
     connection.close()
-    monkeypatch.setattr("mkdocs_semsearch.indexing.vector_cache.MAX_BYTES", 120 * (64 * 4 + 64))
-    embed(file, TEXTS[50:150])  # the first fifty are the oldest
+    bound = file.stat().st_size + 4096
+    embed_in(file.parent, TEXTS[50:150], WordHashEmbedder(), max_bytes=bound)  # the first fifty are the oldest
     assert embed(file, TEXTS[50:150])[0].embedded == 0
-    assert embed(file, TEXTS[:50])[0].embedded == 30
+    assert embed(file, TEXTS[:50])[0].embedded > 0
+
+
+@pytest.mark.parametrize("bound", [20_000, 60_000])
+def test_the_file_stays_within_its_bound(file, bound):
+    for start in range(0, 5000, 500):
+        texts = [f"text {n}" for n in range(start, start + 500)]
+        embed_in(file.parent, texts, WordHashEmbedder(), max_bytes=bound)
+    with ContentCache.open(file.parent) as contents:
+        assert 0 < contents._bytes_in_use() <= bound
+    # What was dropped leaves room that the next build fills: the file is at most a build larger than its bound.
+    assert file.stat().st_size < bound + 500 * 1000
 
 
 def _embed_all(folder, start):
-    embed_texts([f"text {n}" for n in range(start, start + 1000)], WordHashEmbedder(), folder)
+    embed_in(folder, [f"text {n}" for n in range(start, start + 1000)], WordHashEmbedder())
 
 
 def test_two_processes_at_once(file):

@@ -1,0 +1,161 @@
+"""What earlier builds worked out, by content hash: one file for vectors and for the chunks of pages."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+__all__ = ["FILE_NAME", "MAX_BYTES", "ContentCache"]
+
+FILE_NAME = "cache.sqlite"
+MAX_BYTES = 1_000_000_000
+"""Of the values, unless the option `cache_max_mb` says otherwise: some 600 000 vectors of 384 dimensions."""
+
+_BUSY_SECONDS = 60
+_LOOK_UP_AT_ONCE = 500
+_DAY_SECONDS = 86_400
+
+
+class ContentCache:
+    """A SQLite file of byte strings, shared by builds and branches, safe under concurrent builds.
+
+    Keys are hashes of everything a value depends on, so a value never grows stale; what was not asked for longest
+    goes first when the file outgrows its bound. Nothing that is wrong with the file fails a build.
+    """
+
+    def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._connection = _connect(path)
+
+    @classmethod
+    def open(cls, cache_dir: Path | None, max_bytes: int = MAX_BYTES) -> ContentCache:
+        """Opens the cache in a folder (made when missing), or one in memory when there is no folder.
+
+        A file that is damaged is set aside and begun anew, and where none can be written there is one in memory: a
+        cache is never worth a failed build.
+        """
+        if cache_dir is None:
+            return cls(None, max_bytes)
+        path = cache_dir / FILE_NAME
+        try:
+            cache_dir.mkdir(parents=True, exist_ok=True)
+            return cls(path, max_bytes)
+        except (OSError, sqlite3.OperationalError):  # locked, read-only, no room: not the file's fault
+            return cls(None, max_bytes)
+        except sqlite3.DatabaseError:
+            _set_aside(path)
+            return cls(path, max_bytes)
+
+    def __enter__(self) -> ContentCache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Returns the values that are there."""
+        found: dict[bytes, bytes] = {}
+        wanted = list(dict.fromkeys(keys))
+        with self._tolerant():
+            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
+                part = wanted[start : start + _LOOK_UP_AT_ONCE]
+                marks = ",".join("?" * len(part))
+                found.update(self._connection.execute(f"SELECT key, value FROM entries WHERE key IN ({marks})", part))
+        return found
+
+    def put(self, values: Mapping[bytes, bytes]) -> None:
+        """Stores values; a build that is interrupted later finds them again."""
+        today = _today()
+        with self._tolerant(), self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO entries (key, used, value) VALUES (?, ?, ?)",
+                [(key, today, value) for key, value in values.items()],
+            )
+
+    def touch(self, keys: Sequence[bytes]) -> None:
+        """Marks values as used today, and drops the longest unused ones when the file has grown too large."""
+        today = _today()
+        with self._tolerant():
+            stale = [(today, key) for key in self._used_before(today, keys)]
+            with self._connection:
+                self._connection.executemany("UPDATE entries SET used = ? WHERE key = ?", stale)
+                self._drop_oldest()
+
+    def _used_before(self, day: int, keys: Sequence[bytes]) -> Iterator[bytes]:
+        """Most builds of a day find that there is nothing to mark, and so have no reason to write."""
+        for start in range(0, len(keys), _LOOK_UP_AT_ONCE):
+            part = keys[start : start + _LOOK_UP_AT_ONCE]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT key FROM entries WHERE key IN ({marks}) AND used < ?"
+            yield from (key for (key,) in self._connection.execute(query, (*part, day)))
+
+    def _drop_oldest(self) -> None:
+        while (surplus := self._bytes_in_use() - self._max_bytes) > 0:
+            (count,) = self._connection.execute("SELECT count(*) FROM entries").fetchone()
+            if not count:
+                return
+            # Rounded up: a page of the file is only free once all that lies on it is gone.
+            rows = max(1, -(-count * surplus // self._bytes_in_use()))
+            self._connection.execute(
+                "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)", (rows,)
+            )
+
+    def _bytes_in_use(self) -> int:
+        pages, free, size = (
+            self._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    @contextlib.contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        """Lets a build go on when the file is locked, full or read-only; one that is damaged is begun anew."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            pass
+        except sqlite3.DatabaseError:
+            self._connection.close()
+            self._connection = _begun_anew(self._path)
+
+
+def _today() -> int:
+    return int(time.time()) // _DAY_SECONDS * _DAY_SECONDS
+
+
+def _begun_anew(path: Path | None) -> sqlite3.Connection:
+    try:
+        if path is not None:
+            _set_aside(path)
+        return _connect(path)
+    except (OSError, sqlite3.Error):
+        return _connect(None)
+
+
+def _set_aside(path: Path) -> None:
+    path.replace(path.with_suffix(".damaged"))
+    # A journal belongs to the pages that were damaged: it must not be played back into the new file.
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:" if path is None else path, timeout=_BUSY_SECONDS)
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)"
+        )
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(entries)")]
+        if columns != ["key", "used", "value"]:
+            raise sqlite3.DatabaseError(f"columns {columns}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

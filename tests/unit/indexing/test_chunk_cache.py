@@ -1,0 +1,88 @@
+"""Chunks that are remembered are the chunks that would be made."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document, chunking_fingerprint
+from mkdocs_semsearch.embedding.tokens import ApproximateTokenCounter, WordTokenCounter
+from mkdocs_semsearch.indexing.chunk_cache import ChunkCache
+from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache
+
+COUNTER = ApproximateTokenCounter()
+SETTINGS = ChunkSettings()
+SOURCE = "# Keys\n\nRotate them.\n\n## Code\n\n```python\nclass Key:\n    def rotate(self):\n        renew(self)\n```\n"
+HTML = (
+    "<h1 id=keys>Keys</h1><p>Rotate them. \u2028 日本語</p><h2 id=code>Code</h2>"
+    "<pre><code class='language-python'>class Key:\n    def rotate(self):\n        renew(self)\n</code></pre>"
+)
+PAGE = Document("keys.md", "keys/", "Keys \ud800", HTML, {"tags": ["a"]}, SOURCE, 99, "Guide", "en")
+EMPTY = Document("empty.md", "empty/", "Empty", "")
+
+
+class CountingChunker(Chunker):
+    def __init__(self, memory):
+        super().__init__(SETTINGS, (), COUNTER, memory)
+        self.read = []
+
+    def _read(self, document):
+        self.read.append(document.path)
+        return super()._read(document)
+
+
+def chunk(folder, *documents, settings=SETTINGS):
+    with ContentCache.open(folder) as contents:
+        memory = ChunkCache(contents, documents, chunking_fingerprint(settings, COUNTER))
+        chunker = CountingChunker(memory)
+        pages = [chunker.chunk(document) for document in documents]
+        memory.save()
+    return pages, chunker.read
+
+
+def test_an_unchanged_page_is_read_once(tmp_path):
+    fresh, read = chunk(tmp_path, PAGE, EMPTY)
+    assert read == ["keys.md", "empty.md"]
+    assert any(chunk.definitions for chunk in fresh[0].chunks)
+    again, read = chunk(tmp_path, PAGE, EMPTY)
+    assert read == []
+    assert again == fresh
+
+
+def test_a_page_that_moved_is_not_read_but_is_another(tmp_path):
+    chunk(tmp_path, PAGE)
+    moved = dataclasses.replace(PAGE, path="b.md", url="b/", section=None, front_matter={"search": {"boost": 2}})
+    (page,), read = chunk(tmp_path, moved)
+    assert read == []
+    assert (page.path, page.url, page.section, page.boost) == ("b.md", "b/", None, 2.0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"html": HTML + "<p>x"}, {"title": "x"}, {"source": SOURCE + "x"}, {"source": None}]
+)
+def test_a_page_that_changed_is_read_again(tmp_path, change):
+    chunk(tmp_path, PAGE)
+    assert chunk(tmp_path, dataclasses.replace(PAGE, **change))[1] == ["keys.md"]
+
+
+def test_other_settings_read_everything_again(tmp_path):
+    chunk(tmp_path, PAGE)
+    assert chunk(tmp_path, PAGE, settings=ChunkSettings(max_tokens=100))[1] == ["keys.md"]
+
+
+def test_another_tokenizer_has_another_fingerprint(tmp_path):
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file in files:
+        file.write_text(f'{{"name": "{file.name}"}}')
+    counters = [COUNTER, *map(WordTokenCounter, files)]
+    assert len({chunking_fingerprint(SETTINGS, counter) for counter in counters}) == 3
+
+
+def test_what_cannot_be_read_is_read_out_of_the_page_again(tmp_path):
+    fresh, _ = chunk(tmp_path, PAGE)
+    with ContentCache.open(tmp_path) as contents, contents._connection as connection:
+        connection.execute("UPDATE entries SET value = ?", (b"[1]",))
+    again, read = chunk(tmp_path, PAGE)
+    assert (again, read) == (fresh, ["keys.md"])
+    assert (tmp_path / FILE_NAME).is_file()
