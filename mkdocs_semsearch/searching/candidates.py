@@ -1,4 +1,4 @@
-"""Scored chunks: everything a question matches, before anything is cut off."""
+"""Scored chunks: what can be among the results of a question, and how far the rest can reach."""
 
 from __future__ import annotations
 
@@ -7,29 +7,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT, fuse, scale_lexical, scale_semantic
-from mkdocs_semsearch.searching.lexical import Lexical, LexicalHits
-from mkdocs_semsearch.searching.literal import Names, apply_literal_rule
+from mkdocs_semsearch.searching.fusion import DEEPEST_RANK, SEMANTIC_WEIGHT, SemanticScale, at_rank, fuse
+from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
+from mkdocs_semsearch.searching.literal import RULES, LiteralNames, apply_literal_rule
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
-from mkdocs_semsearch.searching.store import Store
+from mkdocs_semsearch.searching.store import Neighbors, Store
 
-__all__ = ["Candidates", "Sides", "find_candidates", "matching_rows"]
+__all__ = ["Candidates", "Scoring", "Sides", "next_reach"]
 
 _LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
 
+_EVERY = 2**31
+_UNKNOWN = np.float32(-1)
+"""Similarity of a chunk that the store was not asked about: below all that count."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The chunks that match a question, in the order of their rows.
+    """Chunks that match a question, in the order of their rows.
 
     Attributes:
         rows: int64 `[m]`, rising.
         scores: float32 `[m]`, 0 to 1; what ranks.
-        semantic: float32 `[m]`, cosine similarity, or None in lexical mode.
+        semantic: float32 `[m]`, cosine similarity, or None in lexical mode; -1 where it counts for nothing.
         lexical: float32 `[m]`, BM25, 0 where no word matches, or None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that holds, 0 for none.
+        scaled: the same two parts, 0 to 1, before the literal rule and the boost.
+        unseen: what a chunk that matches and is not here scores at most; None when all are here.
     """
 
     rows: NDArray[np.int64]
@@ -37,26 +43,23 @@ class Candidates:
     semantic: NDArray[np.float32] | None
     lexical: NDArray[np.float32] | None
     ranks: NDArray[np.int8]
+    scaled: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]
+    unseen: float | None = None
 
-    def boosted(self, factors: NDArray[np.float32]) -> Candidates:
-        """Returns a copy whose scores are multiplied; they may then exceed 1."""
-        return replace(self, scores=self.scores * factors)
+    def boosted(self, factors: NDArray[np.float32], highest: float) -> Candidates:
+        """Returns a copy whose scores are multiplied; they may then exceed 1.
+
+        Args:
+            factors: float32 `[m]`.
+            highest: factor that a chunk which is not here may have.
+        """
+        unseen = None if self.unseen is None else self.unseen * highest
+        return replace(self, scores=self.scores * factors, unseen=unseen)
 
     def parts(self, position: int) -> dict[str, float | None]:
         """Returns the scaled parts of one member's score, before the literal rule and the boost."""
-        semantic = None if self.semantic is None else float(scale_semantic(self.semantic)[position])
-        lexical = None if self.lexical is None else float(scale_lexical(self.lexical)[position])
+        semantic, lexical = (None if part is None else float(part[position]) for part in self.scaled)
         return {"semantic": semantic, "lexical": lexical}
-
-    def kept(self, mask: NDArray[np.bool_]) -> Candidates:
-        """Returns a copy with the members that a mask names."""
-        return Candidates(
-            self.rows[mask],
-            self.scores[mask],
-            None if self.semantic is None else self.semantic[mask],
-            None if self.lexical is None else self.lexical[mask],
-            self.ranks[mask],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,76 +67,134 @@ class Sides:
     """What finds candidates: the two sides and the names of the literal rule."""
 
     store: Store
-    lexical: Lexical
-    names: Names
+    lexical: LexicalIndex
+    names: LiteralNames
 
 
-def find_candidates(
-    sides: Sides,
-    question: Question,
-    vector: NDArray[np.float32] | None,
-    *,
-    mode: Mode,
-    rows: NDArray[np.bool_] | None,
-    min_score: float,
-) -> Candidates:
-    """Scores every allowed chunk that matches.
+class Scoring:
+    """One question on both sides: finds its candidates, and scores any chunk the same way.
 
     Args:
         sides: where to look.
         question: as the reader typed it.
-        vector: float32 `[d]`, its embedding; None in lexical mode.
+        vector: float32 `[d]`, its embedding; None where only words rank.
         mode: what ranks.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
-        min_score: least cosine similarity; without effect in lexical mode.
+        min_score: least cosine similarity; without effect where only words rank.
     """
-    if vector is None:
-        return _lexical(sides, question, rows)
-    near = sides.store.nearest(vector, rows)
-    found = Candidates(near.rows, np.clip(near.similarities, 0, 1), near.similarities, None, _no_ranks(near.rows))
-    if mode == "hybrid":
-        found = _hybrid(sides, question, found, rows)
-    if min_score > 0:
-        found = found.kept(near.similarities >= min_score)
-    return found
+
+    def __init__(
+        self,
+        sides: Sides,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        *,
+        mode: Mode,
+        rows: NDArray[np.bool_] | None,
+        min_score: float,
+    ) -> None:
+        self._sides = sides
+        self._question = question
+        self._vector = vector
+        self._hybrid = mode == "hybrid" and vector is not None
+        self._allowed = rows
+        self._min_score = min_score
+        self._scale = SemanticScale.of(np.zeros(0, np.float32))
+        self._hits = _NO_HITS
+        self._literal: dict[int, int] = {}
+        if vector is None or self._hybrid:
+            self._hits = _by_row(sides.lexical.search(question, rows, _LEXICAL_LIMIT if self._hybrid else _EVERY))
+            self._literal = {row: rank for row, rank in self._named().items() if rows is None or rows[row]}
+
+    def candidates(self, reach: int | None) -> Candidates:
+        """Finds the chunks that can be among the first results.
+
+        Args:
+            reach: how many of the nearest chunks to look at, or more; None for all that match.
+        """
+        if self._vector is None:
+            return self._scored(self._hits.rows, None)
+        near, unseen = self._near(reach)
+        if self._min_score > 0:
+            near, unseen = _at_least(near, self._min_score), None
+        if unseen is None or not self._hybrid:
+            return replace(self._scored(near.rows, near.similarities), unseen=unseen)
+        literal = np.fromiter(self._literal, np.int64, len(self._literal))
+        rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
+        similarities = np.full(len(rows), _UNKNOWN)
+        similarities[np.searchsorted(rows, near.rows)] = near.similarities
+        # Who is neither near, nor a hit of the words, nor named scores nothing.
+        return replace(self._scored(rows, similarities), unseen=0.0)
+
+    def of(self, rows: NDArray[np.bool_]) -> Candidates:
+        """Scores those of certain chunks that are allowed, after `candidates` has found the scale."""
+        assert self._vector is not None
+        near = self._sides.store.nearest(self._vector, rows if self._allowed is None else rows & self._allowed)
+        return self._scored(near.rows, near.similarities)
+
+    @property
+    def matches_all(self) -> bool:
+        """Whether every allowed chunk matches: some are nearer than others, and that is all."""
+        return self._vector is not None and not self._min_score
+
+    def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
+        if self._vector is None:
+            return np.sort(self._sides.lexical.search(self._question, rows, _EVERY).rows)
+        near = self._sides.store.nearest(self._vector, rows, 0, self._min_score)
+        return _at_least(near, self._min_score).rows
+
+    def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
+        """Returns the nearest chunks, and what others may be similar at most; None where there are no others."""
+        assert self._vector is not None
+        near = self._sides.store.nearest(self._vector, self._allowed, reach, self._min_score or None)
+        self._scale = SemanticScale.of(near.similarities)
+        if reach is None or len(near.rows) < reach:
+            return near, None
+        if self._hybrid and not self._scale.reaches(near.similarities, reach):
+            return self._near(next_reach(reach))
+        return near, max(0.0, at_rank(near.similarities, reach))
+
+    def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
+        ranks = np.zeros(len(rows), np.int8)
+        semantic = None if similarities is None else self._scale.apply(similarities)
+        if similarities is not None and not self._hybrid:
+            return Candidates(rows, np.clip(similarities, 0, 1), similarities, None, ranks, (semantic, None))
+        words = _spread(self._hits, rows)
+        lexical = words / self._hits.scores.max(initial=1e-9)
+        scores = lexical if semantic is None else fuse(semantic, lexical, SEMANTIC_WEIGHT)
+        if self._literal:
+            named = np.array(sorted(self._literal.items()), np.int64)
+            places = np.searchsorted(rows, named[:, 0])
+            here = np.isin(named[:, 0], rows)
+            ranks[places[here]] = named[here, 1]
+            scores = apply_literal_rule(scores, ranks)
+        return Candidates(rows, scores, similarities, words, ranks, (semantic, lexical))
+
+    def _named(self) -> dict[int, int]:
+        """Row to rank of the literal rule that holds."""
+        names = self._sides.names.ranks(self._question.text)
+        if len(self._question.words) != 1:
+            return names
+        identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
+        return dict.fromkeys(identified, RULES.index("identifier")) | names
 
 
-def matching_rows(
-    sides: Sides,
-    question: Question,
-    vector: NDArray[np.float32] | None,
-    *,
-    rows: NDArray[np.bool_] | None,
-    min_score: float,
-    chunks: int,
-) -> NDArray[np.int64]:
-    """Returns the rows that `find_candidates` would return, without scoring them where it can be helped."""
-    if vector is None:
-        return np.sort(sides.lexical.search(question, rows, limit=chunks).rows)
-    if min_score > 0:
-        near = sides.store.nearest(vector, rows)
-        return near.rows[near.similarities >= min_score]
-    return np.arange(chunks) if rows is None else np.flatnonzero(rows)
+_NO_HITS = LexicalHits(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
-def _lexical(sides: Sides, question: Question, rows: NDArray[np.bool_] | None) -> Candidates:
-    hits = sides.lexical.search(question, rows, limit=2**31)
+def next_reach(reach: int | None) -> int | None:
+    """Returns how many more to look at when the nearest were not enough: at last, all."""
+    return DEEPEST_RANK if reach is not None and reach < DEEPEST_RANK else None
+
+
+def _by_row(hits: LexicalHits) -> LexicalHits:
     order = np.argsort(hits.rows)
-    found, scores = hits.rows[order], hits.scores[order]
-    ranks = _literal_ranks(sides, question, found)
-    return Candidates(found, apply_literal_rule(scale_lexical(scores), ranks), None, scores, ranks)
+    return LexicalHits(hits.rows[order], hits.scores[order])
 
 
-def _hybrid(sides: Sides, question: Question, near: Candidates, rows: NDArray[np.bool_] | None) -> Candidates:
-    assert near.semantic is not None
-    lexical = _aligned(sides.lexical.search(question, rows, _LEXICAL_LIMIT), near.rows)
-    ranks = _literal_ranks(sides, question, near.rows)
-    fused = fuse(scale_semantic(near.semantic), scale_lexical(lexical), SEMANTIC_WEIGHT)
-    return replace(near, scores=apply_literal_rule(fused, ranks), lexical=lexical, ranks=ranks)
-
-
-def _aligned(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Spreads lexical scores over the candidate rows; a hit that is no candidate is dropped."""
+def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Spreads lexical scores over rows, both rising; a hit that is not among them is dropped."""
     scores = np.zeros(len(rows), np.float32)
     places = np.searchsorted(rows, hits.rows)
     inside = places < len(rows)
@@ -142,19 +203,6 @@ def _aligned(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
     return scores
 
 
-def _literal_ranks(sides: Sides, question: Question, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-    ranks = _no_ranks(rows)
-    if len(question.words) == 1:
-        _raise_to(ranks, rows, sides.lexical.rows_with_identifier(question.words[0]), 1)
-    for row, rank in sides.names.ranks(question.text).items():
-        _raise_to(ranks, rows, np.array([row]), rank)
-    return ranks
-
-
-def _raise_to(ranks: NDArray[np.int8], rows: NDArray[np.int64], chosen: NDArray[np.int64], rank: int) -> None:
-    inside = np.isin(rows, chosen)
-    ranks[inside] = np.maximum(ranks[inside], rank)
-
-
-def _no_ranks(rows: NDArray[np.int64]) -> NDArray[np.int8]:
-    return np.zeros(len(rows), np.int8)
+def _at_least(near: Neighbors, similarity: float) -> Neighbors:
+    kept = near.similarities >= similarity
+    return Neighbors(near.rows[kept], near.similarities[kept])

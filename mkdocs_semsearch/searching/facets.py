@@ -1,8 +1,9 @@
-"""Facet counts."""
+"""Counts over results: how many there are, and how many have each value of a field."""
 
 from __future__ import annotations
 
 import datetime
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,27 +13,58 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.searching.response import FacetCount, FacetField
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["count_facet", "facet_field"]
+__all__ = ["Tally", "facet_field"]
 
 
-def count_facet(tables: Tables, name: str, rows: NDArray[np.int64], *, by_page: bool) -> tuple[FacetCount, ...]:
-    """Counts the values of a field over results: how many there would be if the value were a filter.
+class Tally:
+    """The results that a set of chunks makes, counted.
 
     Args:
         tables: of the index.
-        name: any field; one that no page has gives no values.
-        rows: the matching chunks, rising.
-        by_page: a result is a page, else a section.
+        rows: the matching chunks, as rising numbers or as bool `[chunks]`; None for all.
+        by_page: a result is a page, else a section, with those that say nearly the same as one.
     """
-    column = tables.column(name)
-    results = (tables.page_of if by_page else tables.group_of)[rows]
-    if tables.is_chunk_field(name):
-        counts = column.counts(rows, results)
-    else:
-        pages = tables.page_of[rows]
-        first = (np.diff(pages, prepend=-1) != 0) | (np.diff(results, prepend=-1) != 0)
-        counts = column.counts(pages[first], results[first])
-    return tuple(FacetCount(_plain(value), count) for value, count in counts)
+
+    def __init__(self, tables: Tables, rows: NDArray[np.int64] | NDArray[np.bool_] | None, *, by_page: bool) -> None:
+        self._tables = tables
+        self._rows = rows
+        self._by_page = by_page
+        self.values_of = functools.cache(self._values_of)
+
+    @functools.cached_property
+    def total(self) -> int:
+        """Number of results."""
+        _, results = self._places
+        return int(np.count_nonzero(np.bincount(results)))
+
+    def _values_of(self, name: str) -> tuple[FacetCount, ...]:
+        """Returns how many results have each value of a field, any field: one that no page has gives no values."""
+        column = self._tables.column(name)
+        if self._tables.is_chunk_field(name):
+            counts = column.counts(self._chunks, self._result_of(self._chunks))
+        else:
+            counts = column.counts(*self._places)
+        return tuple(FacetCount(_plain(value), count) for value, count in counts)
+
+    @functools.cached_property
+    def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Page and result, once for each pair of them."""
+        pages, results = self._tables.page_of[self._chunks], self._result_of(self._chunks)
+        first = np.ones(len(pages), np.bool_)
+        np.not_equal(pages[1:], pages[:-1], out=first[1:])
+        if not self._by_page:
+            first[1:] |= results[1:] != results[:-1]
+        return pages[first], results[first]
+
+    @property
+    def _chunks(self) -> NDArray[np.int64]:
+        if self._rows is None:
+            return np.arange(self._tables.chunks)
+        return np.flatnonzero(self._rows) if self._rows.dtype == np.bool_ else np.asarray(self._rows, np.int64)
+
+    def _result_of(self, chunks: NDArray[np.int64]) -> NDArray[np.int32]:
+        found: NDArray[np.int32] = (self._tables.page_of if self._by_page else self._tables.group_of)[chunks]
+        return found
 
 
 def facet_field(tables: Tables, facet: FacetDeclaration) -> FacetField:

@@ -6,35 +6,66 @@ Retrieval, TOIS 2023), which unlike reciprocal rank fusion keeps how sure each s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SEMANTIC_WEIGHT", "fuse", "scale_lexical", "scale_semantic"]
+__all__ = ["DEEPEST_RANK", "FLOOR_RANK", "SEMANTIC_WEIGHT", "SemanticScale", "at_rank", "fuse"]
 
 SEMANTIC_WEIGHT = 0.5
 """Share of meaning in a hybrid score; measured with `semsearch eval`, see the note on ranking in the documentation."""
 
-_FLOOR_RANK = 300
+FLOOR_RANK = 300
 """The similarity at this rank becomes 0: a floor that hardly depends on the size of the site."""
 
+DEEPEST_RANK = 3000
+"""No similarity beyond this rank counts, however near to the best it is."""
 
-def scale_semantic(similarities: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scales cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins."""
-    if not len(similarities):
-        return similarities
-    best = float(similarities.max())
-    if len(similarities) > _FLOOR_RANK:
-        floor = float(np.partition(similarities, -_FLOOR_RANK)[-_FLOOR_RANK])
-    else:
-        floor = float(similarities.min())
-    floor = min(floor, best - 0.15)  # one row, or all alike: do not blow small differences up
-    return np.asarray(np.clip((similarities - floor) / (best - floor), 0, 1), np.float32)
+LEAST_SPAN = 0.15
+"""The floor is so far below the best: in one row, or rows that are all alike, small differences stay small."""
 
 
-def scale_lexical(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scales BM25 scores to 0–1: the best is 1."""
-    best = float(scores.max()) if len(scores) else 0.0
-    return np.asarray(scores / best, np.float32) if best > 0 else scores
+@dataclass(frozen=True, slots=True)
+class SemanticScale:
+    """Scales cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins.
+
+    Attributes:
+        best, floor: the similarities that become 1 and 0.
+    """
+
+    best: float
+    floor: float
+
+    @classmethod
+    def of(cls, similarities: NDArray[np.float32]) -> SemanticScale:
+        """Finds the scale of a question.
+
+        Args:
+            similarities: float32 `[m]`, of all rows or of the best: see `reaches`.
+        """
+        if not len(similarities):
+            return cls(1.0, 0.0)
+        best = float(similarities.max())
+        floor = min(at_rank(similarities, FLOOR_RANK), best - LEAST_SPAN)
+        if len(similarities) >= DEEPEST_RANK:
+            floor = max(floor, min(at_rank(similarities, DEEPEST_RANK), best - LEAST_SPAN / 10))
+        return cls(best, floor)
+
+    def reaches(self, similarities: NDArray[np.float32], limit: int) -> bool:
+        """Tells whether none of the rows beyond the `limit` best similarities would be above 0."""
+        return not len(similarities) or at_rank(similarities, limit) <= self.floor
+
+    def apply(self, similarities: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Returns float32 `[m]`, 0 to 1."""
+        return np.asarray(np.clip((similarities - self.floor) / (self.best - self.floor), 0, 1), np.float32)
+
+
+def at_rank(similarities: NDArray[np.float32], rank: int) -> float:
+    """Returns the similarity at a rank from 1, the least where there are fewer."""
+    if len(similarities) <= rank:
+        return float(similarities.min())
+    return float(np.partition(similarities, len(similarities) - rank)[len(similarities) - rank])
 
 
 def fuse(semantic: NDArray[np.float32], lexical: NDArray[np.float32], weight: float) -> NDArray[np.float32]:

@@ -55,6 +55,8 @@ class LiteralNames:
 def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> NDArray[np.float32]:
     """Lifts rows with a literal rank above all others, and keeps the order by score inside a rank.
 
+    For questions with such a row: without one there is nothing to make room for.
+
     Args:
         scores: float32 `[m]`, 0 to 1.
         ranks: int8 `[m]`; 0 for rows without a literal match.
@@ -62,8 +64,6 @@ def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> 
     Returns:
         float32 `[m]`, 0 to 1.
     """
-    if not ranks.any():
-        return scores
     floor = 1 - _BAND * (len(RULES) - 1)
     lifted = floor + _BAND * (ranks - 1 + scores)
     return np.where(ranks > 0, lifted, scores * floor).astype(np.float32)

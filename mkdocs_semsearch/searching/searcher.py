@@ -7,7 +7,7 @@ import functools
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import Candidates, Sides, find_candidates, matching_rows
-from mkdocs_semsearch.searching.facets import count_facet, facet_field
+from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, next_reach
+from mkdocs_semsearch.searching.facets import Tally, facet_field
+from mkdocs_semsearch.searching.filtered import remembering
+from mkdocs_semsearch.searching.fusion import FLOOR_RANK
 from mkdocs_semsearch.searching.lexical import LexicalIndex
 from mkdocs_semsearch.searching.literal import LiteralNames
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
@@ -25,7 +27,7 @@ from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncod
 from mkdocs_semsearch.searching.question import Question, read_question
 from mkdocs_semsearch.searching.related import related_pages
 from mkdocs_semsearch.searching.response import FacetCount, FacetField, PageDetail, Result, SearchResponse
-from mkdocs_semsearch.searching.results import ResultWriter, rank_pages, rank_sections
+from mkdocs_semsearch.searching.results import Ranked, ResultWriter, rank, whole_results
 from mkdocs_semsearch.searching.store import EmbeddedStore
 from mkdocs_semsearch.searching.tables import Tables
 
@@ -78,6 +80,7 @@ class Searcher:
         self._tables = tables
         self._sides = sides
         self._encoder = encoder
+        self._filtered = remembering(tables)
 
     def __enter__(self) -> Searcher:
         return self
@@ -116,20 +119,19 @@ class Searcher:
         """
         started = time.perf_counter()
         asked = self._ask(query)
-        found = self._find(asked, query.filters)
-        found = found.boosted(self._tables.boost[self._tables.page_of[found.rows]])
-        ranked = (rank_pages if query.granularity == "page" else rank_sections)(found, self._tables, query)
+        scoring = self._scoring(asked, self._allowed(asked, query.filters))
+        found, ranked = self._find(scoring, query)
+        tally = self._tally(asked, scoring, query.filters)
         writer = ResultWriter(self._tables, self._sides.lexical.matcher(asked.question), found, explain=query.explain)
-        facets = {name: self._count(name, asked, found) for name in query.facets}
         return SearchResponse(
             query=query.query,
             mode="lexical" if asked.degraded else query.mode,
             granularity=query.granularity,
             build_id=self.build_id,
             results=tuple(writer.write(item) for item in ranked.results),
-            total_results=ranked.total,
+            total_results=tally.total,
             filters_applied=query.filters,
-            facets=facets,
+            facets={name: self._count(name, asked, scoring, tally) for name in query.facets},
             degraded=asked.degraded,
             took_ms=(time.perf_counter() - started) * 1000,
         )
@@ -191,34 +193,56 @@ class Searcher:
             log.warning("Answering by words alone: %s", error)
             return _Asked(query, question, None, degraded=True)
 
-    def _find(self, asked: _Asked, filters: tuple[Filter, ...]) -> Candidates:
-        return find_candidates(
-            self._sides,
-            asked.question,
-            asked.vector,
-            mode=asked.query.mode,
-            rows=self._allowed(asked, filters),
-            min_score=asked.query.min_score,
+    def _scoring(self, asked: _Asked, allowed: NDArray[np.bool_] | None) -> Scoring:
+        query = asked.query
+        return Scoring(
+            self._sides, asked.question, asked.vector, mode=query.mode, rows=allowed, min_score=query.min_score
         )
 
+    def _find(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
+        """Ranks no more chunks than it takes to be sure of the results asked for."""
+        reach: int | None = FLOOR_RANK
+        while True:
+            found = self._boosted(scoring.candidates(reach))
+            if found.unseen is not None and query.granularity == "page" and query.mode == "semantic":
+                # The score of a page comes from all its sections.
+                pages = self._tables.of_pages(np.unique(self._tables.page_of[found.rows]))
+                found = replace(self._boosted(scoring.of(pages)), unseen=found.unseen)
+            ranked = rank(found, self._tables, query)
+            if found.unseen is None:
+                return found, ranked
+            if len(ranked.results) == query.limit and ranked.results[-1].score > found.unseen:
+                found = self._boosted(scoring.of(whole_results(found, ranked, self._tables, query)))
+                return found, rank(found, self._tables, query.with_offset(0))
+            reach = next_reach(reach)
+
+    def _boosted(self, found: Candidates) -> Candidates:
+        return found.boosted(self._tables.boost[self._tables.page_of[found.rows]], self._highest_boost)
+
+    @functools.cached_property
+    def _highest_boost(self) -> float:
+        return float(self._tables.boost.max(initial=1.0))
+
     def _allowed(self, asked: _Asked, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
-        mask = self._tables.chunk_mask(filters)
+        mask = self._filtered(filters).mask
         if not asked.question.phrases:
             return mask
         held = self._sides.lexical.phrase_rows(asked.question.phrases)
         return held if mask is None else mask & held
 
-    def _count(self, name: str, asked: _Asked, found: Candidates) -> tuple[FacetCount, ...]:
+    def _tally(self, asked: _Asked, scoring: Scoring, filters: tuple[Filter, ...]) -> Tally:
+        """Counts all that matches under some filters."""
+        by_page = asked.query.granularity == "page"
+        if scoring.matches_all and not asked.question.phrases:
+            filtered = self._filtered(filters)
+            return filtered.pages if by_page else filtered.sections
+        allowed = self._allowed(asked, filters)
+        rows = allowed if scoring.matches_all else scoring.matching(allowed)
+        return Tally(self._tables, rows, by_page=by_page)
+
+    def _count(self, name: str, asked: _Asked, scoring: Scoring, tally: Tally) -> tuple[FacetCount, ...]:
         """Counts a field over all matches; its own filter does not shrink its own counts."""
         others = tuple(item for item in asked.query.filters if item.field != name)
-        rows = found.rows
         if len(others) < len(asked.query.filters):
-            rows = matching_rows(
-                self._sides,
-                asked.question,
-                asked.vector,
-                rows=self._allowed(asked, others),
-                min_score=asked.query.min_score,
-                chunks=self._tables.chunks,
-            )
-        return count_facet(self._tables, name, rows, by_page=asked.query.granularity == "page")
+            tally = self._tally(asked, scoring, others)
+        return tally.values_of(name)

@@ -47,6 +47,7 @@ class Tables:
         self.page_of: NDArray[np.int32] = chunks["page"].to_numpy()
         self.section_of = _running_sections(self.page_of, chunks["section"].to_numpy())
         self.group_of: NDArray[np.int32] = chunks["duplicate_group"].to_numpy()
+        self._regrouped = np.flatnonzero(self.group_of != self.section_of)  # chunks that say what others said before
         self.boost: NDArray[np.float32] = pages["boost"].to_numpy()
         self.first_chunk: NDArray[np.int32] = pages["first_chunk"].to_numpy()
         self.chunk_count: NDArray[np.int32] = pages["chunk_count"].to_numpy()
@@ -112,6 +113,23 @@ class Tables:
             if not self.is_chunk_field(condition.field):
                 found = found[self.page_of]
             mask = found if mask is None else mask & found
+        return mask
+
+    def of_pages(self, pages: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+        """Returns bool `[chunks]`: the chunks of some pages."""
+        mask = np.zeros(self.chunks, np.bool_)
+        for page in pages.tolist():
+            first = self.first_chunk[page]
+            mask[first : first + self.chunk_count[page]] = True
+        return mask
+
+    def of_groups(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+        """Returns bool `[chunks]`: the chunks of some groups of sections."""
+        mask = np.zeros(self.chunks, np.bool_)
+        begins, ends = (np.searchsorted(self.section_of, groups, side=side) for side in ("left", "right"))
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            mask[begin:end] = True
+        mask[self._regrouped[np.isin(self.group_of[self._regrouped], groups)]] = True
         return mask
 
     def is_chunk_field(self, name: str) -> bool:

@@ -192,6 +192,19 @@ def test_other_modes_return_only_what_the_filters_leave(small, query, mode):
             assert similarity[row] >= query.min_score - ALIKE
 
 
+@settings(max_examples=40, **RELAXED)
+@given(query=queries(SMALL), mode=st.sampled_from(["hybrid", "semantic"]))
+def test_looking_at_few_chunks_gives_what_looking_at_all_gives(small, query, mode):
+    query = query.with_mode(mode)
+    few = small.searcher.search(query)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mkdocs_semsearch.searching.searcher.FLOOR_RANK", None)
+        every = small.searcher.search(query)
+    assert few.total_results == every.total_results
+    assert few.facets == every.facets
+    assert few.results == every.results
+
+
 @pytest.mark.parametrize("word", WORDS)
 def test_lexical_totals_count_every_row_with_the_word(small, word):
     condition = Range("share", 0.2, 0.4)

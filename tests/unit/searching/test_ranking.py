@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.searching.fusion import fuse, scale_lexical, scale_semantic
+from mkdocs_semsearch.searching.fusion import DEEPEST_RANK, FLOOR_RANK, SemanticScale, fuse
 from mkdocs_semsearch.searching.ranking import group_best, page_scores, top
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
@@ -52,13 +52,33 @@ def test_a_page_is_at_least_as_good_as_another_with_less_of_everything(scores, d
 
 @given(scores=st.lists(st.floats(-1, 1, width=32), max_size=700))
 def test_scaling_keeps_the_order_and_the_bounds(scores):
-    for scale, values in ((scale_semantic, floats(scores)), (scale_lexical, np.abs(floats(scores)))):
-        scaled = scale(values)
-        assert scaled.dtype == np.float32
-        assert len(scaled) == len(values)
-        if len(values):
-            assert scaled.min() >= 0
-            assert scaled.max() <= 1
-            assert (np.diff(scaled[np.argsort(values, kind="stable")]) >= 0).all()
-            fused = fuse(scaled, scaled[::-1], 0.6)
-            assert 0 <= fused.min() <= fused.max() <= 1
+    values = floats(scores)
+    scaled = SemanticScale.of(values).apply(values)
+    assert scaled.dtype == np.float32
+    assert len(scaled) == len(values)
+    if len(values):
+        assert scaled.min() >= 0
+        assert scaled.max() <= 1
+        assert (np.diff(scaled[np.argsort(values, kind="stable")]) >= 0).all()
+        fused = fuse(scaled, scaled[::-1], 0.6)
+        assert 0 <= fused.min() <= fused.max() <= 1
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    rows=st.sampled_from([0, 1, 10, FLOOR_RANK, FLOOR_RANK + 1, 2000, DEEPEST_RANK, 9000]),
+    spread=st.sampled_from([0.0, 0.01, 0.05, 0.3]),
+)
+def test_the_nearest_rows_know_the_scale_of_all(seed, rows, spread):
+    """Whoever looks at the nearest rows only gives every row the score it has among all."""
+    everyone = floats(np.sort(np.random.default_rng(seed).normal(0.4, spread, rows))[::-1])
+    whole = SemanticScale.of(everyone).apply(everyone)
+    for reach in (FLOOR_RANK, DEEPEST_RANK):
+        near = everyone[:reach]
+        scale = SemanticScale.of(near)
+        if len(near) < reach or scale.reaches(near, reach):
+            np.testing.assert_array_equal(scale.apply(near), whole[:reach])
+            assert not whole[reach:].any()
+            break
+    else:
+        assert everyone[0] - everyone[DEEPEST_RANK - 1] < 0.02  # thousands of rows that are all but equal
