@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch import theming
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.pipeline import Site, SiteReport, copy_index, index_site, open_configured_embedder
+from mkdocs_semsearch.results_page import write_results_page
 from mkdocs_semsearch.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,5 +81,10 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
     templates = shutil.ignore_patterns("*.html")  # they would be taken for pages of the site
     source = theming.theme_dir() / theming.ASSETS
     shutil.copytree(source, site_dir / theming.ASSETS, dirs_exist_ok=True, ignore=templates)
-    config = theming.widget_config(settings, language=site.language, site_name=site.name, version=None)
+    results_page = settings.widget.results_page and write_results_page(
+        site_dir, settings, language=site.language, site_name=site.name
+    )
+    config = theming.widget_config(
+        settings, language=site.language, site_name=site.name, version=None, results_page=results_page
+    )
     (site_dir / theming.CONFIG).write_text(config, encoding="utf-8")

@@ -11,7 +11,7 @@ from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, V
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.option_types import Choice, Flag, Globs, Group, Integer, Options, Strings, Text, Url
+from mkdocs_semsearch.option_types import Choice, Flag, Group, Integer, Options, Strings, Text, Texts, Url
 from mkdocs_semsearch.settings import DEFAULT_FACETS, EmbedderSettings, Settings, StoreSettings, WidgetSettings
 
 __all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
@@ -92,6 +92,8 @@ class _Widget(Options):
     shortcut = Flag(default=True)
     fallback = Flag(default=True)
     recents = Flag(default=True)
+    results_page = Flag(default=True)
+    suggestions = Texts('questions, as in ["How do I log in?"]')
     strings = Strings()
 
 
@@ -105,7 +107,7 @@ class SemsearchConfig(Options):
 
     embedder = Group(_Embedder)
     facets = _Facets()
-    exclude = Globs()
+    exclude = Texts('globs on source paths, as in ["changelog/*"]')
     chunking = Group(_Chunking)
     index_dir = Text(default=DEFAULT_INDEX_DIR)
     publish_index = Flag(default=False)
@@ -130,7 +132,7 @@ class SemsearchConfig(Options):
             publish_index=self.publish_index,
             store=StoreSettings(self.store.kind, self.store.url, self.store.collection, self.store.api_key),
             api_url=self.api_url,
-            widget=WidgetSettings(**self.widget),
+            widget=WidgetSettings(**{**self.widget, "suggestions": tuple(self.widget.suggestions)}),
             cache_dir=root / (self.cache_dir or ""),
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
 
-__all__ = ["Choice", "Flag", "Globs", "Group", "Integer", "Options", "Strings", "Text", "Url"]
+__all__ = ["Choice", "Flag", "Group", "Integer", "Options", "Strings", "Text", "Texts", "Url"]
 
 
 class Integer(BaseConfigOption[int]):
@@ -78,18 +78,19 @@ class Url(Text):
         return str(url).rstrip("/") if url else None
 
 
-class Globs(BaseConfigOption[list[str]]):
-    """A list of patterns."""
+class Texts(BaseConfigOption[list[str]]):
+    """A list of texts; `what` says which, with an example."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
         super().__init__()
+        self.what = what
         self.default: list[str] = []
 
     def run_validation(self, value: object) -> list[str]:
-        globs = [] if value is None else value
-        if not isinstance(globs, list) or not all(isinstance(item, str) and item for item in globs):
-            raise ValidationError(f'{value!r} is not a list of globs on source paths, as in ["changelog/*"].')
-        return globs
+        texts = [] if value is None else value
+        if not isinstance(texts, list) or not all(isinstance(item, str) and item for item in texts):
+            raise ValidationError(f"{value!r} is not a list of {self.what}.")
+        return texts
 
 
 class Options(Config):  # type: ignore[no-untyped-call]

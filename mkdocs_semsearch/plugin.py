@@ -24,6 +24,7 @@ from mkdocs_semsearch.pipeline import (
 from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, preview_path
 from mkdocs_semsearch.progress import EmbeddingProgress
 from mkdocs_semsearch.related_links import PLACEHOLDER
+from mkdocs_semsearch.results_page import RESULTS_PAGE, results_page_context
 from mkdocs_semsearch.settings import EmbedderSettings, Settings
 
 if TYPE_CHECKING:
@@ -96,15 +97,21 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
-        """Adds the widget's `config.json`, late: what takes the list of files apart has done so."""
+        """Adds the widget's `config.json` and page, late: what takes the list of files apart has done so."""
         from mkdocs.structure.files import File, InclusionLevel
 
         if self._depth > 1:
             return files
+        # A page of the site's own at this address wins.
+        results_page = self._checked_settings.widget.results_page and all(
+            file.dest_uri != RESULTS_PAGE for file in files
+        )
+        if results_page:
+            config.theme.static_templates.add(RESULTS_PAGE)
         present = files.get_file_from_path(theming.CONFIG)
         if present is not None:
             files.remove(present)
-        content = self._widget_config(config)
+        content = self._widget_config(config, results_page=results_page)
         files.append(File.generated(config, theming.CONFIG, content=content, inclusion=InclusionLevel.INCLUDED))
         return files
 
@@ -113,6 +120,16 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         """Learns which pages there are and in what order, after every plugin that changes that."""
         self._collected.follow(nav, files, preview=self._serving)
         return nav
+
+    def on_template_context(
+        self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
+    ) -> TemplateContext:
+        """Tells the results page what it needs."""
+        if template_name == RESULTS_PAGE:
+            context["semsearch"] = results_page_context(  # type: ignore[typeddict-unknown-key]
+                self._checked_settings, language=self._language(config), api_url=self._preview_url(config)
+            )
+        return context
 
     @event_priority(1000)
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -175,16 +192,23 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def _preview_answers(self) -> bool:
         return self._serving and not live_reload_is_off(_command_line()[1])
 
-    def _widget_config(self, config: MkDocsConfig) -> str:
-        from mkdocs_semsearch.chunking.mkdocs_pages import site_language
-
+    def _widget_config(self, config: MkDocsConfig, *, results_page: bool) -> str:
         return theming.widget_config(
             self._checked_settings,
-            language=site_language(config),
+            language=self._language(config),
             site_name=config.site_name or "",
             version=theming.site_version(os.environ),
-            api_url=preview_path(config.site_url) if self._preview_answers else None,
+            results_page=results_page,
+            api_url=self._preview_url(config),
         )
+
+    def _language(self, config: MkDocsConfig) -> str:
+        from mkdocs_semsearch.chunking.mkdocs_pages import site_language
+
+        return site_language(config)
+
+    def _preview_url(self, config: MkDocsConfig) -> str | None:
+        return preview_path(config.site_url) if self._preview_answers else None
 
     def _index_build(self, config: MkDocsConfig) -> None:
         settings = self._checked_settings

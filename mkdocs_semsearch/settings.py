@@ -44,12 +44,16 @@ class WidgetSettings:
         shortcut: Ctrl/Cmd+K and `/` open it.
         fallback: it searches the theme's own index while the search server does not answer.
         recents: it keeps the last searches in the reader's browser.
+        results_page: the site has a page for results, `search/`.
+        suggestions: questions that it offers before one is typed.
         strings: texts in place of its own, by their names in `strings/en.json`.
     """
 
     shortcut: bool = True
     fallback: bool = True
     recents: bool = True
+    results_page: bool = True
+    suggestions: tuple[str, ...] = ()
     strings: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -12,7 +12,7 @@ from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.settings import Settings
 
-__all__ = ["ASSETS", "CONFIG", "SCRIPT", "STYLE", "site_version", "theme_dir", "widget_config"]
+__all__ = ["ASSETS", "CONFIG", "DEFAULT_API_URL", "SCRIPT", "STYLE", "site_version", "theme_dir", "widget_config"]
 
 ASSETS = "assets/semsearch"
 SCRIPT = f"{ASSETS}/semsearch.js"
@@ -43,7 +43,13 @@ def site_version(environment: Mapping[str, str]) -> str | None:
 
 
 def widget_config(
-    settings: Settings, *, language: str, site_name: str, version: str | None, api_url: str | None = None
+    settings: Settings,
+    *,
+    language: str,
+    site_name: str,
+    version: str | None,
+    results_page: bool,
+    api_url: str | None = None,
 ) -> str:
     """Returns the text of the `config.json` that the widget reads.
 
@@ -52,6 +58,7 @@ def widget_config(
         language: of the site.
         site_name: as configured.
         version: of the documentation, or None.
+        results_page: the site has our page at `search/`.
         api_url: where the search answers if not where the options say; the preview answers for itself.
     """
     body: dict[str, Any] = {
@@ -60,6 +67,8 @@ def widget_config(
         "shortcut": settings.widget.shortcut,
         "fallback": settings.widget.fallback,
         "recents": settings.widget.recents,
+        "suggestions": list(settings.widget.suggestions),
+        "results_page": results_page,
         "strings": dict(settings.widget.strings),
         "facets": _facets(settings.facets),
         "site_name": site_name,

@@ -9,6 +9,7 @@ import pytest
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.config import SemsearchConfig
+from mkdocs_semsearch.results_page import RESULTS_PAGE
 from mkdocs_semsearch.settings import WidgetSettings
 from mkdocs_semsearch.theming import SCRIPT, STYLE, site_version, theme_dir, widget_config
 
@@ -22,7 +23,7 @@ def settings():
 
 
 def body(settings, **more):
-    values = {"language": "en", "site_name": "Demo", "version": None, **more}
+    values = {"language": "en", "site_name": "Demo", "version": None, "results_page": True, **more}
     return json.loads(widget_config(settings, **values))
 
 
@@ -34,7 +35,7 @@ def test_widget_is_there():
 def test_nothing_outside_its_own_folder_gets_into_a_site():
     """MkDocs copies every file of a theme folder but templates; same-named files of other themes must stay theirs."""
     outside = [path for path in theme_dir().rglob("*") if path.is_file() and "assets/semsearch" not in path.as_posix()]
-    assert outside == []
+    assert outside == [theme_dir() / RESULTS_PAGE]
 
 
 def test_config(settings):
@@ -44,6 +45,8 @@ def test_config(settings):
         "shortcut": True,
         "fallback": True,
         "recents": True,
+        "suggestions": [],
+        "results_page": True,
         "strings": {},
         "facets": [
             {"name": "tags", "type": "list", "label": "Tags"},
@@ -57,7 +60,7 @@ def test_config(settings):
 
 def test_options_reach_the_widget(settings):
     facets = (FacetDeclaration("année", "integer", "Année"),)
-    settings = replace(settings, facets=facets, widget=WidgetSettings(False, False, False, {"close": "Fermer"}))
+    settings = replace(settings, facets=facets, widget=WidgetSettings(False, False, False, strings={"close": "Fermer"}))
     found = body(settings, language="fr")
     assert (found["shortcut"], found["fallback"], found["recents"], found["language"]) == (False, False, False, "fr")
     assert found["strings"] == {"close": "Fermer"}

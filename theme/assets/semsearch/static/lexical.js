@@ -38,7 +38,9 @@ export class Lexical {
     const completing = question.phrases.length ? [] : this.#completions(words.at(-1), words.length > LOOK_UP_WORDS);
     const [completions] = await Promise.all([completing, ...correcting]);
     await this.words.load([...completions, ...words.flatMap(({ corrections }) => corrections)]);
-    return new Asked(this, words, completions);
+    const typed = question.words.slice(0, MAX_WORDS);
+    const last = typed.flatMap(termsOf).concat(typed.flatMap(identifierParts).flatMap(termsOf)).at(-1);
+    return new Asked(this, { words, completions, last });
   }
 
   async #completions({ terms } = { terms: [] }, finished) {
@@ -59,8 +61,8 @@ export class Lexical {
 }
 
 class Asked {
-  constructor({ words: known, rows, unit }, words, completions) {
-    Object.assign(this, { known, rows, unit, words, completions });
+  constructor({ words: known, rows, unit }, { words, completions, last }) {
+    Object.assign(this, { known, rows, unit, words, completions, last });
   }
 
   /** The scores of all rows in parts of `unit`; 0 where no word stands. */
@@ -99,7 +101,7 @@ class Asked {
     const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) => this.known.find(term));
     const stems = new Map();
     for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
-    return new Matcher(stems, terms.at(-1));
+    return new Matcher(stems, this.last);
   }
 }
 

@@ -76,5 +76,13 @@ export function rankPages(sections, pageOf) {
   return pages.sort((a, b) => b.score - a.score);
 }
 
+/** Rounds as Python does, halves to even; exact for 32-bit floats. */
+export function rounded(value, digits) {
+  const scaled = value * 10 ** digits;
+  const whole = Math.floor(scaled);
+  const up = scaled - whole > 0.5 || (scaled - whole === 0.5 && whole % 2 === 1);
+  return (up ? whole + 1 : whole) / 10 ** digits;
+}
+
 /** A score as answers show it: 0 to 1, six digits. */
-export const presented = (score) => +Math.min(1, Math.max(0, score)).toFixed(6);
+export const presented = (score) => rounded(Math.min(1, Math.max(0, score)), 6);

@@ -5,7 +5,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { applyLiteralRule, fuse, groupBest, keepBest, presented, rankPages, scaleLexical, scaleSemantic } from "./ranking.js";
+import { applyLiteralRule, fuse, groupBest, keepBest, presented, rankPages, rounded, scaleLexical, scaleSemantic } from "./ranking.js";
 import { nameHash, readQuestion } from "./text.js";
 
 export class Searcher {
@@ -35,10 +35,10 @@ export class Searcher {
   async search({ query, limit = 10, offset = 0, sections_per_page = 3, mode = "hybrid", filters = [], facets = [] }) {
     const started = performance.now();
     const question = readQuestion(query.trim());
-    const byMeaning = mode !== "lexical" && this.meaning;
+    const meaning = mode === "lexical" ? null : this.meaning;
     const [asked, similarities, mask] = await Promise.all([
       this.lexical.read(question),
-      byMeaning && this.meaning.similarities(question.text),
+      meaning && meaning.similarities(question.text),
       this.#allowed(question, filters),
     ]);
     const found = this.#candidates({ mode, question, asked, similarities, mask });
@@ -157,7 +157,7 @@ export class Searcher {
     const records = await this.#records(best.flat().map((at) => rows[at]));
     const partsOf = (at) => ({
       semantic: semantic && presented(semantic[at]),
-      lexical: lexical && +lexical[at].toFixed(4),
+      lexical: lexical && rounded(lexical[at], 4),
     });
     let next = 0;
     return pages.map(({ score }, number) => {

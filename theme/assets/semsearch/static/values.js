@@ -16,7 +16,9 @@ function asDate(value) {
   return text && !Number.isNaN(+date) && date.toISOString().startsWith(text) ? text : null;
 }
 
-const asBoolean = (value) => ({ true: true, false: false })[`${value}`.toLowerCase()] ?? null;
+function asBoolean(value) {
+  return { true: true, false: false }[`${value}`.toLowerCase()] ?? null;
+}
 
 /** Throws where a value cannot be one of the field's type. */
 export function readValue(value, type, field) {

@@ -102,7 +102,7 @@ export class Words {
       const byStem = word.endsWith(suffix) && [...rest].length >= BEFORE_SUFFIX && shard.byStem(rest + ending);
       if (byStem) return byStem;
     }
-    return null;
+    return shard.byStem(word);
   }
 
   identifier(form) {

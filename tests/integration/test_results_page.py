@@ -1,0 +1,101 @@
+"""`search/` in built sites: there in every theme, out of the way of a site's own, gone when it is not wanted."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from mkdocs_semsearch.config import read_settings
+from mkdocs_semsearch.results_page import RESULTS_PAGE, write_results_page
+
+from .sites import ENGINES, THEMES, DocsSite
+
+PAGES = {"index.md": "# Home\n\nWelcome.\n", "guide.md": "# Guide\n\nHow to.\n"}
+
+
+def form_of(html):
+    (form,) = LexborHTMLParser(html).css("form[data-semsearch=page]")
+    return form
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_theme_gets_a_page_with_a_form_that_needs_no_script(tmp_path, theme):
+    site = DocsSite(tmp_path, config={"theme": {"name": theme}, "site_name": "A & B"}).write(PAGES)
+    site.build()
+    html = site.html(RESULTS_PAGE)
+    form = form_of(html)
+    assert form.attributes["action"] == "/-/semsearch/api/v1/search.html"
+    assert form.attributes.get("method", "get") == "get"
+    assert form.css_first("input").attributes["name"] == "q"
+    tree = LexborHTMLParser(html)
+    assert tree.css_first("title").text() == "Search - A & B"
+    assert tree.css_first("meta[name=robots]").attributes["content"] == "noindex"
+    assert tree.css_first("script[type=module]").attributes["src"] == "../assets/semsearch/page.js"
+    assert (site.site_dir / "assets/semsearch/page.js").is_file()
+    assert "search" not in " ".join(site.paths())
+    assert "search/" not in site.html("sitemap.xml").replace("research/", "")
+    assert site.widget_config()["results_page"] is True
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_page_speaks_the_language_and_knows_the_address_of_the_sidecar(tmp_path, engine):
+    options = {"api_url": "https://search.example.org/x/", "widget": {"strings": {"placeholder": 'Frag "mich"'}}}
+    theme = {"name": "mkdocs", "locale": "de"}
+    site = DocsSite(tmp_path, options=options, config={"theme": theme, "use_directory_urls": False}).write(PAGES)
+    site.build(engine=engine)
+    form = form_of(site.html(RESULTS_PAGE))
+    assert form.attributes["action"] == "https://search.example.org/x/api/v1/search.html"
+    assert form.css_first("button").text() == "Suche"
+    assert form.css_first("input").attributes["placeholder"] == 'Frag "mich"'
+
+
+@pytest.mark.parametrize("own", ["search.md", "search/index.md", "search/index.html"])
+def test_a_page_of_the_sites_own_stays(tmp_path, own):
+    text = "# Own\n\nOurs.\n" if own.endswith(".md") else "<p>Ours.</p>"
+    site = DocsSite(tmp_path).write({**PAGES, own: text})
+    site.build()
+    assert "Ours." in site.html(RESULTS_PAGE)
+    assert "data-semsearch=" not in site.html(RESULTS_PAGE)
+    assert site.widget_config()["results_page"] is False
+
+
+def test_a_template_of_the_sites_own_theme_wins(tmp_path):
+    site = DocsSite(tmp_path, config={"theme": {"name": "mkdocs", "custom_dir": "overrides"}}).write(PAGES)
+    own = tmp_path / "overrides" / RESULTS_PAGE
+    own.parent.mkdir(parents=True)
+    own.write_text('{% extends "main.html" %}{% block content %}<p>{{ semsearch.api_url }}</p>{% endblock %}')
+    site.build()
+    assert "<p>/-/semsearch</p>" in site.html(RESULTS_PAGE)
+
+
+def test_it_can_be_switched_off(tmp_path):
+    site = DocsSite(tmp_path, options={"widget": {"results_page": False}}).write(PAGES)
+    site.build()
+    assert not (site.site_dir / RESULTS_PAGE).exists()
+    assert site.widget_config()["results_page"] is False
+
+
+def test_suggestions_reach_the_dialog(tmp_path):
+    site = DocsSite(tmp_path, options={"widget": {"suggestions": ["How do I log in?"]}}).write(PAGES)
+    site.build()
+    assert site.widget_config()["suggestions"] == ["How do I log in?"]
+    site.options = {"widget": {"suggestions": "How"}}
+    assert "'How' is not a list of questions" in site.build(fails=True)
+
+
+def test_sites_of_other_generators_get_a_page_of_its_own(tmp_path):
+    settings = read_settings({}, None)
+    assert write_results_page(tmp_path, settings, language="ar", site_name="<b>Site</b>")
+    html = (tmp_path / RESULTS_PAGE).read_text()
+    assert form_of(html).attributes["action"] == "/-/semsearch/api/v1/search.html"
+    tree = LexborHTMLParser(html)
+    assert tree.css_first("html").attributes == {"lang": "ar", "dir": "rtl"}
+    assert tree.css_first("header a").text() == "<b>Site</b>"
+    assert write_results_page(tmp_path, settings, language="xx", site_name="Site"), "its own page is written again"
+    shutil.rmtree(tmp_path / "search")
+    (tmp_path / "search").mkdir()
+    (tmp_path / RESULTS_PAGE).write_text("<p>Theirs</p>")
+    assert not write_results_page(tmp_path, settings, language="en", site_name="Site")
+    assert (tmp_path / RESULTS_PAGE).read_text() == "<p>Theirs</p>"

@@ -1,0 +1,88 @@
+/* The results page: the search box in the page instead of over it, with the search in the query of the address. */
+
+import { SemsearchDialog, start } from "./dialog.js";
+import { activeFilters, parseSearch, questionKey } from "./state.js";
+import { h } from "./ui.js";
+
+const base = new URL(".", import.meta.url);
+const root = new URL("../../", base);
+
+class PageAddress {
+  enter() {}
+
+  leave() {}
+
+  restore() {}
+
+  update(search) {
+    const any = search.query.trim() || activeFilters(search.filters).length;
+    const address = location.pathname + (any ? `?${questionKey(search, "q")}` : "");
+    history.replaceState(history.state, "", address);
+  }
+}
+
+class SemsearchPage extends SemsearchDialog {
+  prefix = "semsearch-page";
+
+  get isOpen() {
+    return this.isConnected;
+  }
+
+  createAddress() {
+    return new PageAddress();
+  }
+
+  frame(...parts) {
+    return h("div.ss-dialog.ss-inline", {}, parts);
+  }
+
+  /* There is nothing to close, and Tab leads on. */
+
+  hide() {}
+
+  close() {}
+
+  keepFocus() {}
+
+  followAddress() {
+    if (this.isOpen) this.open();
+  }
+
+  /** Shows the search in the address. */
+  open() {
+    this.store.set({ open: true, active: -1, ...parseSearch(location.search, "q") });
+    this.input.value = this.store.state.query;
+    this.search.loadFields();
+    this.search.ask(0);
+  }
+
+  /** What opens the dialog elsewhere leads to the field here. */
+  take({ query }) {
+    if (query) this.parts.ask(query);
+    this.input.focus();
+    this.input.select();
+  }
+}
+
+/** Puts the box in the place of the form that works without JavaScript. */
+async function mount() {
+  const form = document.querySelector("form[data-semsearch=page]:not([hidden])");
+  if (!form) return;
+  const typed = form.elements.q.value;
+  const box = document.createElement("semsearch-page");
+  const style = h("link", { rel: "stylesheet", href: new URL("page.css", base) });
+  const settings = await fetch(new URL("config.json", base));
+  form.after(box);
+  const mac = /Mac|iPhone|iPad/.test(navigator.platform);
+  await start(box, { config: await settings.json(), root, base, mac }, SemsearchPage);
+  box.append(style); // after the dialog's own
+  form.hidden = true;
+  box.open();
+  if (typed) box.take({ query: typed });
+  const dialog = document.querySelector("semsearch-dialog");
+  if (!dialog) return;
+  dialog.open = (given) => (box.isConnected ? box.take(given) : SemsearchDialog.prototype.open.call(dialog, given));
+}
+
+if (window.document$?.subscribe) window.document$.subscribe(mount);
+else mount();
