@@ -100,6 +100,9 @@ class ApiEndpoint:
 class Admitted:
     """Puts what guards the API before another application: token, rate limit, number of requests at a time.
 
+    Only POST gets through: the stream that MCP offers by GET would hold a place for as long as its client likes, for
+    messages that a server without sessions never sends.
+
     Args:
         app: the application.
         admission: who may ask, and how often.
@@ -119,6 +122,8 @@ class Admitted:
         """Hands the request on, or answers 401, 429 or 503."""
         try:
             self._admission.check_token(Headers(scope=scope).get("authorization"))
+            if scope["method"] != "POST":
+                raise HttpError(405, "method_not_allowed", "Use POST here.", headers=(("allow", "POST"),))
             self._admission.count(client_address(scope, self._client_header))
             with self._workers.place():
                 await self._app(scope, receive, send)

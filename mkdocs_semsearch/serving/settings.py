@@ -108,7 +108,8 @@ class ServerSettings:
             ConfigurationError: a value that cannot work; names the variable or the setting.
         """
         given = os.environ if environment is None else environment
-        said = {name: value for name, value in flags.items() if value is not None and value is not False and value != ()}
+        said = {name: value for name, value in flags.items() if value is not None and value is not False}
+        said = {name: value for name, value in said.items() if value != ()}
         values: dict[str, Any] = {}
         for name, (variable, read) in _VARIABLES.items():
             text = given.get(variable, "").strip()

@@ -1,0 +1,205 @@
+"""Several indexes in one sidecar: each under its name, all of them together at the root."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from starlette.testclient import TestClient
+
+from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from tests.made_index import built, made_page
+from tests.unit.serving.small_index import DeadEmbedder, build, open_small
+from tests.word_hash import WordHashEmbedder
+
+COOKING = (
+    made_page("soup.md", "Boil water for the soup, add onions and salt.", "Serve the soup hot.", facets={}),
+    made_page("bread.md", "Bread needs flour, water and yeast. The keys of an oven are hot.", facets={}),
+)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("several")
+    built(root / "cooking", COOKING, site_url="https://cooking.example/")
+    build(root / "manual")
+    return root
+
+
+def sources(folders, *names):
+    return {name: LiveIndex(folders / name, open_index=open_small) for name in names}
+
+
+@pytest.fixture(scope="module")
+def client(folders):
+    with TestClient(create_app(sources(folders, "manual", "cooking")), base_url="http://localhost") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("base", ["", "/-/semsearch"])
+def test_each_answers_under_its_name(client, base):
+    assert client.get(f"{base}/manual/readyz").json()["pages"] == 4
+    assert client.get(f"{base}/cooking/readyz").json()["pages"] == 2
+    assert client.get(f"{base}/cooking/healthz").status_code == 200
+    assert client.get(f"{base}/cooking/api/v1/search?q=soup").json()["total_results"] == 3
+    assert client.post(f"{base}/manual/api/v1/search", json={"query": "keys"}).json()["total_results"] == 6
+    assert client.get(f"{base}/manual/api/v1/facets").json()["facets"][0]["name"] == "tags"
+    assert client.get(f"{base}/manual/api/v1/pages/guide/auth.md").json()["page"]["title"] == "Über Auth"
+    assert client.get(f"{base}/manual/api/v1/related/guide/auth.md").json()["results"]
+    assert client.get(f"{base}/manual/openapi.json").status_code == 200
+    assert client.get(f"{base}/cooking/api/v1/pages/guide/auth.md").status_code == 404
+    assert client.get(f"{base}/nobody/api/v1/search?q=soup").status_code == 404
+
+
+def test_at_the_root_all_answer_together(client):
+    body = client.get("/api/v1/search?q=keys&limit=50").json()
+    assert body["total_results"] == 9
+    assert [(part["name"], part["total_results"], part["site_url"]) for part in body["indexes"]] == [
+        ("manual", 6, ""),
+        ("cooking", 3, "https://cooking.example/"),
+    ]
+    assert {result["index"] for result in body["results"]} == {"manual", "cooking"}
+    scores = [result["score"] for result in body["results"]]
+    assert scores == sorted(scores, reverse=True)
+    for name in ("manual", "cooking"):
+        own = client.get(f"/{name}/api/v1/search?q=keys&limit=50").json()["results"]
+        merged = [result for result in body["results"] if result["index"] == name]
+        assert [r["section"]["chunk_id"] for r in merged] == [r["section"]["chunk_id"] for r in own]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_who_has_nothing_to_say_does_not_stand_at_the_top(client, mode, granularity):
+    for question, name in (("onions in the soup", "cooking"), ("restore a backup", "manual")):
+        given = {"query": question, "mode": mode, "granularity": granularity}
+        results = client.post("/api/v1/search", json=given).json()["results"]
+        assert results[0]["index"] == name, question
+        assert results[0]["score"] <= 1
+
+
+def test_some_of_them_by_name(client):
+    for answer in (
+        client.get("/api/v1/search?q=keys&indexes=cooking"),
+        client.post("/api/v1/search", json={"query": "keys", "indexes": ["cooking"]}),
+    ):
+        assert {result["index"] for result in answer.json()["results"]} == {"cooking"}
+    wrong = client.get("/api/v1/search?q=keys&indexes=cooking,nobody")
+    assert wrong.status_code == 422
+    assert wrong.json()["error"]["message"] == "There is no index 'nobody' here: there are manual, cooking."
+    alone = client.get("/manual/api/v1/search?q=keys&indexes=cooking")
+    assert (alone.status_code, alone.json()["error"]["field"]) == (422, "indexes")
+
+
+def test_pages_of_results_are_those_of_one_list(client):
+    whole = client.get("/api/v1/search?q=keys&limit=9").json()["results"]
+    parts = [
+        client.get(f"/api/v1/search?q=keys&limit=2&offset={offset}").json()["results"] for offset in (0, 2, 4, 6, 8)
+    ]
+    assert [result for part in parts for result in part] == whole
+    deep = client.get("/api/v1/search?q=keys&limit=50&offset=151")
+    assert deep.json()["error"]["message"].startswith("offset and limit reach result 201")
+
+
+def test_more_results_than_one_question_may_ask_for(tmp_path):
+    for name in ("a", "b"):
+        built(tmp_path / name, [made_page("p.md", *(f"keys in section {number} of {name}" for number in range(90)))])
+    with TestClient(create_app(sources(tmp_path, "a", "b"))) as client:
+        seen = [
+            (result["index"], result["section"]["chunk_id"])
+            for offset in (0, 50, 100, 150)
+            for result in client.get(f"/api/v1/search?q=keys&limit=50&offset={offset}").json()["results"]
+        ]
+    assert len(seen) == len(set(seen)) == 180
+
+
+def test_facets_are_added_up(client):
+    body = client.get("/api/v1/facets").json()
+    assert [field["name"] for field in body["facets"]] == ["tags", "status", "year", "date", "draft"]
+    counted = client.get("/api/v1/search?q=keys&facets=tags,page.path&limit=1").json()["facets"]
+    assert {item["value"]: item["count"] for item in counted["tags"]}["security"] == 4
+    assert {item["value"]: item["count"] for item in counted["page.path"]}["soup.md"] == 2
+
+
+def test_a_page_belongs_to_one_index(client):
+    for address in ("/api/v1/pages/soup.md", "/api/v1/related/soup.md"):
+        answer = client.get(address)
+        assert answer.status_code == 422
+        assert "as in /manual/api/v1/…" in answer.json()["error"]["message"]
+
+
+def test_the_entity_tag_follows_every_build(folders, tmp_path):
+    for name in ("manual", "cooking"):
+        (build if name == "manual" else lambda place: built(place, COOKING))(tmp_path / name)
+    parts = sources(tmp_path, "manual", "cooking")
+    with TestClient(create_app(parts)) as client:
+        tag = client.get("/api/v1/search?q=keys").headers["etag"]
+        assert client.get("/api/v1/search?q=keys", headers={"If-None-Match": tag}).status_code == 304
+        built(tmp_path / "cooking", COOKING[:1])
+        parts["cooking"].refresh()
+        assert client.get("/api/v1/search?q=keys", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_ready_is_when_all_are(folders):
+    parts = sources(folders, "manual", "nowhere")
+    with TestClient(create_app(parts)) as client:
+        assert client.get("/manual/readyz").status_code == 200
+        assert client.get("/manual/api/v1/search?q=keys").status_code == 200
+        assert client.get("/nowhere/readyz").status_code == 503
+        answer = client.get("/readyz")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+        assert "The index nowhere is not loaded yet" in answer.json()["error"]["message"]
+        metrics = client.get("/metrics").text
+    assert 'semsearch_ready{index="manual"} 1' in metrics
+    assert 'semsearch_ready{index="nowhere"} 0' in metrics
+    assert 'semsearch_searches_total{index="manual",mode="hybrid"} 1' in metrics
+
+
+def test_ready_lists_them(client):
+    body = client.get("/readyz").json()
+    assert [(part["name"], part["pages"]) for part in body["indexes"]] == [("manual", 4), ("cooking", 2)]
+
+
+def test_similarities_of_different_models_are_not_compared(folders, tmp_path):
+    other = WordHashEmbedder("another-model")
+    built(tmp_path / "other", COOKING, embedder=other)
+    parts = sources(folders, "manual") | {
+        "other": LiveIndex(tmp_path / "other", open_index=lambda place: open_searcher(place, embedder=other))
+    }
+    with TestClient(create_app(parts)) as client:
+        refused = client.get("/api/v1/search?q=keys&mode=semantic")
+        assert refused.status_code == 422
+        assert "manual: word-hash-64, other: another-model" in refused.json()["error"]["message"]
+        assert client.get("/api/v1/search?q=onions+soup").json()["results"][0]["index"] == "other"
+        assert client.get("/api/v1/search?q=keys&mode=semantic&indexes=other").status_code == 200
+
+
+def test_one_that_is_degraded_says_so_for_all(folders):
+    parts = sources(folders, "manual") | {
+        "cooking": LiveIndex(
+            folders / "cooking", open_index=lambda place: open_searcher(place, embedder=DeadEmbedder())
+        )
+    }
+    with TestClient(create_app(parts)) as client:
+        body = client.get("/api/v1/search?q=soup").json()
+    assert body["degraded"] is True
+    assert body["mode"] == "hybrid"
+    assert body["results"][0]["index"] == "cooking"
+
+
+def test_indexes_with_the_same_encoder_share_it(tmp_path):
+    from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+
+    one, other = object.__new__(type("Encoder", (), {})), None
+    folder = build(tmp_path / "index")
+    pool = EncoderPool()
+    first = pool.open(folder)
+    manifest = dataclasses.replace(
+        first.manifest,
+        encoder=dataclasses.replace(first.manifest.encoder, exported=True),
+        files=(dataclasses.replace(first.manifest.files[0], path="encoder/encoder.onnx"),),
+    )
+    pool._encoders[("encoder/encoder.onnx", manifest.files[0].sha256),] = one
+    other = pool._encoder(manifest, folder)
+    assert other is one
