@@ -52,6 +52,7 @@ def built(
     embedder: Any = None,
     cache_dir: Path | None = None,
     facets: tuple[FacetDeclaration, ...] = (),
+    store: Any = None,
     **options: Any,
 ) -> BuildReport:
     """Builds an index without an encoder in it."""
@@ -61,6 +62,7 @@ def built(
         index_dir=index_dir,
         cache_dir=cache_dir,
         options=BuildOptions(facets=facets, export_encoder=False, **options),
+        store=store,
     )
 
 

@@ -68,6 +68,7 @@ class Manifest:
         lexical: settings of the lexical index (`language`, `stemmer`, …).
         encoder: whether the query encoder travels with the index.
         site_name, site_url, language: of the site, as configured.
+        store: where the chunks are searched, if not in the folder: `kind`, and what that kind needs to find them.
     """
 
     build_id: str
@@ -85,6 +86,7 @@ class Manifest:
     site_name: str = ""
     site_url: str = ""
     language: str = "en"
+    store: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -139,6 +141,7 @@ def _manifest(body: dict[str, Any]) -> Manifest:
     _check(values, dict, "embedder", "graph", "lexical", "encoder")
     _check(values, list, "facets", "files")
     _check(values["lexical"], str | None, "stemmer")
+    _check({"store": {}, **values}, dict, "store")
     if not is_build_id(values["build_id"]):
         raise ValueError(f"build_id {values['build_id']!r}")
     values["embedder"] = _embedder(values["embedder"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -20,6 +21,7 @@ from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, chunk_vector
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache
 from mkdocs_semsearch.indexing.embed_chunks import EmbeddedTexts
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
+from mkdocs_semsearch.indexing.store_writer import StoreWriter
 
 __all__ = ["BuildOptions", "BuildReport", "build_index"]
 
@@ -65,6 +67,7 @@ def build_index(
     cache_max_bytes: int = MAX_BYTES,
     options: BuildOptions | None = None,
     progress: Progress | None = None,
+    store: StoreWriter | None = None,
 ) -> BuildReport:
     """Builds the index of a site and makes it the current one of `index_dir`, in one step.
 
@@ -78,23 +81,32 @@ def build_index(
         cache_max_bytes: size that the vectors there may have.
         options: what goes into the manifest.
         progress: called while texts are being embedded.
+        store: where the chunks are to be searched; None for the folder itself.
 
     Raises:
         EmbeddingError: a text could not be embedded; what was embedded so far is in the cache.
         IndexWriteError: the folder cannot be written; the previous build is untouched.
+        StoreUnavailableError: the store does not take the build; the previous one is untouched.
     """
     started = time.perf_counter()
     options = options or BuildOptions()
     chunks = [chunk for page in pages for chunk in page.chunks]
-    build_id = _build_id(pages, embedder, options)
+    build_id = _build_id(pages, embedder, options, store)
     manifest = current_build(index_dir)
     changed = manifest is None or manifest.build_id != build_id
+    lost = not changed and store is not None and not store.holds(build_id, len(chunks) + len(pages))
     embedded = EmbeddedTexts(np.zeros((0, 0), np.float32), embedded=0, reused=len(chunks))
-    if changed:
+    if changed or lost:
         with ContentCache.open(cache_dir, cache_max_bytes) as known:
             embedded = chunk_vectors(chunks, embedder, known, progress)
-        contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options)
-        manifest = publish_build(index_dir, build_id, contents.write)
+        contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options, store)
+        if lost:  # the folder is whole, and what is written into it would be the same
+            with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
+                contents.write(Path(folder))
+        else:
+            manifest = publish_build(index_dir, build_id, contents.write)
+    if store is not None:
+        store.publish(build_id)
     assert manifest is not None
     return BuildReport(
         build_id=build_id,
@@ -109,7 +121,9 @@ def build_index(
     )
 
 
-def _build_id(pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOptions) -> str:
+def _build_id(
+    pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOptions, store: StoreWriter | None
+) -> str:
     """Hashes what goes in, not what comes out: the bytes of graph and lexical index differ from run to run."""
     digest = hashlib.sha256()
     settings = {
@@ -120,6 +134,7 @@ def _build_id(pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOp
         "heading_weight": HEADING_WEIGHT,
         **asdict(options),
         "export_encoder": options.export_encoder and onnx_installed(),
+        **({} if store is None else {"store": store.identity}),
     }
     digest.update(json.dumps(settings, sort_keys=True).encode())
     for page in pages:

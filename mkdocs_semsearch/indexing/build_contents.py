@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
+from mkdocs_semsearch.indexing.store_writer import IndexedRows, StoreWriter
 from mkdocs_semsearch.indexing.table_writer import write_tables
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
@@ -60,6 +62,7 @@ class BuildContents:
         embedder: its identity goes into the manifest, its query side into `encoder/`.
         cache_dir: where an exported encoder is kept between builds.
         options: what goes into the manifest.
+        store: where the chunks go; None for the folder itself.
     """
 
     build_id: str
@@ -68,18 +71,27 @@ class BuildContents:
     embedder: Embedder
     cache_dir: Path | None
     options: BuildOptions
+    store: StoreWriter | None = None
 
     def write(self, folder: Path) -> Manifest:
         """Fills an empty folder and returns its manifest, still without the list of files."""
         options = self.options
         stored = self.vectors.astype(np.float16)
-        np.save(folder / VECTORS, stored, allow_pickle=False)
         # What readers of the index see are the rounded vectors: graph and duplicates must fit those.
         vectors = stored.astype(np.float32)
         graph = build_knn_graph(vectors, options.graph)
-        np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
-        write_tables(self.pages, options.facets, duplicate_groups(self.pages, vectors, graph), folder)
-        write_lexical_index((chunk for page in self.pages for chunk in page.chunks), folder / LEXICAL, options.language)
+        groups = duplicate_groups(self.pages, vectors, graph)
+        stemmer = stemmer_for(options.language)
+        store: Mapping[str, Any] = {}
+        if self.store is None:
+            np.save(folder / VECTORS, stored, allow_pickle=False)
+            np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+            write_tables(self.pages, options.facets, groups, folder)
+            chunks = (chunk for page in self.pages for chunk in page.chunks)
+            write_lexical_index(chunks, folder / LEXICAL, options.language)
+        else:
+            rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmer)
+            store = self.store.write(folder, rows)
         return Manifest(
             build_id=self.build_id,
             generator=GENERATOR,
@@ -91,11 +103,12 @@ class BuildContents:
             chunks=len(self.vectors),
             files=(),
             graph={"method": graph.method, "neighbors": NEIGHBORS},
-            lexical={"language": options.language, "stemmer": stemmer_for(options.language)},
+            lexical={"language": options.language, "stemmer": stemmer},
             encoder=self._export_encoder(folder / ENCODER),
             site_name=options.site_name,
             site_url=options.site_url,
             language=options.language,
+            store=store,
         )
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:

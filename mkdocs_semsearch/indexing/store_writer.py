@@ -40,6 +40,11 @@ class IndexedRows:
 class StoreWriter(Protocol):
     """Takes builds in, each beside the others, and shows one of them."""
 
+    @property
+    def identity(self) -> str:
+        """What makes a build for this store another than the same content elsewhere; part of the build id."""
+        ...
+
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Writes a build where no reader looks yet.
 
@@ -55,8 +60,8 @@ class StoreWriter(Protocol):
         """
         ...
 
-    def holds(self, build_id: str) -> bool:
-        """Tells whether a build is there, whole.
+    def holds(self, build_id: str, points: int) -> bool:
+        """Tells whether a build is there, whole: with so many chunks and pages together.
 
         Raises:
             StoreUnavailableError: the store does not answer.

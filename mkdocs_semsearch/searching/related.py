@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Protocol
 
 from mkdocs_semsearch.searching.response import Result, Scores, presented_score
-from mkdocs_semsearch.searching.store import Store
+from mkdocs_semsearch.searching.store import Neighbors
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["related_pages"]
+__all__ = ["HasNeighbors", "related_pages"]
 
 
-def related_pages(tables: Tables, store: Store, page: int, limit: int) -> tuple[Result, ...]:
+class HasNeighbors(Protocol):
+    """What knows the rows nearest to a row; any `Store` does."""
+
+    def neighbors_of(self, row: int, /) -> Neighbors:
+        """Returns the rows nearest to a row, nearest first."""
+        ...
+
+
+def related_pages(tables: Tables, store: HasNeighbors, page: int, limit: int) -> tuple[Result, ...]:
     """Returns the pages nearest to a page, best first.
 
     A page's score is the mean, over the chunks of the page asked for, of the similarity of its nearest neighbour on

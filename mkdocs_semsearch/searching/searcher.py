@@ -31,7 +31,7 @@ from mkdocs_semsearch.searching.results import Ranked, ResultWriter, rank, whole
 from mkdocs_semsearch.searching.store import EmbeddedStore
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["Searcher", "open_searcher"]
+__all__ = ["Asked", "Searcher", "open_searcher"]
 
 log = logging.getLogger(__name__)
 
@@ -46,21 +46,34 @@ def open_searcher(index_dir: str | Path, *, embedder: Embedder | None = None, ve
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
+        StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
     """
     index = open_index(Path(index_dir), verify=verify)
     manifest, build_dir = index.manifest, index.build_dir
+    encoder = QueryEncoder(manifest, build_dir, embedder)
+    if manifest.store:
+        from mkdocs_semsearch.searching.qdrant_searcher import open_qdrant_searcher
+
+        return open_qdrant_searcher(manifest, build_dir, encoder)
     tables = Tables.load(build_dir, manifest)
     sides = Sides(
         store=EmbeddedStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
         lexical=LexicalIndex.load(build_dir, manifest.chunks, manifest.lexical.get("stemmer")),
         names=LiteralNames(tables),
     )
-    return Searcher(manifest, tables, sides, QueryEncoder(manifest, build_dir, embedder))
+    return Searcher(manifest, tables, sides, encoder)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question on its way through the searcher."""
+class Asked:
+    """A question on its way through the searcher.
+
+    Attributes:
+        query: as it was put.
+        question: its words.
+        vector: float32 `[d]`, its embedding; None where words alone rank.
+        degraded: words alone rank because the embedder failed.
+    """
 
     query: SearchQuery
     question: Question
@@ -181,19 +194,19 @@ class Searcher:
             raise PageNotFoundError(path)
         return row
 
-    def _ask(self, query: SearchQuery) -> _Asked:
+    def _ask(self, query: SearchQuery) -> Asked:
         question = read_question(query.query)
         if query.mode == "lexical" or not self._tables.chunks:
-            return _Asked(query, question, None, degraded=False)
+            return Asked(query, question, None, degraded=False)
         try:
-            return _Asked(query, question, self._encoder.embed(question.text), degraded=False)
+            return Asked(query, question, self._encoder.embed(question.text), degraded=False)
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
             log.warning("Answering by words alone: %s", error)
-            return _Asked(query, question, None, degraded=True)
+            return Asked(query, question, None, degraded=True)
 
-    def _scoring(self, asked: _Asked, allowed: NDArray[np.bool_] | None) -> Scoring:
+    def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None) -> Scoring:
         query = asked.query
         return Scoring(
             self._sides, asked.question, asked.vector, mode=query.mode, rows=allowed, min_score=query.min_score
@@ -223,14 +236,14 @@ class Searcher:
     def _highest_boost(self) -> float:
         return float(self._tables.boost.max(initial=1.0))
 
-    def _allowed(self, asked: _Asked, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
+    def _allowed(self, asked: Asked, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
         mask = self._filtered(filters).mask
         if not asked.question.phrases:
             return mask
         held = self._sides.lexical.phrase_rows(asked.question.phrases)
         return held if mask is None else mask & held
 
-    def _tally(self, asked: _Asked, scoring: Scoring, filters: tuple[Filter, ...]) -> Tally:
+    def _tally(self, asked: Asked, scoring: Scoring, filters: tuple[Filter, ...]) -> Tally:
         """Counts all that matches under some filters."""
         by_page = asked.query.granularity == "page"
         if scoring.matches_all and not asked.question.phrases:
@@ -240,7 +253,7 @@ class Searcher:
         rows = allowed if scoring.matches_all else scoring.matching(allowed)
         return Tally(self._tables, rows, by_page=by_page)
 
-    def _count(self, name: str, asked: _Asked, scoring: Scoring, tally: Tally) -> tuple[FacetCount, ...]:
+    def _count(self, name: str, asked: Asked, scoring: Scoring, tally: Tally) -> tuple[FacetCount, ...]:
         """Counts a field over all matches; its own filter does not shrink its own counts."""
         others = tuple(item for item in asked.query.filters if item.field != name)
         if len(others) < len(asked.query.filters):

@@ -12,7 +12,7 @@ from mkdocs_semsearch.artifact import FacetType
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.query import Range, Scalar
 
-__all__ = ["Value", "as_text", "range_test", "read_value"]
+__all__ = ["Value", "as_text", "range_ends", "range_test", "read_value"]
 
 Value = str | int | float | bool | datetime.date
 
@@ -37,17 +37,29 @@ def range_test(condition: Range, kind: FacetType) -> Callable[[Value], bool]:
     Raises:
         FilterError: an end that cannot be a value of the field.
     """
-    bounds = [_scalar(bound, condition.field) for bound in (condition.min, condition.max) if bound is not None]
-    key = _order_of(kind, bounds)
-    low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
-    if (condition.min is not None and low is None) or (condition.max is not None and high is None):
-        raise _misfit(condition.field, kind, next(bound for bound in bounds if key(bound) is None))
+    low, high = range_ends(condition, kind)
+    key = _order_of(kind, [bound for bound in (condition.min, condition.max) if bound is not None])
 
     def within(value: Value) -> bool:
         place = key(value)
         return place is not None and (low is None or place >= low) and (high is None or place <= high)
 
     return within
+
+
+def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
+    """Returns both ends of a range, read as values of the field compare; None for one that is missing.
+
+    Raises:
+        FilterError: an end that cannot be a value of the field.
+    """
+    bounds = [_scalar(bound, condition.field) for bound in (condition.min, condition.max) if bound is not None]
+    key = _order_of(kind, bounds)
+    unreadable = next((bound for bound in bounds if key(bound) is None), None)
+    if unreadable is not None:
+        raise _misfit(condition.field, kind, unreadable)
+    low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
+    return low, high
 
 
 def _scalar(value: Scalar, field: str) -> Scalar:

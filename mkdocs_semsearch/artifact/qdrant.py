@@ -1,0 +1,109 @@
+"""Reaching a Qdrant cluster, and saying what is wrong when it cannot be reached."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from mkdocs_semsearch.errors import ConfigurationError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+__all__ = ["KEY_VARIABLE", "URL_VARIABLE", "answering", "connect", "patiently"]
+
+URL_VARIABLE = "QDRANT_URL"
+KEY_VARIABLE = "QDRANT_API_KEY"
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+T = TypeVar("T")
+
+
+def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
+    """Returns a client of a cluster; nothing is sent yet. The key comes from the environment alone.
+
+    Args:
+        url: of the cluster; by default what `QDRANT_URL` says. An index never names it: a published one could send
+            the key to somebody else.
+        timeout: seconds for a request.
+
+    Raises:
+        ConfigurationError: there is no address, or the package is not installed.
+    """
+    try:
+        from qdrant_client import QdrantClient
+    except ImportError:
+        raise ConfigurationError(
+            'This index is in a Qdrant cluster, and its client is missing: pip install "mkdocs-semsearch[qdrant]".'
+        ) from None
+    address = url or os.environ.get(URL_VARIABLE, "").strip()
+    if not address:
+        raise ConfigurationError(
+            f"This index is in a Qdrant cluster: set {URL_VARIABLE} to its address, as in http://localhost:6333."
+        )
+    if not address.startswith(("http://", "https://")):
+        raise ConfigurationError(f"The Qdrant address {address!r} begins with neither http:// nor https://.")
+    key = os.environ.get(KEY_VARIABLE, "").strip() or None
+    # The client's own check of versions is a warning on standard error, and one more request.
+    return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
+
+
+@contextlib.contextmanager
+def answering(then: str) -> Iterator[None]:
+    """Turns what a client raises into one sentence.
+
+    Args:
+        then: how the sentence ends: what holds now, and what to do.
+
+    Raises:
+        StoreUnavailableError: the cluster could not be reached, or refused.
+    """
+    from qdrant_client.common.client_exceptions import QdrantException
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    try:
+        yield
+    except ResponseHandlingException as error:
+        raise StoreUnavailableError(f"The Qdrant cluster does not answer ({_short(error.source)}): {then}.") from error
+    except UnexpectedResponse as error:
+        raise StoreUnavailableError(f"The Qdrant cluster refused ({_refusal(error)}): {then}.") from error
+    except (QdrantException, ValueError, RuntimeError) as error:
+        raise StoreUnavailableError(f"The Qdrant cluster refused ({_short(error)}): {then}.") from error
+
+
+def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], None] = time.sleep) -> T:
+    """Calls until the cluster takes it: after lost connections, timeouts, 429 and 5xx it is asked again, ever later."""
+    from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    for attempt in range(retries):
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt)
+        try:
+            return call()
+        except ResourceExhaustedResponse as error:
+            pause = max(pause, min(float(error.retry_after_s), 2 * _LONGEST_PAUSE))
+        except UnexpectedResponse as error:
+            if error.status_code not in (408, 429) and (error.status_code or 0) < 500:
+                raise
+        except ResponseHandlingException:
+            pass
+        sleep(pause)
+    return call()
+
+
+def _refusal(error: object) -> str:
+    status = getattr(error, "status_code", None)
+    if status in (401, 403):
+        return f"HTTP {status}: {KEY_VARIABLE} is missing or not the right key"
+    content = getattr(error, "content", b"")
+    said = content.decode("utf-8", "replace") if isinstance(content, bytes) else str(content)
+    return f"HTTP {status}: {' '.join(said.split())[:200]}"
+
+
+def _short(error: object) -> str:
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
