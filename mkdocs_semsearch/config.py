@@ -122,8 +122,9 @@ class SemsearchConfig(Options):
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths are meant from the folder of mkdocs.yml."""
         root = Path(self.config_file_path).resolve().parent if self.config_file_path else Path.cwd()
+        cache_dir = root / (self.cache_dir or "")
         return Settings(
-            embedder=_embedder_settings(self.embedder, root),
+            embedder=_embedder_settings(self.embedder, root, cache_dir),
             facets=tuple(_facet(name, facet) for name, facet in self.facets.items()) or DEFAULT_FACETS,
             exclude=tuple(self.exclude),
             max_tokens=self.chunking.max_tokens,
@@ -133,7 +134,7 @@ class SemsearchConfig(Options):
             store=StoreSettings(self.store.kind, self.store.url, self.store.collection, self.store.api_key),
             api_url=self.api_url,
             widget=WidgetSettings(**{**self.widget, "suggestions": tuple(self.widget.suggestions)}),
-            cache_dir=root / (self.cache_dir or ""),
+            cache_dir=cache_dir,
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
             related=self.related.count,
@@ -161,8 +162,14 @@ def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Setti
     return config.settings()
 
 
-def _embedder_settings(embedder: _Embedder, root: Path) -> EmbedderSettings:
-    options = {key: value for key, value in embedder.items() if key not in ("kind", "model")}
+def _embedder_settings(embedder: _Embedder, root: Path, cache_dir: Path) -> EmbedderSettings:
+    """A model that is exported is kept with the vectors, where a CI job keeps it from run to run."""
+    defaults = {
+        "sentence-transformers": {"runtime": "auto", "cache_dir": str(cache_dir)},
+        "onnx": {"cache_dir": str(cache_dir)},
+    }
+    given = {key: value for key, value in embedder.items() if key not in ("kind", "model")}
+    options = defaults.get(embedder.kind, {}) | given
     folder = root / str(embedder.model)
     return EmbedderSettings(embedder.kind, str(folder) if folder.is_dir() else str(embedder.model), options)
 

@@ -32,7 +32,7 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
         kind: `sentence-transformers`, `onnx` (the same models through ONNX Runtime, or a folder with an exported
             encoder) or `openai` (an OpenAI-compatible endpoint).
         model: hub id, folder, or the name by which an endpoint knows the model.
-        options: those of `open_sentence_transformer`, `open_onnx` or `open_openai`.
+        options: those of `open_model`, `open_onnx` or `open_openai`.
 
     Raises:
         ConfigurationError: unknown kind, or an option that the kind does not have.
@@ -79,9 +79,9 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
 
 
 def _sentence_transformers() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.sentence_transformer import open_sentence_transformer
+    from mkdocs_semsearch.embedding.runtimes import open_model
 
-    return open_sentence_transformer
+    return open_model
 
 
 def _onnx() -> Callable[..., Embedder]:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingE
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["ENCODER_FILES", "FORMAT", "OnnxEmbedder", "encoder_settings", "load_query_encoder"]
+__all__ = ["ENCODER_FILES", "FORMAT", "OnnxEmbedder", "encoder_settings", "load_query_encoder", "read_identity"]
 
 FORMAT = 1
 # The first with 8-bit weights on x86 and ARM alike.
@@ -56,19 +56,28 @@ def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> Onn
     settings = _read_settings(folder / SETTINGS)
     session = _open_session(folder / GRAPH, _thread_count(threads))
     tokenizer = open_tokenizer(folder / TOKENIZER)
-    identity = EmbedderIdentity(**settings["identity"])
+    identity = _identity(settings)
     tokenizer.enable_truncation(max_length=identity.max_tokens)
     embedder = OnnxEmbedder(
         session,
         tokenizer,
         identity,
-        tokenizer_file=folder / TOKENIZER,
+        encoder_folder=folder,
         quantized=bool(settings["quantized"]),
         lower_case=bool(settings["lower_case"]),
     )
     # A runtime too old for 8-bit weights only notices when it computes: better now than at the first question.
     embedder.embed(["probe"], "query")
     return embedder
+
+
+def read_identity(folder: Path) -> EmbedderIdentity:
+    """Returns the identity of an exported encoder without loading it.
+
+    Raises:
+        EmbeddingError: its description is damaged, or of another format.
+    """
+    return _identity(_read_settings(folder / SETTINGS))
 
 
 def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case: bool) -> str:
@@ -80,11 +89,12 @@ def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case:
 class OnnxEmbedder:
     """An `Embedder` over an exported encoder; safe for use from several threads at once.
 
-    Its identity is that of the embedder it was exported from: vectors of both can be compared. Texts are encoded one
-    by one, without padding, so a text's vector does not depend on its neighbours at all.
+    Its identity is, but for the precision, that of the embedder it was exported from: vectors of both can be compared.
+    Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours at all.
 
     Attributes:
         identity: what makes these vectors these vectors.
+        encoder_folder: what it was loaded from.
         tokenizer_file: the `tokenizer.json`.
         quantized: whether the weights are in 8 bits.
     """
@@ -95,7 +105,7 @@ class OnnxEmbedder:
         tokenizer: Tokenizer,
         identity: EmbedderIdentity,
         *,
-        tokenizer_file: Path,
+        encoder_folder: Path,
         quantized: bool,
         lower_case: bool,
     ) -> None:
@@ -103,7 +113,8 @@ class OnnxEmbedder:
         self._tokenizer = tokenizer
         self._lower_case = lower_case
         self.identity = identity
-        self.tokenizer_file = tokenizer_file
+        self.encoder_folder = encoder_folder
+        self.tokenizer_file = encoder_folder / TOKENIZER
         self.quantized = quantized
 
     def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
@@ -126,7 +137,7 @@ class OnnxEmbedder:
             yield from map(self._encode, texts)
             return
         # One text on each core beats one text on all cores; ONNX Runtime does not hold the interpreter's lock.
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(_cores()) as pool:
             yield from pool.map(self._encode, texts)
 
     def _encode(self, text: str) -> NDArray[np.float32]:
@@ -157,6 +168,11 @@ def _read_settings(file: Path) -> dict[str, Any]:
     raise EmbeddingError(f"{file} has format {found!r}, this version reads {FORMAT}: rebuild the index.")
 
 
+def _identity(settings: dict[str, Any]) -> EmbedderIdentity:
+    precision = "int8" if settings["quantized"] else "float32"
+    return replace(EmbedderIdentity(**settings["identity"]), precision=precision)
+
+
 def _open_session(file: Path, threads: int) -> Any:
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
@@ -183,6 +199,11 @@ def import_onnxruntime() -> Any:
     except ImportError as error:
         raise MissingExtraError("The query encoder needs ONNX Runtime: run pip install onnxruntime.") from error
     return onnxruntime
+
+
+def _cores() -> int:
+    """Those that this process may use, which in a container are often fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _thread_count(threads: int | None) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,8 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
 __all__ = ["LOWEST_SIMILARITY", "EncoderExport", "cached_export", "export_query_encoder"]
 
+NOT_INSTALLED = "onnx or onnxruntime is not installed: run pip install onnx onnxruntime"
+FAILURE = "failure.json"
 # Part of the cache's key: raise it when the same model would give another graph.
 RECIPE = 1
 LOWEST_SIMILARITY = 0.99
@@ -75,15 +79,17 @@ def export_query_encoder(
     index without an encoder still works, with PyTorch.
 
     Args:
-        embedder: a `SentenceTransformerEmbedder` is exported, an encoder that already is gets copied; for others the
+        embedder: a `SentenceTransformerEmbedder` is exported; an encoder that already is (there is an attribute
+            `encoder_folder`) gets copied; for others the
             result says that there is nothing to export.
         folder: made if it is not there; left without encoder files if nothing is exported.
         sample: texts of the kind that will be asked; the first 64 are used.
         cache_dir: where exports are kept by the model's fingerprint; `None` for no cache.
     """
-    exported = getattr(embedder, "encoder", embedder)
-    if isinstance(exported, OnnxEmbedder):
-        return _publish(exported.tokenizer_file.parent, folder)
+    exported: Path | None = getattr(embedder, "encoder_folder", None)
+    if exported is not None:
+        return _publish(exported, folder)
+    embedder = getattr(embedder, "original", embedder)
     if not isinstance(embedder, SentenceTransformerEmbedder):
         return EncoderExport(False, f"an embedder of kind {embedder.identity.kind!r} has nothing to export")
     reason = why_not_traceable(embedder)
@@ -92,13 +98,15 @@ def export_query_encoder(
     cached = None if cache_dir is None else cached_export(embedder, cache_dir)
     if cached is not None and _is_complete(cached):
         return _publish(cached, folder)
+    known = None if cached is None else _known_failure(cached)
+    if known is not None:
+        return EncoderExport(False, known)
     with tempfile.TemporaryDirectory(prefix="semsearch-encoder-") as name:
         result = _export(embedder, Path(name), [*PROBES, *sample[:MOST_SAMPLES]])
-        if not result.exported:
-            return result
-        if cached is not None:
+        if cached is not None and (result.exported or result.reason != NOT_INSTALLED):
             _keep(Path(name), cached)
-        _publish(Path(name), folder)
+        if result.exported and cached != folder:
+            _publish(Path(name), folder)
     return result
 
 
@@ -115,12 +123,12 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
 
         import_onnxruntime()
     except (ImportError, MissingExtraError):
-        return EncoderExport(False, "onnx or onnxruntime is not installed: run pip install onnx onnxruntime")
+        return EncoderExport(False, NOT_INSTALLED)
     try:
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)
     except Exception as error:  # the exporter raises all kinds of things on a model that it cannot trace
-        return EncoderExport(False, f"the model cannot be traced ({type(error).__name__}: {_first_line(error)})")
+        return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {_first_line(error)})")
     doubt = None
     for quantized in (True, False):
         try:
@@ -139,7 +147,29 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
             f"{LOWEST_SIMILARITY} is demanded"
         )
-    return EncoderExport(False, doubt)
+    return _failed(folder, doubt)
+
+
+def _failed(folder: Path, reason: str | None) -> EncoderExport:
+    """Leaves a note in place of an encoder: the next build need not spend the same seconds to learn the same."""
+    for file in folder.iterdir():
+        file.unlink()
+    note = {"reason": reason, "libraries": _libraries()}
+    (folder / FAILURE).write_text(json.dumps(note, ensure_ascii=False), encoding="utf-8")
+    return EncoderExport(False, reason)
+
+
+def _known_failure(cached: Path) -> str | None:
+    """Returns why an earlier export failed, unless the libraries are others by now."""
+    try:
+        note = json.loads((cached / FAILURE).read_text(encoding="utf-8"))
+        return str(note["reason"]) if note["libraries"] == _libraries() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _libraries() -> list[str]:
+    return [f"{name} {version(name)}" for name in ("torch", "transformers", "sentence-transformers", "onnxruntime")]
 
 
 def _describe(embedder: SentenceTransformerEmbedder, folder: Path, *, quantized: bool) -> OnnxEmbedder:
@@ -185,7 +215,7 @@ def _publish(source: Path, folder: Path) -> EncoderExport:
 
 def _copy(source: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    for name in ENCODER_FILES:
+    for name in (FAILURE,) if (source / FAILURE).is_file() else ENCODER_FILES:
         shutil.copyfile(source / name, target / name)
 
 

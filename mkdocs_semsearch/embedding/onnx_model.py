@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder, read_identity
 from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder
 from mkdocs_semsearch.embedding.options import check_text
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import EmbeddingError
 
-__all__ = ["OnnxModelEmbedder", "open_onnx"]
+__all__ = ["OnnxModelEmbedder", "default_cache", "open_onnx"]
 
 
 def open_onnx(
@@ -51,58 +51,86 @@ def open_onnx(
     original = open_sentence_transformer(
         model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt, device="cpu"
     )
-    return OnnxModelEmbedder(original, Path(cache_dir).expanduser() if cache_dir else _default_cache(), threads)
+    return OnnxModelEmbedder(original, Path(cache_dir).expanduser() if cache_dir else default_cache(), threads)
 
 
 class OnnxModelEmbedder:
     """An `Embedder` that exports a sentence-transformers model once, and from then on needs no PyTorch.
 
     Attributes:
-        original: the model that is exported; its identity is this one's.
+        original: the model that is exported.
     """
 
-    def __init__(self, original: SentenceTransformerEmbedder, cache_dir: Path, threads: int | None) -> None:
+    def __init__(
+        self,
+        original: SentenceTransformerEmbedder,
+        cache_dir: Path,
+        threads: int | None,
+        *,
+        falls_back: bool = False,
+    ) -> None:
+        """Makes an embedder.
+
+        Args:
+            original: the model to be exported.
+            cache_dir: where the export is kept.
+            threads: for one text.
+            falls_back: whether the original does the work where it cannot be exported; else that is an error.
+        """
         self.original = original
         self._cache_dir = cache_dir
         self._threads = threads
-        self._lock = threading.Lock()
-        self._encoder: OnnxEmbedder | None = None
+        self._falls_back = falls_back
+        self._lock = threading.RLock()
+        self._embedder: OnnxEmbedder | SentenceTransformerEmbedder | None = None
+        self._failure: str | None = None
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What makes these vectors these vectors: they can be compared with the original's."""
-        return self.original.identity
+        """What makes these vectors these vectors: they can be compared with the original's.
+
+        The first call on a machine exports the model, which takes seconds.
+        """
+        folder = self.encoder_folder
+        return self.original.identity if folder is None else read_identity(folder)
 
     @property
     def tokenizer_file(self) -> Path | None:
         """The model's `tokenizer.json`."""
         return self.original.tokenizer_file
 
-    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Embeds texts, see `Embedder.embed`; the first call may take seconds, for the export."""
-        return self.encoder.embed(texts, role, progress)
-
     @property
-    def encoder(self) -> OnnxEmbedder:
-        """The exported encoder.
+    def encoder_folder(self) -> Path | None:
+        """The exported encoder; None where the original does its work.
 
         Raises:
-            EmbeddingError: the model cannot be exported; the kind `sentence-transformers` can use it.
+            EmbeddingError: the model cannot be exported, and the original shall not be used in its place.
         """
         with self._lock:
-            if self._encoder is None:
-                folder = cached_export(self.original, self._cache_dir)
-                if not all((folder / name).is_file() for name in ENCODER_FILES):
-                    result = export_query_encoder(self.original, folder)
-                    if not result.exported:
-                        raise EmbeddingError(
-                            f"The model {self.identity.model!r} cannot be used with ONNX Runtime: {result.reason}. Set "
-                            "embedder.kind to sentence-transformers."
-                        )
-                self._encoder = load_query_encoder(folder, threads=self._threads)
-            return self._encoder
+            folder = cached_export(self.original, self._cache_dir)
+            if not all((folder / name).is_file() for name in ENCODER_FILES) and self._failure is None:
+                result = export_query_encoder(self.original, folder, cache_dir=self._cache_dir)
+                self._failure = None if result.exported else result.reason or "it cannot be exported"
+            if self._failure is None:
+                return folder
+        if self._falls_back:
+            return None
+        raise EmbeddingError(
+            f"The model {self.original.identity.model!r} cannot be used with ONNX Runtime: {self._failure}. Set "
+            "embedder.runtime to torch."
+        )
+
+    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`; the first call may take seconds, for the export."""
+        with self._lock:
+            if self._embedder is None:
+                folder = self.encoder_folder
+                self._embedder = self.original if folder is None else load_query_encoder(folder, threads=self._threads)
+            embedder = self._embedder
+        return embedder.embed(texts, role, progress)
 
 
-def _default_cache() -> Path:
+def default_cache() -> Path:
+    """Returns the folder in which exports are kept that no build has a place for."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(home) if home else Path.home() / ".cache") / "mkdocs-semsearch"
