@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -78,13 +79,23 @@ class _Store(Options):
     kind = Choice(STORE_KINDS, default="embedded")
     url = Text()
     collection = Text()
-    api_key = Text()
+    shards = Integer(0, default=0)
+    replicas = Integer(1, default=1)
+    keep = Integer(0, default=1)
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
-        missing = [name for name in ("url", "collection") if not self.get(name)] if self.kind == "qdrant" else []
-        if not errors and missing:
-            errors = [(missing[0], ValidationError(f"kind: qdrant needs {' and '.join(missing)}."))]
+        if errors or self.kind != "qdrant":
+            return errors, warnings
+        missing = [name for name in ("url", "collection") if not self.get(name)]
+        if missing:
+            return [(missing[0], ValidationError(f"kind: qdrant needs {' and '.join(missing)}."))], warnings
+        if not self.url.startswith(("http://", "https://")) or "@" in self.url:
+            text = f"{self.url!r} is not an address such as http://localhost:6333; the key is read from QDRANT_API_KEY."
+            return [("url", ValidationError(text))], warnings
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", self.collection):
+            text = f"{self.collection!r} has other characters than letters, digits, dot, dash and underscore."
+            return [("collection", ValidationError(text))], warnings
         return errors, warnings
 
 
@@ -131,7 +142,7 @@ class SemsearchConfig(Options):
             overlap_tokens=self.chunking.overlap_tokens,
             index_dir=root / (self.index_dir or DEFAULT_INDEX_DIR),
             publish_index=self.publish_index,
-            store=StoreSettings(self.store.kind, self.store.url, self.store.collection, self.store.api_key),
+            store=StoreSettings(**self.store),
             api_url=self.api_url,
             widget=WidgetSettings(**{**self.widget, "suggestions": tuple(self.widget.suggestions)}),
             cache_dir=cache_dir,

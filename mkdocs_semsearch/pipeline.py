@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch.artifact.layout import MANIFEST
 from mkdocs_semsearch.artifact.manifest import is_build_id, manifest_to_json
 from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest, verify_build
-from mkdocs_semsearch.errors import ConfigurationError, IndexFolderError, IndexWriteError
-from mkdocs_semsearch.settings import EmbedderSettings, Settings
+from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
+from mkdocs_semsearch.settings import EmbedderSettings, Settings, StoreSettings
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.chunking.document import ChunkedPage, Document
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.indexing.build import BuildReport
+    from mkdocs_semsearch.indexing.store_writer import StoreWriter
 
 __all__ = ["EmbedderFactory", "Site", "SiteReport", "copy_index", "index_site", "open_configured_embedder"]
+
+_UPLOAD_SECONDS = 60
 
 EmbedderFactory = Callable[[EmbedderSettings], "Embedder"]
 
@@ -74,15 +77,11 @@ def index_site(
         progress: called while texts are being embedded.
 
     Raises:
-        ConfigurationError: a store that this version does not have.
+        ConfigurationError: the client of the store is not installed.
         SemsearchError: a text could not be embedded, or the folder not be written; the previous index is untouched.
     """
     from mkdocs_semsearch.indexing import BuildOptions, build_index
 
-    if settings.store.kind != "embedded":
-        raise ConfigurationError(
-            f"store.kind: {settings.store.kind!r} is planned, but not in this version: use embedded."
-        )
     started = time.perf_counter()
     pages, misfits = _chunked(tuple(documents), settings, embedder)
     options = BuildOptions(
@@ -100,8 +99,20 @@ def index_site(
         cache_max_bytes=settings.cache_max_bytes,
         options=options,
         progress=progress,
+        store=_open_store(settings.store),
     )
     return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits)
+
+
+def _open_store(store: StoreSettings) -> StoreWriter | None:
+    """Opens the cluster that the options name; None where the index folder holds everything."""
+    if store.kind == "embedded":
+        return None
+    from mkdocs_semsearch.artifact.qdrant import connect
+    from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter, Sizing
+
+    client = connect(store.url, timeout=_UPLOAD_SECONDS)
+    return QdrantWriter(client, str(store.collection), Sizing(store.shards or None, store.replicas, store.keep))
 
 
 def _chunked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,7 @@ from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, 
 from mkdocs_semsearch.progress import EmbeddingProgress
 from mkdocs_semsearch.related_links import PLACEHOLDER
 from mkdocs_semsearch.results_page import RESULTS_PAGE, results_page_context
-from mkdocs_semsearch.settings import EmbedderSettings, Settings
+from mkdocs_semsearch.settings import EmbedderSettings, Settings, StoreSettings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -214,7 +215,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         settings = self._checked_settings
         progress = EmbeddingProgress(log.info)
         try:
-            report = self._index(tuple(self._collected), _site(config), settings.index_dir, progress)
+            report = self._index(tuple(self._collected), _site(config), settings, settings.index_dir, progress)
             if settings.related:
                 self._write_related(Path(config.site_dir))
             if settings.publish_index:
@@ -230,7 +231,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         from mkdocs_semsearch.searching import open_searcher
 
         settings = self._checked_settings
-        with open_searcher(settings.index_dir) as searcher:
+        with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
             write_related_links(site_dir, searcher, count=settings.related, title=settings.related_title)
 
     def _index_preview(self, config: MkDocsConfig) -> None:
@@ -238,19 +239,23 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             self._hint_at_live_reload()
             return
         documents, site = tuple(self._collected), _site(config)
-        index_dir = self._checked_settings.cache_dir / "preview"
+        # What one author is trying out is not for the cluster.
+        settings = replace(self._checked_settings, store=StoreSettings())
+        index_dir = settings.cache_dir / "preview"
 
         def job(progress: Progress) -> Searcher:
-            _say(self._index(documents, site, index_dir, progress))
+            _say(self._index(documents, site, settings, index_dir, progress))
             return open_preview(index_dir, self._embedder())
 
         self._preview.submit(job)
 
-    def _index(self, documents: Sequence[Document], site: Site, index_dir: Path, progress: Progress) -> SiteReport:
+    def _index(
+        self, documents: Sequence[Document], site: Site, settings: Settings, index_dir: Path, progress: Progress
+    ) -> SiteReport:
         return index_site(
             documents,
             site=site,
-            settings=self._checked_settings,
+            settings=settings,
             embedder=self._embedder(),
             index_dir=index_dir,
             progress=progress,

@@ -28,12 +28,23 @@ class EmbedderSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Where the vectors are searched: in the index folder itself, or in a Qdrant collection."""
+    """Where the chunks are searched: in the index folder itself, or in a Qdrant cluster.
 
-    kind: str
-    url: str | None
-    collection: str | None
-    api_key: str | None
+    Attributes:
+        kind: `embedded` or `qdrant`.
+        url: of the cluster.
+        collection: alias of the build that is shown; every build has a collection of its own.
+        shards: parts of a collection; 0 for the cluster's own choice.
+        replicas: nodes that have each part.
+        keep: builds before the current one that stay.
+    """
+
+    kind: str = "embedded"
+    url: str | None = None
+    collection: str | None = None
+    shards: int = 0
+    replicas: int = 1
+    keep: int = 1
 
 
 @dataclass(frozen=True, slots=True)

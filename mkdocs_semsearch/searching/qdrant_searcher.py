@@ -58,8 +58,10 @@ _MOST_VALUES = 100_000
 _SHOWN_VALUES = 1000
 
 
-def open_qdrant_searcher(manifest: Manifest, build_dir: Path, encoder: QuestionEncoder) -> QdrantSearcher:
-    """Opens an index in the cluster that `QDRANT_URL` names, see `QdrantSearcher.open`.
+def open_qdrant_searcher(
+    manifest: Manifest, build_dir: Path, encoder: QuestionEncoder, url: str | None = None
+) -> QdrantSearcher:
+    """Opens an index in the cluster at `url`, by default the one that `QDRANT_URL` names, see `QdrantSearcher.open`.
 
     Raises:
         ConfigurationError: there is no address, or a store of a kind that this version does not know.
@@ -69,7 +71,7 @@ def open_qdrant_searcher(manifest: Manifest, build_dir: Path, encoder: QuestionE
             f"This index is in a store of the kind {manifest.store.get('kind')!r}, which this version does not have: "
             "install the version that wrote it, or build again."
         )
-    client = connect(timeout=_QUERY_SECONDS)
+    client = connect(url, timeout=_QUERY_SECONDS)
     try:
         return QdrantSearcher.open(manifest, build_dir, client, encoder)
     except BaseException:

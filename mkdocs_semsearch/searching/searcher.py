@@ -36,13 +36,16 @@ __all__ = ["Asked", "Searcher", "open_searcher"]
 log = logging.getLogger(__name__)
 
 
-def open_searcher(index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool = False) -> Searcher:
+def open_searcher(
+    index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool = False, store_url: str | None = None
+) -> Searcher:
     """Opens an index for questions.
 
     Args:
         index_dir: the index folder; it needs nothing beside it, neither site nor sources.
         embedder: for questions, in place of the one that the index names; must give vectors of the same kind.
         verify: compare every file with its hash first.
+        store_url: of the cluster that holds the chunks, if they are in one; by default what `QDRANT_URL` says.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
@@ -54,7 +57,7 @@ def open_searcher(index_dir: str | Path, *, embedder: Embedder | None = None, ve
     if manifest.store:
         from mkdocs_semsearch.searching.qdrant_searcher import open_qdrant_searcher
 
-        return open_qdrant_searcher(manifest, build_dir, encoder)
+        return open_qdrant_searcher(manifest, build_dir, encoder, store_url)
     tables = Tables.load(build_dir, manifest)
     sides = Sides(
         store=EmbeddedStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),

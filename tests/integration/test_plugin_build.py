@@ -160,13 +160,6 @@ def test_places_that_cannot_work_are_refused(site, options, words):
     assert "Traceback" not in output
 
 
-def test_store_of_the_future_is_refused(site):
-    site.options["store"] = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"}
-    output = site.build(fails=True)
-    assert "store.kind: 'qdrant' is planned" in output
-    assert "Traceback" not in output
-
-
 def test_files_of_the_widget_can_be_overridden(site):
     override = site.root / "overrides/assets/semsearch/semsearch.css"
     override.parent.mkdir(parents=True)
