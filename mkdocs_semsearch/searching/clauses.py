@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts, prepare, telling_words
@@ -65,9 +65,16 @@ class Matcher:
     stems: frozenset[str]
     last: str | None
     stems_of: Callable[[str], frozenset[str]]
+    _known: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def stems_in(self, word: str) -> frozenset[str]:
         """Returns the stems of the question that a word has; the empty set when it is none of them."""
+        known = self._known.get(word)
+        if known is None:
+            known = self._known[word] = self._find_stems(word)
+        return known
+
+    def _find_stems(self, word: str) -> frozenset[str]:
         found = self.stems & self.stems_of(word)
         if not found and self.last and len(self.last) > 2 and word.lower().startswith(self.last):
             return frozenset((self.last,))

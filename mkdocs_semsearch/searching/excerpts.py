@@ -81,7 +81,11 @@ def _blocks(content: str, matcher: Matcher) -> Iterator[_Block]:
 
 def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
     """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
-    for word in _WORD.finditer(text):
+    # Most blocks have none of them: look at each different word once before looking where they stand.
+    candidates = {word for word in set(_WORD.findall(text)) if not word.isascii() or matcher.stems_in(word)}
+    for word in _WORD.finditer(text) if candidates else ():
+        if word.group() not in candidates:
+            continue
         start = word.start() + offset
         if word.group().isascii() or prepare(word.group()) == word.group():
             pieces: Iterable[tuple[int, int]] = ((0, len(word.group())),)

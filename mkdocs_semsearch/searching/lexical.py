@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Lexical", "LexicalHits", "LexicalIndex"]
 
+_FEW_ROWS = 2000
+"""Rows up to which naming them to Tantivy costs less than dropping the others."""
+
 
 @dataclass(frozen=True, slots=True)
 class LexicalHits:
@@ -100,14 +103,22 @@ class LexicalIndex:
             limit: at most so many, the best.
         """
         query = self._queries.ranking(question)
-        if query is None or not self._rows or (rows is not None and not rows.any()):
+        allowed = self._rows if rows is None else int(np.count_nonzero(rows))
+        if query is None or not allowed:
             return LexicalHits(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        # Tantivy knows no bit sets: it ranks everything, and the rows that may not be returned are dropped after it.
-        found = self._run(query, self._rows if rows is not None else min(limit, self._rows))
+        wanted = min(limit, allowed)
         if rows is None:
-            return found
-        allowed = np.flatnonzero(rows[found.rows])[:limit]
-        return LexicalHits(found.rows[allowed], found.scores[allowed])
+            return self._run(query, wanted)
+        if allowed <= _FEW_ROWS:
+            return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
+        # Tantivy knows no bit sets: rows that may not be returned are dropped, and more are looked at in their place.
+        reach = min(self._rows, wanted * self._rows // allowed + wanted)
+        while True:
+            found = self._run(query, reach)
+            kept = np.flatnonzero(rows[found.rows])[:wanted]
+            if len(kept) == wanted or len(found.rows) < reach or reach == self._rows:
+                return LexicalHits(found.rows[kept], found.scores[kept])
+            reach = min(self._rows, 4 * reach)
 
     def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
         """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""

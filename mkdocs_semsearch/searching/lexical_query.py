@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.artifact.bm25 import TIE_BREAKER, WEIGHTS
@@ -30,6 +31,13 @@ class LexicalQueries:
         if not parts:
             return None
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+
+    def among(self, query: tantivy.Query, rows: Sequence[int]) -> tantivy.Query:
+        """Returns a query for those rows only; their scores stay as they are."""
+        import tantivy
+
+        chosen = tantivy.Query.boost_query(tantivy.Query.term_set_query(self._schema, "row", rows), 0.0)
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
     def phrase(self, phrase: str) -> tantivy.Query | None:
         """Returns the query for rows in which a phrase occurs word for word."""

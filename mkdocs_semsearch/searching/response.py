@@ -188,7 +188,7 @@ def results_to_json(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 def page_to_json(detail: PageDetail) -> dict[str, Any]:
     """Returns a whole page: `page` and its `sections`."""
-    return {"page": _plain(detail.page), "sections": _plain(detail.sections)}
+    return {"page": _page(detail.page), "sections": [_section(section) for section in detail.sections]}
 
 
 def facets_to_json(fields: Iterable[FacetField]) -> list[dict[str, Any]]:
@@ -197,18 +197,44 @@ def facets_to_json(fields: Iterable[FacetField]) -> list[dict[str, Any]]:
 
 
 def _result(result: Result) -> dict[str, Any]:
-    body: dict[str, Any] = {"score": result.score, "scores": _plain(result.scores), "page": _plain(result.page)}
+    body: dict[str, Any] = {"score": result.score, "scores": _scores(result.scores), "page": _page(result.page)}
     if result.section is not None:
-        body["section"] = _plain(result.section)
+        body["section"] = _section(result.section)
         if result.duplicates:
             body["duplicates"] = result.duplicates
     else:
         body["sections"] = [
-            {"score": part.score, "scores": _plain(part.scores), **_plain(part.section)} for part in result.sections
+            {"score": part.score, "scores": _scores(part.scores), **_section(part.section)}
+            for part in result.sections
+            if part.section is not None
         ]
     if result.explain is not None:
         body["explain"] = _plain(result.explain)
     return body
+
+
+def _scores(scores: Scores) -> dict[str, Any]:
+    return {"semantic": scores.semantic, "lexical": scores.lexical}
+
+
+def _page(page: PageInfo) -> dict[str, Any]:
+    return {name: getattr(page, name) for name in _PAGE_FIELDS} | {"languages": list(page.languages)}
+
+
+def _section(section: SectionInfo) -> dict[str, Any]:
+    return {
+        name: list(map(_listed, value)) if type(value := getattr(section, name)) is tuple else value
+        for name in _SECTION_FIELDS
+    }
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if type(value) is tuple else value
+
+
+# Walking any value costs more than all else that is done for an answer: pages and sections hold JSON values already.
+_PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
+_SECTION_FIELDS = tuple(f.name for f in dataclasses.fields(SectionInfo))
 
 
 def _plain(value: Any) -> Any:

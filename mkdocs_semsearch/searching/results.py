@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.clauses import Matcher
 from mkdocs_semsearch.searching.excerpts import make_excerpt
+from mkdocs_semsearch.searching.fetched_rows import Rows
 from mkdocs_semsearch.searching.literal import RULES
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top
@@ -44,6 +45,11 @@ class Ranked:
 
     results: tuple[RankedItem, ...]
     total: int
+
+    @property
+    def shown(self) -> list[int]:
+        """Positions of all chunks that readers see."""
+        return [place for item in self.results for place in (item.best, *(item.sections or ()))]
 
 
 def rank(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
@@ -95,7 +101,7 @@ def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
 class ResultWriter:
     """Fills results with what readers see."""
 
-    tables: Tables
+    tables: Rows
     matcher: Matcher
     found: Candidates
     explain: bool

@@ -138,7 +138,8 @@ class Searcher:
         scoring = self._scoring(asked, self._allowed(asked, query.filters))
         found, ranked = self._find(scoring, query)
         tally = self._tally(asked, scoring, query.filters)
-        writer = ResultWriter(self._tables, self._sides.lexical.matcher(asked.question), found, explain=query.explain)
+        rows = self._tables.fetched(found.rows[ranked.shown].tolist())
+        writer = ResultWriter(rows, self._sides.lexical.matcher(asked.question), found, explain=query.explain)
         return SearchResponse(
             query=query.query,
             mode="lexical" if asked.degraded else query.mode,
@@ -177,7 +178,8 @@ class Searcher:
         row = self._page_row(path)
         first = int(self._tables.first_chunk[row])
         chunks = range(first, first + int(self._tables.chunk_count[row]))
-        return PageDetail(self._tables.page(row), tuple(self._tables.section(chunk) for chunk in chunks))
+        rows = self._tables.fetched(chunks)
+        return PageDetail(self._tables.page(row), tuple(rows.section(chunk) for chunk in chunks))
 
     def related(self, path: str, limit: int = 5) -> tuple[Result, ...]:
         """Returns the pages nearest to a page by the k-NN graph, each with the section that is nearest.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.columns import Column, build_column
+from mkdocs_semsearch.searching.fetched_rows import PAGE_COLUMNS, SECTION_COLUMNS, FetchedRows, Rows, page_info
 from mkdocs_semsearch.searching.query import Filter
 from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
 
@@ -174,41 +175,28 @@ class Tables:
 
     def page(self, row: int) -> PageInfo:
         """Returns what a result says of a page."""
-        record = self._pages.slice(row, 1).to_pylist()[0]
-        languages = tuple(record["languages"])
-        return PageInfo(
-            path=record["path"],
-            url=record["url"],
-            title=record["title"],
-            frontmatter=json.loads(record["front_matter"]),
-            file_size=record["file_size"],
-            chunk_count=record["chunk_count"],
-            languages=languages,
-            primary_language=languages[0] if languages else None,
-        )
+        return page_info(self._pages.slice(row, 1).to_pylist()[0])
 
-    def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
+    def section(self, row: int) -> SectionInfo:
         """Returns what a result says of the section that a chunk belongs to."""
-        record: dict[str, Any] = self._chunks.slice(row, 1).to_pylist()[0]
-        page_url = self._pages["url"][record.pop("page")].as_py()
-        del record["section"], record["duplicate_group"]
-        lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-        url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
-        return SectionInfo(**(record | lists), url=url, excerpt=excerpt, highlights=highlights)
+        return self.fetched([row]).section(row)
+
+    def fetched(self, chunks: Sequence[int]) -> Rows:
+        """Reads what readers see of some chunks and their pages, in one go."""
+        rows = np.unique(np.asarray(chunks, np.int64))
+        pages = np.unique(self.page_of[rows])
+        infos = map(page_info, self._pages.select(PAGE_COLUMNS).take(pages).to_pylist())
+        records = self._chunks.select(SECTION_COLUMNS).take(rows).to_pylist()
+        return FetchedRows(
+            self.page_of,
+            self.boost,
+            dict(zip(pages.tolist(), infos, strict=True)),
+            dict(zip(rows.tolist(), records, strict=True)),
+        )
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
         """Yields path and URL of every page."""
         yield from zip(self._pages["path"].to_pylist(), self._pages["url"].to_pylist(), strict=True)
-
-    def content(self, row: int) -> str:
-        """Returns the text of a chunk."""
-        text: str = self._chunks["content"][row].as_py()
-        return text
-
-    def headings(self, row: int) -> list[str]:
-        """Returns the heading path of a chunk, beginning with the page's title."""
-        headings: list[str] = self._chunks["heading_hierarchy"][row].as_py()
-        return headings
 
     def heading_paths(self) -> Iterator[list[str]]:
         """Yields the heading path of every chunk, in the order of the rows."""

@@ -1,0 +1,90 @@
+"""What readers see of the chunks to be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
+
+__all__ = ["PAGE_COLUMNS", "SECTION_COLUMNS", "FetchedRows", "Rows", "page_info"]
+
+PAGE_COLUMNS = ["path", "url", "title", "front_matter", "file_size", "chunk_count", "languages"]
+SECTION_COLUMNS = [f.name for f in fields(SectionInfo) if f.name not in ("url", "excerpt", "highlights")]
+
+
+class Rows(Protocol):
+    """Chunks and pages by their rows, wherever their texts come from."""
+
+    @property
+    def page_of(self) -> NDArray[np.int32]:
+        """int32 `[chunks]`; page row of every chunk."""
+        ...
+
+    @property
+    def boost(self) -> NDArray[np.float32]:
+        """float32 `[pages]`."""
+        ...
+
+    def page(self, row: int) -> PageInfo:
+        """Returns what a result says of a page."""
+        ...
+
+    def content(self, row: int) -> str:
+        """Returns the text of a chunk."""
+        ...
+
+    def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
+        """Returns what a result says of the section that a chunk belongs to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedRows:
+    """What readers see of some chunks and their pages.
+
+    Attributes:
+        page_of, boost: see `Tables`.
+        pages, records: page rows and chunk rows that were fetched.
+    """
+
+    page_of: NDArray[np.int32]
+    boost: NDArray[np.float32]
+    pages: Mapping[int, PageInfo]
+    records: Mapping[int, Mapping[str, Any]]
+
+    def page(self, row: int) -> PageInfo:
+        """Returns what a result says of a page."""
+        return self.pages[row]
+
+    def content(self, row: int) -> str:
+        """Returns the text of a chunk."""
+        return str(self.records[row]["content"])
+
+    def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
+        """Returns what a result says of the section that a chunk belongs to."""
+        record = self.records[row]
+        lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+        page_url = self.page(int(self.page_of[row])).url
+        url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
+        return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
+
+
+def page_info(record: dict[str, Any]) -> PageInfo:
+    """Reads a row of `pages.parquet`."""
+    languages = tuple(record["languages"])
+    return PageInfo(
+        path=record["path"],
+        url=record["url"],
+        title=record["title"],
+        frontmatter=json.loads(record["front_matter"]),
+        file_size=record["file_size"],
+        chunk_count=record["chunk_count"],
+        languages=languages,
+        primary_language=languages[0] if languages else None,
+    )
