@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch import theming
 from mkdocs_semsearch.settings import Settings
+from mkdocs_semsearch.theme_files import widget_strings
 
 __all__ = ["RESULTS_PAGE", "results_page_context", "write_results_page"]
 
@@ -28,13 +28,10 @@ def results_page_context(
         base: the template that it extends.
         api_url: where the search answers if not where the options say.
     """
-    code = language.lower().replace("_", "-").split("-")[0]
-    folder = theming.theme_dir() / theming.ASSETS / "strings"
-    file = folder / f"{code}.json"
-    strings = json.loads((file if file.is_file() else folder / "en.json").read_text(encoding="utf-8"))
+    spoken, strings = widget_strings(language)
     return {
         "base": base,
-        "language": code if file.is_file() else "en",
+        "language": spoken,
         "api_url": api_url or settings.api_url or theming.DEFAULT_API_URL,
         "strings": {**strings, **settings.widget.strings},
     }

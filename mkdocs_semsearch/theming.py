@@ -1,40 +1,21 @@
-"""Finds the files of the search widget, and puts them into a site."""
+"""What a site gets of the search widget: which files, and its `config.json`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
-from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.settings import Settings
+from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir
 
 __all__ = ["ASSETS", "CONFIG", "DEFAULT_API_URL", "SCRIPT", "STYLE", "site_version", "theme_dir", "widget_config"]
 
-ASSETS = "assets/semsearch"
-SCRIPT = f"{ASSETS}/semsearch.js"
 STYLE = f"{ASSETS}/semsearch.css"
 CONFIG = f"{ASSETS}/config.json"
 
 DEFAULT_API_URL = "/-/semsearch"
-
-
-def theme_dir() -> Path:
-    """Returns the folder whose `assets/semsearch/` holds the widget: of the installed package, or of a checkout.
-
-    Raises:
-        ConfigurationError: the package was installed without it.
-    """
-    package = Path(str(files("mkdocs_semsearch")))
-    for folder in (package / "theme", package.parent / "theme"):
-        if (folder / SCRIPT).is_file():
-            return folder
-    raise ConfigurationError(
-        f"The search widget ({SCRIPT}) is missing beside {package}: install mkdocs-semsearch again."
-    )
 
 
 def site_version(environment: Mapping[str, str]) -> str | None:

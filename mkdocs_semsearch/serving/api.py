@@ -17,6 +17,7 @@ from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
 from mkdocs_semsearch.serving.errors import HttpError, error_body, from_semsearch_error
 from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters, whole_number
+from mkdocs_semsearch.serving.html_answer import answer_page
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.operations import (
@@ -153,6 +154,7 @@ class SearchApi:
         endpoints: dict[tuple[str, str], Callable[[_Call], ApiResponse]] = {
             ("POST", "search"): self._post_search,
             ("GET", "search"): self._get_search,
+            ("GET", "search-page"): self._search_page,
             ("GET", "facets"): self._facets,
             ("GET", "pages"): self._page,
             ("GET", "related"): self._related,
@@ -175,6 +177,12 @@ class SearchApi:
         with self._operations.open(request.indexes) as opened:
             tag = self._tag(opened.build_id, "search", repr(query))
             return _cached(call, tag, lambda: _search(opened, query, call))
+
+    def _search_page(self, call: _Call) -> ApiResponse:
+        with self._operations.open() as opened:
+            return answer_page(
+                opened, call.query_string, lambda request: _search(opened, self._asked(request, call)[1], call)
+            )
 
     def _asked(self, request: SearchRequest, call: _Call) -> tuple[SearchRequest, SearchQuery]:
         query = to_query(request, self._defaults)

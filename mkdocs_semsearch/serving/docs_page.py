@@ -12,7 +12,8 @@ from mkdocs_semsearch.serving.wire import LARGEST_INTEGER
 
 __all__ = ["docs_asset", "docs_page"]
 
-_ASSETS = {"docs.css": "text/css; charset=utf-8", "docs.js": "text/javascript; charset=utf-8"}
+_CSS = "text/css; charset=utf-8"
+_ASSETS = {"answer.css": _CSS, "docs.css": _CSS, "docs.js": "text/javascript; charset=utf-8"}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -32,7 +33,7 @@ def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = (
 
 
 def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
-    """Returns the style sheet or the script of the page.
+    """Returns the script of the page, or a style sheet.
 
     Raises:
         HttpError: 404, there is no such file.

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
 from mkdocs_semsearch.searching.response import presented_score
@@ -81,6 +82,11 @@ class OpenedIndexes:
         """Identity of all builds together; changes when one of them does."""
         builds = "\n".join(f"{name} {index.build_id}" for name, index in self._indexes.items())
         return hashlib.sha256(builds.encode()).hexdigest()[:16]
+
+    @property
+    def manifests(self) -> Mapping[str, Manifest]:
+        """What is open, by name of the index."""
+        return {name: index.searcher.manifest for name, index in self._indexes.items()}
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
         """Returns the body of one ranked answer; every result names its index.

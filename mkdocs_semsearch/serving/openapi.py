@@ -105,6 +105,7 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
             "post": _operation("searchPost", "Search", SearchResponse, (413, 422, 429, 503))
             | {"requestBody": {"required": True, "content": _json(SearchRequest)}},
         },
+        "/api/v1/search.html": {"get": _plain("searchPage", "The answer to GET /api/v1/search as a page", "text/html")},
         "/api/v1/facets": {
             "get": _operation("facets", "Facet fields with their values", FacetsResponse, (304, 429, 503))
         },

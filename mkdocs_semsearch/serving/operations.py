@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, runtime_checkable
 
+from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
@@ -48,6 +49,11 @@ class Opened(Protocol):
     @property
     def build_id(self) -> str:
         """Identity of what answers."""
+        ...
+
+    @property
+    def manifests(self) -> Mapping[str, Manifest]:
+        """What is open, by name of the index; the name is empty where a server has one."""
         ...
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
@@ -188,6 +194,11 @@ class OpenedIndex:
     def build_id(self) -> str:
         """Identity of the build."""
         return self.searcher.build_id
+
+    @property
+    def manifests(self) -> Mapping[str, Manifest]:
+        """What is open, by name of the index."""
+        return {self._operations.name: self.searcher.manifest}
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
         """Returns the body of a search answer."""

@@ -39,6 +39,7 @@ class Route:
 
 ROUTES = (
     Route("search", "/api/v1/search", ("GET", "POST"), limited=True),
+    Route("search-page", "/api/v1/search.html", limited=True),
     Route("facets", "/api/v1/facets", limited=True),
     Route("pages", "/api/v1/pages/{path}", limited=True),
     Route("related", "/api/v1/related/{path}", limited=True),

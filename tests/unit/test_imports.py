@@ -21,10 +21,11 @@ MAY_IMPORT = {
     "embedding": {"errors", "artifact"},
     "indexing": {"errors", "artifact", "chunking", "embedding"},
     "searching": {"errors", "artifact", "embedding"},
-    "serving": {"errors", "artifact", "embedding", "searching"},
+    "serving": {"errors", "artifact", "embedding", "searching", "theme_files"},
     "static": {"errors", "artifact", "searching"},
     "settings": {"errors", "artifact"},
-    "theming": {"errors", "artifact", "settings"},
+    "theme_files": {"errors"},
+    "theming": {"errors", "artifact", "settings", "theme_files"},
     "progress": set(),
 }
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""

@@ -1,0 +1,44 @@
+"""Where the files of the search widget are, and its texts."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from mkdocs_semsearch.errors import ConfigurationError
+
+__all__ = ["ASSETS", "SCRIPT", "theme_dir", "widget_strings"]
+
+ASSETS = "assets/semsearch"
+SCRIPT = f"{ASSETS}/semsearch.js"
+
+
+def theme_dir() -> Path:
+    """Returns the folder whose `assets/semsearch/` holds the widget: of the installed package, or of a checkout.
+
+    Raises:
+        ConfigurationError: the package was installed without it.
+    """
+    package = Path(str(files("mkdocs_semsearch")))
+    for folder in (package / "theme", package.parent / "theme"):
+        if (folder / SCRIPT).is_file():
+            return folder
+    raise ConfigurationError(
+        f"The search widget ({SCRIPT}) is missing beside {package}: install mkdocs-semsearch again."
+    )
+
+
+def widget_strings(language: str) -> tuple[str, dict[str, str]]:
+    """Returns the texts of the widget by their names, with the language they are in: English where it lacks yours.
+
+    Args:
+        language: of the site, as in `de`, `de-CH` or `de_CH`.
+    """
+    folder = theme_dir() / ASSETS / "strings"
+    strings = json.loads((folder / "en.json").read_text(encoding="utf-8"))
+    code = language.lower().replace("_", "-").split("-")[0]
+    file = folder / f"{code}.json"
+    if not code.isalpha() or not file.is_file():
+        return "en", strings
+    return code, {**strings, **json.loads(file.read_text(encoding="utf-8"))}

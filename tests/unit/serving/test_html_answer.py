@@ -1,0 +1,112 @@
+"""The answer as a page: what a browser without JavaScript gets."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.federation import FederatedOperations
+from mkdocs_semsearch.serving.operations import IndexOperations
+
+
+def page(api, query=""):
+    response = api.handle("GET", "/api/v1/search.html", query)
+    assert dict(response.headers)["content-type"] == "text/html; charset=utf-8"
+    return response.status, LexborHTMLParser(response.body.decode())
+
+
+def test_before_a_question_there_is_the_form_with_the_facets(api):
+    status, tree = page(api)
+    assert status == 200
+    assert tree.css_first("form").attributes.get("method", "get") == "get"
+    assert tree.css("article") == []
+    assert {box.attributes["name"] for box in tree.css("input[type=checkbox]")} == {"f.tags", "f.status", "f.draft"}
+    ranges = [(field.attributes["name"], field.attributes["type"]) for field in tree.css("details input[step]")]
+    assert ranges == [
+        ("f.year.min", "number"),
+        ("f.year.max", "number"),
+        ("f.date.min", "date"),
+        ("f.date.max", "date"),
+    ]
+
+
+def test_results_say_what_the_api_says(api):
+    status, tree = page(api, "q=keys")
+    assert status == 200
+    wanted = json.loads(api.handle("GET", "/api/v1/search", "q=keys&granularity=page").body)
+    titles = [link.text() for link in tree.css("h2 a")]
+    assert titles == [result["page"]["title"] for result in wanted["results"]]
+    assert titles
+    assert tree.css_first("mark").text().lower().startswith("key")
+
+
+def test_every_address_is_absolute_from_the_root_of_the_site(api, searcher):
+    _, tree = page(api, "q=keys")
+    root = searcher.manifest.site_url or "/"
+    for link in tree.css("article a"):
+        assert link.attributes["href"].startswith(root)
+
+
+def test_empty_fields_of_the_form_are_no_filters(api):
+    status, tree = page(api, "q=keys&f.year.min=&f.year.max=+&f.tags=")
+    assert status == 200
+    assert tree.css("article")
+    assert tree.css("form a") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [("q=keys&limit=99", "50"), ("q=keys&nonsense=1", "nonsense"), ("q=" + "x" * 1001, "1000"), ("q=%00", "NUL")],
+)
+def test_what_is_wrong_is_said_on_the_page(api, query, part):
+    status, tree = page(api, query)
+    assert status == 422
+    assert part in tree.css_first("[role=alert]").text()
+    assert tree.css("article") == []
+
+
+def test_nothing_found_is_said(api):
+    status, tree = page(api, 'q="qqq+zzz"')
+    assert status == 200
+    assert "qqq zzz" in tree.css_first("[role=status]").text()
+
+
+def test_hostile_questions_stay_text(api):
+    evil = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
+    response = api.handle("GET", "/api/v1/search.html", f"q={evil}&f.tags={evil}")
+    assert b"<script" not in response.body
+    tree = LexborHTMLParser(response.body.decode())
+    assert tree.css_first("input[name=q]").attributes["value"] == '"><script>alert(1)</script>'
+    policy = dict(response.headers)["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self'; form-action 'self'")
+
+
+def test_a_filter_is_kept_in_the_form_and_can_be_dropped(api):
+    _, plain = page(api, "q=keys")
+    box = plain.css_first("input[type=checkbox]")
+    name, value = box.attributes["name"], box.attributes["value"]
+    _, tree = page(api, f"q=keys&{name}={value}")
+    (checked,) = tree.css("input[checked]")
+    assert (checked.attributes["name"], checked.attributes["value"]) == (name, value)
+    assert parse_qs(urlsplit(tree.css_first("form a").attributes["href"]).query) == {"q": ["keys"]}
+
+
+def test_the_style_sheet_is_where_the_page_says(api):
+    _, tree = page(api)
+    href = tree.css_first("link[rel=stylesheet]").attributes["href"]
+    assert href == "../../docs/semsearch/answer.css"
+    assert api.handle("GET", "/docs/semsearch/answer.css").status == 200
+
+
+def test_several_indexes_name_theirs(searcher):
+    indexes = {name: IndexOperations(lambda: searcher, name=name) for name in ("one", "two")}
+    _, tree = page(SearchApi(FederatedOperations(indexes)), "q=keys")
+    assert {small.text() for small in tree.css("h2 small")} == {"one", "two"}
+
+
+def test_without_an_index_it_is_unavailable():
+    assert SearchApi(lambda: None).handle("GET", "/api/v1/search.html", "q=x").status == 503
