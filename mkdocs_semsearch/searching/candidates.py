@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.searching.fusion import DEEPEST_RANK, SEMANTIC_WEIGHT, SemanticScale, at_rank, fuse
-from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
-from mkdocs_semsearch.searching.literal import RULES, LiteralNames, apply_literal_rule
+from mkdocs_semsearch.searching.lexical import Lexical, LexicalHits
+from mkdocs_semsearch.searching.literal import RULES, Names, apply_literal_rule
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.store import Neighbors, Store
 
 __all__ = ["Candidates", "Scoring", "Sides", "next_reach"]
 
-_LEXICAL_LIMIT = 1000
+_LEXICAL_LIMIT = 300
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
 
 _EVERY = 2**31
@@ -67,8 +67,8 @@ class Sides:
     """What finds candidates: the two sides and the names of the literal rule."""
 
     store: Store
-    lexical: LexicalIndex
-    names: LiteralNames
+    lexical: Lexical
+    names: Names
 
 
 class Scoring:
