@@ -29,7 +29,8 @@ BATCH_CHARACTERS = 100_000
 # A token has at least about this many characters in ordinary text; the server is asked again with less if it had not.
 CHARACTERS_PER_TOKEN = 4
 TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
-QUERY_TIMEOUT = 10.0
+# Two attempts must fit into the time that a server gives a request, so that it can still answer by words.
+QUERY_TIMEOUT = 4.0
 QUERY_RETRIES = 1
 # Endpoints refuse empty texts.
 BLANK = "."

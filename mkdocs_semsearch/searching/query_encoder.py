@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
+from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError, MissingExtraError
 
 __all__ = ["QueryEncoder", "QuestionEncoder"]
 
 _RETRY_SECONDS = 60
+_PAUSE_SECONDS = 5
 
 
 class QuestionEncoder(Protocol):
@@ -53,7 +54,13 @@ class QueryEncoder:
             embedder = self.load()
         except ConfigurationError as error:
             raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
-        vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
+        try:
+            vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
+        except EmbedderUnavailableError as error:
+            # Questions would all wait for the same timeout, until nobody is left to answer those that need no vector.
+            with self._lock:
+                self._failure, self._failed_until = error, time.monotonic() + _PAUSE_SECONDS
+            raise
         wanted = self._manifest.embedder
         if vector.shape != (wanted.dimension,):
             raise EmbeddingError(

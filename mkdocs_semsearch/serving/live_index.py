@@ -282,7 +282,8 @@ class LiveIndex:
         return f"Build {self._loaded.searcher.build_id} stays in use."
 
     def _complain(self, stage: Stage, trouble: Trouble, sentence: str) -> None:
-        """One line a reason, not one a second."""
+        """One line a reason, not one a second, whatever stands in a manifest from elsewhere."""
+        sentence = " ".join(sentence.split())
         if self._complaints.get(stage) == (trouble, sentence):
             return
         self._complaints[stage] = trouble, sentence

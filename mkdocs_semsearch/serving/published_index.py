@@ -8,10 +8,8 @@ import os
 import shutil
 import tempfile
 import urllib.error
-import urllib.request
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from mkdocs_semsearch.artifact import publish_build, read_manifest
@@ -22,7 +20,10 @@ from mkdocs_semsearch.errors import (
     IndexFolderError,
     IndexFormatError,
     IndexNotFoundError,
+    IndexWriteError,
 )
+from mkdocs_semsearch.serving.download import Downloads, open_address, unreachable
+from mkdocs_semsearch.serving.trial import try_build
 
 __all__ = ["PublishedIndex", "default_folder", "is_url", "local_folder"]
 
@@ -33,8 +34,11 @@ PUBLISHED_UNDER = "semsearch/"
 """Where the plugin puts the index of a site."""
 
 MAX_MANIFEST_BYTES = 8 * 1024 * 1024
-TIMEOUT_SECONDS = 30
-BLOCK = 1 << 20
+DOWNLOADS = ".downloads"
+
+SIZE_VARIABLE = "SEMSEARCH_MAX_INDEX_BYTES"
+LARGEST_INDEX = 8 << 30
+"""What a published index may have on disk unless the environment says otherwise."""
 
 
 def is_url(index: str) -> bool:
@@ -76,7 +80,9 @@ class PublishedIndex:
     """Copies what is published, whenever its build id changes.
 
     Only files whose size and SHA-256 are those of the manifest get into the copy, and a build gets into place as a
-    whole, so the copy is readable at any moment. What the previous build has already is not fetched again.
+    whole, so the copy is readable at any moment. What the previous build has already is not fetched again, nor what an
+    attempt that was interrupted got. Before it gets into place a build is opened in a process of its own, so that
+    whoever publishes cannot break the one that answers.
 
     Args:
         url: of the index, of its manifest, or of the site that has the index under `semsearch/`.
@@ -93,6 +99,7 @@ class PublishedIndex:
         base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
         self._places = [base, urljoin(base, PUBLISHED_UNDER)]
         self._tag: str | None = None
+        self._refused: tuple[Manifest, str] | None = None
 
     def update(self) -> bool:
         """Looks at the published manifest once; returns whether there was a new build to copy.
@@ -106,7 +113,10 @@ class PublishedIndex:
         place, manifest, tag = found
         here = self._copied()
         if here is None or here.build_id != manifest.build_id:
+            self._refuse_if_known(manifest)
+            _refuse_if_too_large(manifest, place, self.folder)
             publish_build(self.folder, manifest.build_id, lambda staging: self._fetch(place, manifest, here, staging))
+            shutil.rmtree(self.folder / DOWNLOADS, ignore_errors=True)
         self._places, self._tag = [place], tag
         return here is None or here.build_id != manifest.build_id
 
@@ -116,20 +126,20 @@ class PublishedIndex:
         for place in self._places:
             address = urljoin(place, MANIFEST)
             try:
-                with _open(address, self._tag) as response:
+                with open_address(address, {"If-None-Match": self._tag} if self._tag else None) as response:
                     text = response.read(MAX_MANIFEST_BYTES).decode("utf-8", "replace")
                     return place, manifest_from_json(text, address), response.headers.get("ETag")
             except urllib.error.HTTPError as error:
                 error.close()
                 if error.code == 304:
                     return None
-                problem = problem or _unreachable(address, f"status {error.code}")
+                problem = problem or unreachable(address, f"status {error.code}")
             except IndexFormatError:
                 raise
             except IndexCorruptError as error:  # many sites have a manifest.json of another kind
                 problem = error
             except (OSError, HTTPException) as error:
-                raise _unreachable(address, str(getattr(error, "reason", error))) from None
+                raise unreachable(address, str(getattr(error, "reason", error))) from None
         assert problem is not None
         raise problem
 
@@ -141,21 +151,55 @@ class PublishedIndex:
 
     def _fetch(self, place: str, manifest: Manifest, here: Manifest | None, staging: Path) -> Manifest:
         known = {file.sha256: self.folder / here.build_id / file.path for file in here.files} if here else {}
+        downloads = Downloads(self.folder / DOWNLOADS)
+        downloads.keep_only(manifest.files)
+        fetched: dict[str, Path] = {}
         for file in manifest.files:
             target = staging / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             old = known.get(file.sha256)
             if old is None or not _copy(old, file, target):
-                _download(urljoin(place, quote(f"{manifest.build_id}/{file.path}")), file, target)
+                address = urljoin(place, quote(f"{manifest.build_id}/{file.path}"))
+                fetched[file.path] = downloads.get(address, file)
+        for name, path in fetched.items():
+            _link(path, staging / name)
+        try:
+            try_build(manifest, staging, place)
+        except IndexCorruptError as error:
+            self._refused = manifest, str(error)
+            raise
         return manifest
 
+    def _refuse_if_known(self, manifest: Manifest) -> None:
+        """What was refused once is not fetched again every minute."""
+        if self._refused is not None and self._refused[0] == manifest:
+            raise IndexCorruptError(self._refused[1])
 
-def _open(address: str, tag: str | None = None) -> HTTPResponse:
-    headers = {"User-Agent": "mkdocs-semsearch", "Cache-Control": "no-cache"}
-    request = urllib.request.Request(address, headers=headers | ({"If-None-Match": tag} if tag else {}))
-    response: Any = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
-    opened: HTTPResponse = response
-    return opened
+
+def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
+    text = os.environ.get(SIZE_VARIABLE, "").strip()
+    if text and not text.isdecimal():
+        raise ConfigurationError(f"Environment variable {SIZE_VARIABLE}: {text!r} is not a number of bytes.")
+    allowed = int(text) if text else LARGEST_INDEX
+    if manifest.size > allowed:
+        raise IndexCorruptError(
+            f"The index at {place} has {manifest.size} bytes, {allowed} are allowed: "
+            f"set {SIZE_VARIABLE} if that is right."
+        )
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
+    if manifest.size > free:
+        raise IndexWriteError(
+            f"The index at {place} has {manifest.size} bytes, {folder} has room for {free}: make room."
+        )
+
+
+def _link(source: Path, target: Path) -> None:
+    """Puts a file into a build; a link costs nothing, and its source goes soon."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def _copy(old: Path, file: IndexedFile, target: Path) -> bool:
@@ -165,26 +209,3 @@ def _copy(old: Path, file: IndexedFile, target: Path) -> bool:
         return False
     with target.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-
-
-def _download(address: str, file: IndexedFile, target: Path) -> None:
-    digest, size = hashlib.sha256(), 0
-    try:
-        with _open(address) as response, target.open("wb") as stream:
-            while size <= file.size and (block := response.read(BLOCK)):
-                stream.write(block)
-                digest.update(block)
-                size += len(block)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise _unreachable(address, f"status {error.code}") from None
-    except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
-        raise _unreachable(address, str(getattr(error, "reason", error))) from None
-    if size != file.size or digest.hexdigest() != file.sha256:
-        raise IndexCorruptError(
-            f"{address} is not the file that its manifest names: publish the whole index again, manifest last."
-        )
-
-
-def _unreachable(address: str, reason: str) -> IndexNotFoundError:
-    return IndexNotFoundError(f"No index can be read at {address} ({reason}): publish one there, or name its folder.")

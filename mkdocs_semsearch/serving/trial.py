@@ -1,0 +1,138 @@
+"""Opens an index that came from elsewhere in a process of its own first, with bounds.
+
+Hashes say that a file is the one its publisher meant, not that he meant well: a small Parquet file can unfold to any
+size, and a damaged one can bring down the library that reads it. A process whose memory, time and files are bounded
+and which the system kills first finds out at no risk to the one that answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mkdocs_semsearch.artifact.layout import MANIFEST
+from mkdocs_semsearch.artifact.manifest import Manifest, manifest_to_json
+from mkdocs_semsearch.errors import IndexCorruptError, SemsearchError
+
+__all__ = ["MEMORY", "MEMORY_FACTOR", "try_build"]
+
+MEMORY = 512 << 20
+MEMORY_FACTOR = 8
+"""An index may take `MEMORY` bytes and this many times the size of its files; a real one takes a third of that."""
+
+RESERVED = 4 << 30
+"""Libraries reserve memory that they never use; a limit on what is reserved has to be that much wider."""
+
+SECONDS = 300
+LARGEST_TEXT = 1 << 20
+"""Bytes of one chunk or of one page's front matter; real chunks have some thousand."""
+
+
+def try_build(manifest: Manifest, build_dir: Path, place: str) -> None:
+    """Opens a build in a process of its own and asks it some questions.
+
+    Args:
+        manifest: of the build.
+        build_dir: its files, already verified.
+        place: where it came from, for the message.
+
+    Raises:
+        IndexCorruptError: it cannot be opened within the bounds.
+    """
+    with tempfile.TemporaryDirectory(prefix=".trial-", dir=build_dir.parent) as name:
+        folder = Path(name)
+        (folder / MANIFEST).write_text(manifest_to_json(manifest), encoding="utf-8")
+        try:
+            (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
+        except OSError:  # a system that lets no user link has no bounds for a process either
+            return
+        problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size)
+    if problem:
+        raise IndexCorruptError(f"The index at {place} is refused: {problem}")
+
+
+def _run(folder: Path, memory: int) -> str:
+    command = [sys.executable, "-m", __name__, str(folder), str(memory)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"it could not be opened within {SECONDS} s."
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.strip().splitlines()
+    if done.returncode == 1 and said and said[-1].startswith(SAYS):
+        return said[-1].removeprefix(SAYS)
+    return f"opening it broke the process that tried (exit code {done.returncode}), with {memory >> 20} MiB of memory."
+
+
+SAYS = "refused: "
+
+
+def _main(folder: Path, memory: int) -> int:
+    _bound_this_process(memory)
+    try:
+        _try(folder)
+    except (SemsearchError, OSError) as error:
+        return _say(f"{error}".replace(str(folder), "it"))
+    except MemoryError:
+        return _say(f"it needs more than {memory >> 20} MiB of memory.")
+    used = _peak_memory()
+    return _say(f"it takes {used >> 20} MiB of memory, {memory >> 20} are allowed.") if used > memory else 0
+
+
+def _try(folder: Path) -> None:
+    from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+    from mkdocs_semsearch.searching import SearchQuery, open_searcher
+
+    searcher = open_searcher(folder)
+    manifest = searcher.manifest
+    if manifest.encoder.exported:  # else the model comes from elsewhere, which is not for this process to fetch
+        try:
+            searcher.warm_up()
+        except (ConfigurationError, EmbeddingError) as error:
+            raise IndexCorruptError(str(error)) from None
+    for mode in ("hybrid", "lexical") if manifest.encoder.exported else ("lexical",):
+        response = searcher.search(SearchQuery("how to install it", limit=50, mode=mode))
+        for result in response.results:
+            if result.section is not None and len(result.section.content) > LARGEST_TEXT:
+                raise IndexCorruptError(f"a section of {result.page.path[:200]!r} is larger than {LARGEST_TEXT} bytes.")
+    searcher.facet_fields()
+
+
+def _bound_this_process(memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # no bounds on this system; a crash still stays in here
+        return
+    for limit, value in (
+        (resource.RLIMIT_DATA, RESERVED + memory),
+        (resource.RLIMIT_CPU, SECONDS),
+        (resource.RLIMIT_FSIZE, LARGEST_TEXT),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(limit)
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (bound, bound))
+    with contextlib.suppress(OSError):  # not Linux
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _peak_memory() -> int:
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _say(sentence: str) -> int:
+    sys.stderr.write(f"{SAYS}{' '.join(sentence.split())}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1]), int(sys.argv[2])))
