@@ -51,12 +51,10 @@ class Words:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._suffixes = [(suffix, ending) for suffix, ending in bundle.pointer["lexical"]["suffixes"]]
-        self._terms = functools.lru_cache(maxsize=None)(
-            lambda number: _TermShard(bundle.read(shard_name("terms", number)))
-        )
-        self._words = functools.lru_cache(maxsize=None)(self._read_words)
-        self._positions = functools.lru_cache(maxsize=None)(self._read_positions)
+        self._suffixes: list[tuple[str, str]] = list(map(tuple, bundle.pointer["lexical"]["suffixes"]))
+        self._terms = functools.cache(self._read_terms)
+        self._words = functools.cache(self._read_words)
+        self._positions = functools.cache(self._read_positions)
 
     def find(self, word: str) -> TermList | None:
         """Returns a word's list; of a form that the site does not have, that of its stem; None where it has neither."""
