@@ -313,7 +313,7 @@ export class SemsearchDialog extends HTMLElement {
       const any = fields.some(({ name }) => answer?.facets?.[name]?.length) || (answer?.facets && chosen.length);
       set(this.dialog, "data-facets", any);
       if (chosen.length) this.#later("./chips.js", this.active);
-      if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "q")}`, this.root);
+      if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, this.root);
       this.badge.textContent = chosen.reduce((sum, [, { length = 1 }]) => sum + length, 0) || "";
     });
     store.on(["query", "answer"], (state, { answer }) => {
