@@ -40,13 +40,13 @@ def test_nothing_is_evaluated_or_parsed_as_markup():
     forbidden = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|https?://(?!www\.w3\.org)"
     )
-    found = [(path.name, forbidden.findall(path.read_text("utf-8"))) for path in ASSETS.glob("*.js")]
+    found = [(path.name, forbidden.findall(path.read_text("utf-8"))) for path in ASSETS.rglob("*.js")]
     assert [item for item in found if item[1]] == []
 
 
 def test_translations_have_the_keys_of_the_english_strings():
     english = {}
-    for path in ASSETS.glob("*.js"):
+    for path in ASSETS.rglob("*.js"):
         for block in re.findall(r"const ENGLISH = \{(.*?)\};", path.read_text("utf-8"), re.DOTALL):
             english |= dict(re.findall(r'^  (\w+): "(.*)",$', block, re.MULTILINE))
     assert json.loads((ASSETS / "strings/en.json").read_text("utf-8")) == english

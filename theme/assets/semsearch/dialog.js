@@ -2,7 +2,7 @@
 
 import { createFacets, createStart, Recents } from "./panels.js";
 import { createResults, optionsOf } from "./results.js";
-import { Search } from "./search.js";
+import { Search, Sidecar } from "./search.js";
 import { activeFilters, Address, questionKey, sharedSearch, Store } from "./state.js";
 import { button, h, icon, loadStrings, set } from "./ui.js";
 
@@ -12,13 +12,11 @@ const SETTLE = 350;
 export class SemsearchDialog extends HTMLElement {
   prefix = "semsearch";
 
-  build({ config, root, mac, t }) {
+  build({ config, root, mac, t, openIndex }) {
     const store = new Store({ fields: config.facets ?? [] });
-    const search = new Search(store, new URL(config.api_url ?? "/-/semsearch", root), {
-      root,
-      reserves: config.fallback === false ? [] : ["./fallback.js"],
-      report: (name, detail) => this.#emit(name, detail),
-    });
+    const parts = { store, config, root, t, names: store.state.fields.map(({ name }) => name) };
+    const first = openIndex?.(parts) ?? new Sidecar(parts);
+    const search = new Search({ ...parts, first, report: (name, detail) => this.#emit(name, detail) });
     const recents = new Recents(root, config.recents !== false);
     Object.assign(this, { config, root, t, mac, store, search, recents, address: this.createAddress() });
     this.#draw();
@@ -69,7 +67,7 @@ export class SemsearchDialog extends HTMLElement {
       this.dialog.showModal();
       this.#emit("open");
     }
-    this.store.set({ open: true, active: -1, mode: "online", ...shared, ...(query && { query }) });
+    this.store.set({ open: true, active: -1, mode: this.search.first.mode, ...shared, ...(query && { query }) });
     this.input.value = this.store.state.query;
     this.input.focus();
     if (query) this.input.setSelectionRange(query.length, query.length);
@@ -332,7 +330,8 @@ export class SemsearchDialog extends HTMLElement {
     store.on(["mode"], ({ mode }) => {
       set(this.mode, "hidden", mode === "online");
       this.mode.dataset.mode = mode;
-      this.mode.textContent = this.alert.textContent = mode === "online" ? "" : t(`mode_${mode}`);
+      this.mode.textContent = mode === "online" ? "" : t(`mode_${mode}`);
+      this.alert.textContent = mode === "static" ? "" : this.mode.textContent;
     });
     store.on(["query", "answer", "busy"], (state) => {
       clearTimeout(settling);
@@ -361,7 +360,8 @@ export async function start(host, { config, root, base, mac }, element = Semsear
   const styled = new Promise((resolve, reject) => Object.assign(link, { onload: resolve, onerror: reject }));
   host.append(link); // not the head: Material's instant navigation tidies it
   const language = config.language ?? document.documentElement.lang;
-  const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
+  const engine = config.static && !config.api_url ? import("./static/engine.js") : {};
+  const [t, { openIndex }] = await Promise.all([loadStrings(base, language, config.strings), engine, styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);
-  host.build({ config, root, mac, t });
+  host.build({ config, root, mac, t, openIndex });
 }

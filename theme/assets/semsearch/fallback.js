@@ -9,7 +9,7 @@ const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", 
 let opened = null;
 
 /** Opens `search/search_index.json` (MkDocs, Material) or `search.json` (Zensical) under the site root, once. */
-export function openIndex(root) {
+export function openIndex({ root }) {
   opened ??= load(root).catch((error) => {
     opened = null;
     throw error;

@@ -1,4 +1,4 @@
-/* Asks the sidecar; while it is gone, what else can answer. A stale answer never replaces a newer one. */
+/* Asks an engine. A stale answer never replaces a newer one. */
 
 import { activeFilters, appendFilters } from "./state.js";
 
@@ -8,24 +8,28 @@ const PATIENCE = 10000; // where nobody waits
 
 /*
  * An engine has `search(question, signal)`, which answers {query, results, total, facets, mode, engine}: `facets` is
- * null where it knows none, `mode` one of the texts `mode_…`. Where it can, it has `page(path)` too.
+ * null where it knows none, `mode` one of the texts `mode_…`. The `first` has `facets()`, `page(path)`, `mode` too.
  */
 
 /** The HTTP API, by GET, which can be cached. */
-class Sidecar {
-  constructor(url, facets) {
-    this.url = url.href.replace(/\/$/, "");
-    this.facets = facets;
+export class Sidecar {
+  mode = "online";
+
+  constructor({ config, root, names }) {
+    this.url = new URL(config.api_url ?? "/-/semsearch", root).href.replace(/\/$/, "");
+    this.names = names;
   }
 
   /** Three sections a page are shown; the fourth says that there is more. */
   async search({ query, filters, ...options }, signal, timeout = PATIENCE) {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
-    if (this.facets.length) given.facets = this.facets;
+    if (this.names.length) given.facets = this.names;
     const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal, timeout);
-    const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
-    const mode = body.degraded ? "degraded" : "online";
-    return { query, results, total: body.total_results, facets: body.facets ?? {}, mode, engine: this };
+    return toAnswer(this, query, body);
+  }
+
+  facets() {
+    return this.get("facets");
   }
 
   /** A page with all its sections. */
@@ -43,6 +47,13 @@ class Sidecar {
   }
 }
 
+/** What the API answers, as the widget has it. */
+export function toAnswer(engine, query, body) {
+  const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
+  const mode = body.degraded ? "degraded" : engine.mode;
+  return { query, results, total: body.total_results, facets: body.facets ?? {}, mode, engine };
+}
+
 /** From code points to UTF-16 units. */
 function withUnits(section) {
   const points = [...section.excerpt];
@@ -56,10 +67,8 @@ export class Search {
   #request = new AbortController();
   down = false;
 
-  /** `reserves`: modules whose `openIndex(root)` gives an engine for when the sidecar is gone, best first. */
-  constructor(store, url, { root, reserves, report }) {
-    const names = store.state.fields.map(({ name }) => name);
-    Object.assign(this, { store, sidecar: new Sidecar(url, names), root, reserves, report });
+  constructor(parts) {
+    Object.assign(this, parts);
   }
 
   /** To be called when query or filters change. */
@@ -77,12 +86,12 @@ export class Search {
     const { fields } = this.store.state;
     if (!fields.length || fields.some(({ values }) => values)) return;
     try {
-      const { facets = fields } = await this.sidecar.get("facets");
+      const { facets = fields } = await this.first.facets();
       this.store.set({ fields: facets });
     } catch (error) {
       if (this.down || !this.store.state.open) return;
       await this.#lose(error);
-      if (!this.store.state.answer) this.store.set({ mode: this.reserves.length ? "fallback" : "offline" });
+      if (!this.store.state.answer) this.store.set({ mode: this.ladder?.mode ?? "offline" });
     }
   }
 
@@ -98,7 +107,7 @@ export class Search {
   async expand(path) {
     const { answer, filters } = this.store.state;
     const question = { query: answer.query, filters: { ...filters, "page.path": [path] }, sections_per_page: 10 };
-    const found = answer.engine === this.sidecar ? await this.#again(question) : null;
+    const found = answer.engine.page ? await this.#again(question) : null;
     if (this.store.state.answer !== answer) return;
     const results = answer.results.map((result) =>
       result.page.path === path
@@ -137,7 +146,7 @@ export class Search {
     this.store.set({ busy: true });
     if (!this.down)
       try {
-        const answer = await this.sidecar.search(question, this.#request.signal, TIMEOUT);
+        const answer = await this.first.search(question, this.#request.signal, TIMEOUT);
         if (ticket !== this.#ticket) return;
         this.show(answer);
         if (!answer.results.length) this.#findNearest(ticket, question);
@@ -164,7 +173,7 @@ export class Search {
     const question = { query: query.replaceAll('"', " "), filters: {}, limit: 3 };
     if (!question.query.trim()) return;
     if (!activeFilters(filters).length) question.mode = "semantic";
-    const found = await this.sidecar.search(question).catch(() => null);
+    const found = await this.first.search(question).catch(() => null);
     if (ticket === this.#ticket && found) this.store.set({ nearest: found.results });
   }
 
@@ -174,7 +183,7 @@ export class Search {
     if (error.status !== 422) (await this.#ladder())?.retryLater(error.wait);
   }
 
-  /** Null where the site is gone as well. */
+  /** Null where the site is gone too. */
   async #ladder() {
     const { Ladder } = await import("./ladder.js").catch(() => ({}));
     return (this.ladder ??= Ladder ? new Ladder(this) : null);

@@ -8,7 +8,7 @@ const INITIAL = {
   busy: false,
   answer: null, // see search.js
   nearest: [], // weaker hits, when there is no result
-  mode: "online", // online | degraded | fallback | offline
+  mode: "online", // which engine answers: mode_…
   active: -1, // the option, or -1
 };
 

@@ -71,7 +71,6 @@ export const ENGLISH = {
   find_in: "Find in {field}",
   yes: "Yes",
   no: "No",
-  mode_fallback: "Basic search without filters: the search service is not answering. Trying again…",
   mode_degraded: "Matching words only: search by meaning is unavailable right now.",
   mode_offline: "Search is unavailable right now. Trying again…",
   hint_move: "move",

@@ -4,7 +4,8 @@ const { fround } = Math;
 
 const SEMANTIC_WEIGHT = 0.5;
 const FLOOR_RANK = 300;
-const LEAST_SPREAD = 0.15;
+const DEEPEST_RANK = 3000;
+const LEAST_SPAN = 0.15;
 const LEXICAL_LIMIT = 1000;
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // below the three bands of the literal rule
@@ -15,10 +16,12 @@ const EVIDENCE_SECTIONS = 5;
 export function scaleSemantic(similarities) {
   if (!similarities.length) return similarities;
   const sorted = Float32Array.from(similarities).sort();
+  const atRank = (rank) => sorted.at(-Math.min(rank, sorted.length));
   const best = sorted.at(-1);
-  const floor = Math.min(sorted.length > FLOOR_RANK ? sorted.at(-FLOOR_RANK) : sorted[0], best - LEAST_SPREAD);
-  const spread = fround(best - floor);
-  return similarities.map((similarity) => Math.max(0, Math.min(1, fround(similarity - fround(floor)) / spread)));
+  let floor = Math.min(atRank(FLOOR_RANK), best - LEAST_SPAN);
+  if (sorted.length >= DEEPEST_RANK) floor = Math.max(floor, Math.min(atRank(DEEPEST_RANK), best - LEAST_SPAN / 10));
+  const span = fround(best - floor);
+  return similarities.map((similarity) => Math.max(0, Math.min(1, fround(similarity - fround(floor)) / span)));
 }
 
 /** Scores to 0–1: the best is 1. */

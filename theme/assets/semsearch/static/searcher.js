@@ -74,7 +74,7 @@ export class Searcher {
   /** A page that was a result, with all its sections. */
   async page(path) {
     const row = this.pageRows.get(path);
-    if (row === undefined) throw Object.assign(new Error(`No page ${path} was found.`), { status: 404 });
+    if (row === undefined) throw new Error(`${path} was in no answer.`);
     const first = this.firstChunk[row];
     const last = this.firstChunk[row + 1] ?? this.chunks;
     const rows = Array.from({ length: last - first }, (_, at) => first + at);

@@ -66,7 +66,7 @@ export function identifierForms(word) {
   const bare = whole.replace(AROUND_IDENTIFIER, "");
   const forms = [whole, bare, whole.split("=")[0]];
   if (bare.includes(".") && !bare.includes("/")) forms.push(bare.split(".").at(-1));
-  return [...new Set(forms)].filter((form) => form.length > 1);
+  return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
 
 /** `HTTPException` gives `http` and `exception`. */

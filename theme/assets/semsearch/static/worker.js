@@ -1,15 +1,10 @@
-/* The engine off the page's thread: {id, call, argument} in, {id, value} or {id, error} out. */
+/* The engine off the page's thread: {root} first, then {id, call, argument} in and {id, value} or {id, error} out. */
 
-import { Searcher } from "./searcher.js";
+import { createAnswering } from "./answering.js";
 
-const root = new URL(new URLSearchParams(location.search).get("root"));
-const opening = Searcher.open(root);
+let answer = null;
 
-addEventListener("message", async ({ data: { id, call, argument } }) => {
-  try {
-    const searcher = await opening;
-    postMessage({ id, value: await searcher[call](argument) });
-  } catch ({ message, status }) {
-    postMessage({ id, error: { message, status } });
-  }
+addEventListener("message", async ({ data: { root, id, ...call } }) => {
+  if (root) answer = createAnswering(new URL(root));
+  else postMessage({ id, ...(await answer(call)) });
 });

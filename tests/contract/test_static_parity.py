@@ -1,0 +1,298 @@
+"""The engine in the browser against its reference in Python: the same answers, to the last digit."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import random
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts
+from mkdocs_semsearch.errors import FilterError
+from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
+from mkdocs_semsearch.searching.question import read_question
+from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
+from mkdocs_semsearch.static import TokenTable, open_static_searcher, write_bundle
+from mkdocs_semsearch.static.analysis import fnv1a, normalised_name, terms_of
+from mkdocs_semsearch.static.wordpiece import question_words
+from tests.made_index import built, made_page
+from tests.static_engine import StaticEngine
+from tests.word_hash import WordHashEmbedder
+
+FACETS = (
+    FacetDeclaration("tags", "list", "Tags"),
+    FacetDeclaration("status", "string", "Status"),
+    FacetDeclaration("year", "integer", "Year"),
+    FacetDeclaration("weight", "number", "Weight"),
+    FacetDeclaration("date", "date", "Date"),
+    FacetDeclaration("draft", "boolean", "Draft"),
+)
+CODE = (
+    "Call it so:\n\n```python title=x\nclient.rotate_keys(max_age=90)\nprint('done')\n"
+    + "x = 1\n" * 60
+    + "```\n\nThen wait."
+)
+LONG = "Nothing here. " * 40 + "The vault keeps every token. " + "Other words follow it. " * 40
+NAMED = {
+    "auth.md": (
+        ["Every request carries a token.", "Rotate the access token every 90 days.", LONG, CODE],
+        {"tags": ("security", "api"), "year": 2024, "draft": False},
+    ),
+    "errors.md": (
+        ["`E4521` means that the disk is full.", "HTTPException is raised with status_code 404."],
+        {"tags": ("api",), "status": "stable", "weight": 1.5},
+    ),
+    "emoji.md": (
+        ["🚀 Rockets 🚀🚀 carry tokens to the moon 🌙. " * 20, "Café, naïve, Straße, Ærø, smørrebrød."],
+        {"date": datetime.date(2024, 2, 29), "year": 2023},
+    ),
+    "search/jp.md": (["検索エンジンはトークンを探します。", "日本語の文書を検索する。東京都。"], {"tags": ("日本",)}),
+    "search/hi.md": (["हिन्दी में खोज करें", "ภาษาไทยไม่มีช่องว่าง"], {}),
+    "lists.md": (
+        [
+            "- first item\n- second item\n\n| plan | token lifetime |\n| --- | --- |\n| free | 90 days |",
+            "1. one\n2. two",
+        ],
+        {"draft": True},
+    ),
+    "same/a.md": (
+        ["Exactly the same words stand here twice."],
+        {"status": "stable", "date": datetime.date(2023, 1, 1)},
+    ),
+    "same/b.md": (["Exactly the same words stand here twice."], {"status": "draft", "weight": -2}),
+}
+WORDS = ("token", "key", "vault", "request", "rotate", "install", "linux", "server", "proxy", "cache", "index", "page")
+QUESTIONS = (
+    "a" * 130,
+    "x" * 50 + " token",
+    "token " * 40,
+    *"""token
+rotate the access token
+how do I rotate tokens
+rotat
+tokne
+authentcation
+installatoin of servers
+E4521
+status_code
+HTTPException
+client.rotate_keys()
+--max-age=90
+"access token"
+"token access"
+"carries a token" vault
+""
+"
+検索
+日本語の文書
+東京
+हिन्दी
+ไทย
+cafe
+CAFÉ
+strasse
+smorrebrod
+Part 1
+auth
+AUTH!
+errors
+same words
+🚀
+the of and
+zzzzqqqq
+what: does - this ~ mean ^
+<details> or http://x.y/z?a=b
+page 7 section
+ключ
+key keys keyed keying""".splitlines(),
+)
+FILTERS = (
+    (Equals("tags", "api"),),
+    (In("status", ("stable", "draft")), Exists("year", negate=True)),
+    (Range("year", 2024, None),),
+    (Range("weight", None, 1.5),),
+    (Range("date", "2023-06-01", "2024-12-31"),),
+    (Equals("draft", True),),
+    (Equals("draft", False, negate=True), Prefix("page.path", "search/")),
+    (Equals("chunk.kind", "code"),),
+    (Exists("chunk.definitions"), Range("chunk.scope_depth", 2, None)),
+    (Equals("extra.level", "deep"),),
+    (Range("numbers", 2, 3),),
+    (Equals("page.path", "auth.md"),),
+    (In("page.title", ("auth", "errors")),),
+    (Range("page.chunk_count", 3, None),),
+    (Equals("tags", "nobody"),),
+)
+
+
+def pages():
+    rng = random.Random(7)
+    for path, (texts, facets) in NAMED.items():
+        boost = 1.5 if path == "errors.md" else 1.0
+        found = {"kind": "code", "definitions": ("rotate",), "scope_path": ("a", "b")} if path == "lists.md" else {}
+        front_matter = {"extra": {"level": "deep"}}
+        yield made_page(path, *texts, facets=facets, chunk_fields=found, boost=boost, front_matter=front_matter)
+    for number in range(30):
+        texts = [" ".join(rng.choices(WORDS, k=rng.randint(5, 60))) + "." for _ in range(rng.randint(1, 12))]
+        facets = {"tags": tuple(rng.sample(WORDS, 2)), "year": 2000 + number % 5}
+        yield made_page(
+            f"many/{number}.md", *texts, facets=facets, front_matter={"numbers": number, "mixed": [number, "x"]}
+        )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A site's folder with nothing but a bundle in it."""
+    folder = tmp_path_factory.mktemp("static")
+    made = tuple(pages())
+    built(folder / "index", made, facets=FACETS)
+    texts = " ".join(chunk.content for page in made for chunk in page.chunks)
+    whole = sorted({word for word in question_words(texts) if len(word) < 6})
+    tokens = [
+        *whole,
+        *sorted({letter for word in question_words(texts) for letter in word} - set(whole)),
+        "rot",
+        "##ate",
+        "##s",
+        "##n",
+    ]
+    vectors = np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens])
+    write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable.of(tokens, vectors))
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def searcher(site):
+    return open_static_searcher(site / "semsearch")
+
+
+@pytest.fixture(scope="module")
+def engine(site):
+    with StaticEngine(site) as engine:
+        yield engine
+
+
+def reference(searcher, query):
+    body = json.loads(json.dumps(to_json(searcher.search(query.with_granularity("page")))))
+    del body["took_ms"]
+    return body
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_questions_have_the_same_answers(engine, searcher, mode):
+    for text in QUESTIONS:
+        query = SearchQuery(text[:1000], mode=mode, limit=20, sections_per_page=10)
+        wanted = reference(searcher, query)
+        assert engine.search(text, mode=mode, limit=20, sections_per_page=10) == wanted, text
+    assert wanted["build_id"] == searcher.build_id
+
+
+@pytest.mark.parametrize("filters", FILTERS, ids=lambda filters: " ".join(f"{f.op}-{f.field}" for f in filters))
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_filters_and_facets_have_the_same_answers(engine, searcher, filters, mode):
+    facets = (*(facet.name for facet in FACETS), "chunk.kind", "page.path", "numbers", "mixed", "nothing")
+    for text in ("token", '"access token"', "the same words"):
+        query = SearchQuery(text, mode=mode, offset=1, limit=5, facets=facets, filters=filters)
+        options = {"mode": mode, "offset": 1, "limit": 5, "facets": facets}
+        answer = engine.search(text, filters=[filter_to_json(item) for item in filters], **options)
+        assert answer == reference(searcher, query), text
+
+
+def test_a_filter_that_cannot_hold_is_refused_in_the_same_words(engine, searcher):
+    for refused in (Equals("year", "new"), Range("date", "yesterday", None), Equals("draft", "perhaps")):
+        with pytest.raises(FilterError) as wanted:
+            searcher.search(SearchQuery("token", filters=(refused,)))
+        with pytest.raises(RuntimeError) as found:
+            engine.search("token", filters=[filter_to_json(refused)])
+        assert str(found.value) == str(wanted.value)
+
+
+def test_facets_and_pages_are_the_same(engine, searcher):
+    assert engine.call("facets") == {
+        "build_id": searcher.build_id,
+        "facets": json.loads(json.dumps(facets_to_json(searcher.facet_fields()))),
+    }
+    path = engine.search("rotate")["results"][0]["page"]["path"]
+    wanted = json.loads(json.dumps(page_to_json(searcher.page(path))))
+    assert engine.call("page", path) == {"build_id": searcher.build_id, **wanted}
+
+
+def test_without_a_table_words_alone_answer(tmp_path):
+    built(tmp_path / "index", tuple(pages()), facets=FACETS)
+    write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+    wanted = reference(open_static_searcher(tmp_path / "semsearch"), SearchQuery("rotate tokens"))
+    assert wanted["degraded"]
+    with StaticEngine(tmp_path) as engine:
+        assert engine.search("rotate tokens") == wanted
+
+
+def test_an_empty_site_has_no_answers(tmp_path):
+    built(tmp_path / "index", ())
+    write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+    wanted = reference(open_static_searcher(tmp_path / "semsearch"), SearchQuery('a "b" c'))
+    with StaticEngine(tmp_path) as engine:
+        assert engine.search('a "b" c') == wanted
+
+
+def test_a_site_that_is_published_anew_answers_from_the_new_bundle(tmp_path):
+    built(tmp_path / "index", [made_page("old.md", "An old token.")])
+    write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+    with StaticEngine(tmp_path) as engine:
+        assert [result["page"]["path"] for result in engine.search("token")["results"]] == ["old.md"]
+        built(tmp_path / "index", [made_page("new.md", "A new vault.", "Another word.")])
+        write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+        assert [result["page"]["path"] for result in engine.search('"new vault"')["results"]] == ["new.md"]
+
+
+def test_a_damaged_or_unknown_bundle_is_refused(tmp_path):
+    built(tmp_path / "index", [made_page("a.md", "A token.")])
+    write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+    (core,) = Path(tmp_path / "semsearch").glob("static-*/core.bin")
+    content = core.read_bytes()
+    core.write_bytes(content[:-8] + b"\0" * 8)
+    with StaticEngine(tmp_path) as engine:
+        with pytest.raises(RuntimeError):
+            engine.search("token")
+        core.write_bytes(content)
+        assert engine.search("token")["total_results"] == 1
+    pointer = tmp_path / "semsearch" / "static.json"
+    pointer.write_text(json.dumps(json.loads(pointer.read_text("utf-8")) | {"format": 99}), encoding="utf-8")
+    with StaticEngine(tmp_path) as engine, pytest.raises(RuntimeError, match="has format 99"):
+        engine.search("token")
+
+
+def hostile_texts():
+    rng = random.Random(3)
+    letters = "abzABZ019 _-./:#@\\<>()$~=?!,;'\"`“”„«»…éÉßæØıİſǅΣςيखा日本かタไ😀𝒯\u0301\u200d½²Ⅷ\n\t"
+    return ["".join(rng.choices(letters, k=rng.randint(0, 14))) for _ in range(3000)]
+
+
+def test_text_is_read_alike(engine):
+    texts = hostile_texts()
+    for name, wanted in (
+        ("termsOf", terms_of),
+        ("identifierForms", identifier_forms),
+        ("identifierParts", identifier_parts),
+        ("nameHash", lambda text: fnv1a(normalised_name(text)) if normalised_name(text) else None),
+        ("readQuestion", lambda text: json.loads(json.dumps(asdict(read_question(text))))),
+    ):
+        found = engine.map("text.js", name, [[text] for text in texts])
+        for text, item in zip(texts, found, strict=True):
+            expected = wanted(text)
+            assert item == (list(expected) if isinstance(expected, tuple) else expected), (name, text)
+
+
+def test_typos_are_counted_alike(engine):
+    from rapidfuzz.distance import OSA
+
+    rng = random.Random(5)
+    words = ["".join(rng.choices("abc", k=rng.randint(0, 7))) for _ in range(2001)]
+    pairs = list(itertools.pairwise(words))
+    found = engine.map("words.js", "typos", [[list(a), list(b), 2] for a, b in pairs])
+    assert [min(item, 3) for item in found] == [min(OSA.distance(a, b), 3) for a, b in pairs]

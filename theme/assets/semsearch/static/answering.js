@@ -1,0 +1,27 @@
+/* Answers calls over an open bundle, and opens it again when the site was published anew in the meantime. */
+
+import { Searcher } from "./searcher.js";
+
+/** Returns `answer({call, argument})`, which gives {value} or {error}. */
+export function createAnswering(root) {
+  let opening = null;
+
+  async function ask(call, argument, again = true) {
+    const current = (opening ??= Searcher.open(root));
+    try {
+      return await (await current)[call](argument);
+    } catch (error) {
+      if (error.status === 422) throw error;
+      if (opening === current) opening = null;
+      // Files that are gone belong to a bundle that was published before.
+      if (error.status === 404 && again) return ask(call, argument, false);
+      throw error;
+    }
+  }
+
+  return ({ call, argument }) =>
+    ask(call, argument).then(
+      (value) => ({ value }),
+      ({ message, status }) => ({ error: { message, status } }),
+    );
+}

@@ -1,0 +1,87 @@
+/* Search without a server, as the widget wants it: a worker over the static bundle, which answers like the sidecar. */
+
+import { toAnswer } from "../search.js";
+import { activeFilters } from "../state.js";
+
+const ENGLISH = {
+  mode_static: "Searching in your browser: what you type stays here.",
+};
+let opened = null;
+
+/** Opens the bundle under the site's root, once. `mode` is shown with the answers. */
+export function openIndex({ root, t, names }, mode = "static") {
+  t.add(ENGLISH);
+  return (opened ??= new StaticEngine(root, names, mode));
+}
+
+class StaticEngine {
+  #calls = new Map();
+  #number = 0;
+
+  constructor(root, names, mode) {
+    Object.assign(this, { root, names, mode });
+    this.#start();
+  }
+
+  async search({ query, filters, ...options }, signal) {
+    const given = { query, sections_per_page: 4, facets: this.names, filters: toFilters(filters), ...options };
+    const body = await this.#call("search", given, signal);
+    return toAnswer(this, query, body);
+  }
+
+  /** A page of an answer, with all its sections. */
+  page(path) {
+    return this.#call("page", path);
+  }
+
+  facets() {
+    return this.#call("facets");
+  }
+
+  #call(call, argument, signal) {
+    return new Promise((resolve, reject) => {
+      const id = this.#number++;
+      const message = { id, call, argument };
+      const give = (error) => this.#calls.delete(id) && reject(error);
+      this.#calls.set(id, { message, resolve, reject });
+      signal?.addEventListener("abort", () => give(signal.reason), { once: true });
+      this.post(message);
+    });
+  }
+
+  #start() {
+    const take = ({ data: { id, value, error } }) => {
+      const { resolve, reject } = this.#calls.get(id) ?? {};
+      this.#calls.delete(id);
+      if (error) reject?.(Object.assign(new Error(error.message), error));
+      else resolve?.(value);
+    };
+    try {
+      const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+      worker.postMessage({ root: this.root.href });
+      worker.onmessage = take;
+      worker.onerror = () => this.#stay(take);
+      this.post = (message) => worker.postMessage(message);
+    } catch {
+      this.#stay(take);
+    }
+  }
+
+  /** Without a worker: the site forbids it, or has its assets on another host. */
+  #stay(take) {
+    const answering = import("./answering.js").then(({ createAnswering }) => createAnswering(this.root));
+    this.post = async (message) => {
+      const answer = await answering.catch(({ message: text }) => () => ({ error: { message: text } }));
+      take({ data: { id: message.id, ...(await answer(message)) } });
+    };
+    for (const { message } of this.#calls.values()) this.post(message);
+  }
+}
+
+/** As the API has them. */
+function toFilters(filters) {
+  return activeFilters(filters).map(([field, filter]) => {
+    if (!Array.isArray(filter)) return { op: "range", field, min: filter.min || null, max: filter.max || null };
+    return filter.length > 1 ? { op: "in", field, values: filter } : { op: "equals", field, value: filter[0] };
+  });
+}
