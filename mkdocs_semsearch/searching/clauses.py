@@ -65,16 +65,18 @@ class Matcher:
     stems: frozenset[str]
     last: str | None
     stems_of: Callable[[str], frozenset[str]]
-    _known: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
+    _looked_at: set[str] = field(default_factory=set, repr=False, compare=False)
+    _meant: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    def meant_among(self, words: set[str]) -> set[str]:
+        """Returns those words that have a stem of the question; looks at each different word once."""
+        new = words - self._looked_at
+        self._meant.update(word for word in new if self.stems_in(word))
+        self._looked_at.update(new)
+        return words & self._meant
 
     def stems_in(self, word: str) -> frozenset[str]:
         """Returns the stems of the question that a word has; the empty set when it is none of them."""
-        known = self._known.get(word)
-        if known is None:
-            known = self._known[word] = self._find_stems(word)
-        return known
-
-    def _find_stems(self, word: str) -> frozenset[str]:
         found = self.stems & self.stems_of(word)
         if not found and self.last and len(self.last) > 2 and word.lower().startswith(self.last):
             return frozenset((self.last,))

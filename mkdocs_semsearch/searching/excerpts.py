@@ -81,8 +81,9 @@ def _blocks(content: str, matcher: Matcher) -> Iterator[_Block]:
 
 def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
     """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
-    # Most blocks have none of them: look at each different word once before looking where they stand.
-    candidates = {word for word in set(_WORD.findall(text)) if not word.isascii() or matcher.stems_in(word)}
+    # Most blocks have none of them, and looking where words stand takes longer than looking which there are.
+    words = set(_WORD.findall(text))
+    candidates = matcher.meant_among(words) if text.isascii() else words
     for word in _WORD.finditer(text) if candidates else ():
         if word.group() not in candidates:
             continue

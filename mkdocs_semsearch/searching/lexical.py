@@ -112,7 +112,7 @@ class LexicalIndex:
         if allowed <= _FEW_ROWS:
             return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         # Tantivy knows no bit sets: rows that may not be returned are dropped, and more are looked at in their place.
-        reach = min(self._rows, wanted * self._rows // allowed + wanted)
+        reach = min(self._rows, wanted * self._rows // allowed + wanted // 4)
         while True:
             found = self._run(query, reach)
             kept = np.flatnonzero(rows[found.rows])[:wanted]
@@ -142,9 +142,9 @@ class LexicalIndex:
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits
-        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        scores = np.fromiter((score for score, _ in hits), np.float32, len(hits))
-        return LexicalHits(np.array(rows, np.int64), scores)
+        scores, addresses = zip(*hits, strict=True) if hits else ((), ())
+        rows = self._searcher.fast_field_values("row", list(addresses))
+        return LexicalHits(np.array(rows, np.int64), np.array(scores, np.float32))
 
 
 @contextlib.contextmanager

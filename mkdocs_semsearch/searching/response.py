@@ -173,7 +173,7 @@ def to_json(response: SearchResponse) -> dict[str, Any]:
         "took_ms": round(response.took_ms, 3),
         "total_results": response.total_results,
         "filters_applied": [filter_to_json(item) for item in response.filters_applied],
-        "facets": {name: [_plain(count) for count in counts] for name, counts in response.facets.items()},
+        "facets": {name: [_count(count) for count in counts] for name, counts in response.facets.items()},
         "results": results_to_json(response.results),
     }
     if response.degraded:
@@ -211,6 +211,10 @@ def _result(result: Result) -> dict[str, Any]:
     if result.explain is not None:
         body["explain"] = _plain(result.explain)
     return body
+
+
+def _count(count: FacetCount) -> dict[str, Any]:
+    return {"value": count.value, "count": count.count}
 
 
 def _scores(scores: Scores) -> dict[str, Any]:
