@@ -121,12 +121,15 @@ def _bound_this_process(memory: int) -> None:
 
 
 def _peak_memory() -> int:
+    """The most memory this process had, in bytes; 0 where that cannot be told.
+
+    Not `ru_maxrss`: that begins with what the process had that started this one.
+    """
     try:
-        import resource
-    except ImportError:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
         return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
 def _say(sentence: str) -> int:

@@ -1,0 +1,406 @@
+"""Published indexes: origins that die or lie, and publishers that mean no good. The copy of before stays."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.server
+import io
+import json
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from starlette.testclient import TestClient
+
+from mkdocs_semsearch.artifact import current_build, read_manifest
+from mkdocs_semsearch.errors import ConfigurationError, IndexCorruptError, IndexFolderError, IndexNotFoundError
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.serving import download, trial
+from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.published_index import PublishedIndex
+from tests.made_index import built, made_page
+from tests.unit.serving.small_index import PAGES, build, open_small
+
+
+class Origin(http.server.ThreadingHTTPServer):
+    """Serves a folder, with ranges.
+
+    Attributes:
+        asked: (path, Range header) of every request.
+        dies_after: bytes of a body after which the connection breaks; None for never.
+        endless: names of files that never end.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, root):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.root, self.asked, self.dies_after, self.endless, self.pause = root, [], None, (), 0.0
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        origin = self.server
+        given = self.headers.get("Range")
+        origin.asked.append((self.path, given))
+        path = origin.root / self.path.lstrip("/")
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        start = int(given.removeprefix("bytes=").rstrip("-")) if given else 0
+        if start and start >= len(data):
+            self.send_error(416)
+            return
+        self.send_response(206 if given else 200)
+        if path.name not in origin.endless:
+            self.send_header("Content-Length", str(len(data) - start))
+        self.end_headers()
+        body = data[start:]
+        if origin.dies_after is not None and path.name != "manifest.json":
+            body = body[: origin.dies_after]
+        with contextlib.suppress(OSError):
+            self.wfile.write(body)
+            while path.name in origin.endless:
+                self.wfile.write(b"\0" * 65536)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def origin(tmp_path):
+    (tmp_path / "web").mkdir()
+    with Origin(tmp_path / "web") as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return tmp_path / "cache" / "copy"
+
+
+def test_a_download_goes_on_where_the_origin_died(origin, copy):
+    build(origin.root)
+    published = PublishedIndex(origin.url, copy)
+    origin.dies_after = 300
+    attempts = 0
+    while current_build(copy) is None:
+        attempts += 1
+        assert attempts < 200
+        with contextlib.suppress(IndexNotFoundError):
+            published.update()
+    assert attempts > 3
+    assert current_build(copy) == read_manifest(origin.root)
+    assert [entry.name for entry in copy.iterdir() if entry.name.startswith(".")] in ([".lock"], [])
+    largest = max(read_manifest(origin.root).files, key=lambda file: file.size)
+    starts = [int(given[6:-1]) if given else 0 for path, given in origin.asked if path.endswith(largest.path)]
+    assert starts == list(range(0, largest.size, 300))
+
+
+def test_what_is_left_of_another_build_is_not_kept(origin, copy):
+    build(origin.root)
+    origin.dies_after = 300
+    published = PublishedIndex(origin.url, copy)
+    with pytest.raises(IndexNotFoundError):
+        published.update()
+    first = {entry.name for entry in (copy / ".downloads").iterdir()}
+    build(origin.root, PAGES[:2])
+    with pytest.raises(IndexNotFoundError):
+        published.update()
+    wanted = {file.sha256 for file in read_manifest(origin.root).files}
+    assert first
+    assert all(entry.name.removesuffix(".part") in wanted for entry in (copy / ".downloads").iterdir())
+    origin.dies_after = None
+    assert published.update() is True
+
+
+def test_a_server_without_ranges_sends_it_whole(origin, copy, monkeypatch):
+    build(origin.root)
+    published = PublishedIndex(origin.url, copy)
+    origin.dies_after = 300
+    with pytest.raises(IndexNotFoundError):
+        published.update()
+    origin.dies_after = None
+    real = download.open_address
+    monkeypatch.setattr(download, "open_address", lambda address, headers=None: real(address))
+    assert published.update() is True
+
+
+def test_a_part_that_is_longer_than_the_file_there(origin, copy):
+    build(origin.root)
+    largest = max(read_manifest(origin.root).files, key=lambda file: file.size)
+    published = PublishedIndex(origin.url, copy)
+    origin.dies_after = largest.size - 1
+    with pytest.raises(IndexNotFoundError):
+        published.update()
+    victim = origin.root / read_manifest(origin.root).build_id / largest.path
+    whole = victim.read_bytes()
+    origin.dies_after = None
+    victim.write_bytes(whole[:100])
+    with pytest.raises(IndexNotFoundError, match="status 416"):
+        published.update()
+    victim.write_bytes(whole)
+    assert published.update() is True
+
+
+def test_an_origin_that_trickles_is_left(origin, copy, monkeypatch):
+    build(origin.root)
+    monkeypatch.setattr(download, "PATIENCE_SECONDS", -1)
+    with pytest.raises(IndexNotFoundError, match="it sends too slowly"):
+        PublishedIndex(origin.url, copy).update()
+    assert current_build(copy) is None
+
+
+def test_a_file_without_an_end_is_read_to_its_size(origin, copy):
+    build(origin.root)
+    origin.endless = ("vectors.npy",)
+    with pytest.raises(IndexCorruptError, match=r"vectors\.npy is not the file that its manifest names"):
+        PublishedIndex(origin.url, copy).update()
+    assert sum(entry.stat().st_size for entry in (copy / ".downloads").iterdir()) < 1_000_000
+
+
+def test_redirects_lead_to_the_web_only(tmp_path):
+    class Redirecting(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", "ftp://127.0.0.1/manifest.json")
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        with pytest.raises(IndexNotFoundError, match="no web address"):
+            PublishedIndex(f"http://127.0.0.1:{server.server_address[1]}/", tmp_path / "copy").update()
+        server.shutdown()
+
+
+def rewritten(root, change):
+    """Publishes a manifest that was changed by hand."""
+    body = json.loads((root / "manifest.json").read_text())
+    change(body)
+    (root / "manifest.json").write_text(json.dumps(body))
+
+
+NAMES = [
+    "../../escaped",
+    "/tmp/escaped",
+    "a/../../../escaped",
+    "..",
+    "",
+    ".",
+    "a\\..\\..\\escaped",
+    "C:escaped",
+    "a\0b",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_in_a_manifest_leads_out_of_the_copy(origin, copy, tmp_path, name):
+    build(origin.root)
+    rewritten(origin.root, lambda body: body["files"][0].update(path=name))
+    with pytest.raises(IndexFolderError):
+        PublishedIndex(origin.url, copy).update()
+    assert not list(tmp_path.rglob("escaped*"))
+    assert not Path("/tmp/escaped").exists()
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize("build_id", ["../../escaped", "/tmp/escaped", "", ".", "0" * 15, "0" * 17, "0123456789ABCDEF"])
+def test_no_build_id_does_either(origin, copy, build_id):
+    build(origin.root)
+    rewritten(origin.root, lambda body: body.update(build_id=build_id))
+    with pytest.raises(IndexCorruptError):
+        PublishedIndex(origin.url, copy).update()
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, True, "10", None])
+def test_sizes_that_are_none(origin, copy, size):
+    build(origin.root)
+    rewritten(origin.root, lambda body: body["files"][0].update(size=size))
+    with pytest.raises(IndexCorruptError):
+        PublishedIndex(origin.url, copy).update()
+
+
+def test_an_index_that_is_too_large_is_not_even_begun(origin, copy, monkeypatch):
+    build(origin.root)
+    rewritten(origin.root, lambda body: body["files"][0].update(size=10**15))
+    with pytest.raises(IndexCorruptError, match="bytes, 8589934592 are allowed: set SEMSEARCH_MAX_INDEX_BYTES"):
+        PublishedIndex(origin.url, copy).update()
+    monkeypatch.setenv("SEMSEARCH_MAX_INDEX_BYTES", str(10**16))
+    with pytest.raises(IndexFolderError, match="has room for"):
+        PublishedIndex(origin.url, copy).update()
+    monkeypatch.setenv("SEMSEARCH_MAX_INDEX_BYTES", "8 GB")
+    with pytest.raises(ConfigurationError, match="SEMSEARCH_MAX_INDEX_BYTES: '8 GB' is not a number of bytes"):
+        PublishedIndex(origin.url, copy).update()
+    assert [path for path, _ in origin.asked] == ["/manifest.json"] * 3
+
+
+def test_a_manifest_without_an_end(origin, copy):
+    origin.endless = ("manifest.json",)
+    (origin.root / "manifest.json").write_text("{")
+    with pytest.raises(IndexCorruptError, match="is not valid JSON"):
+        PublishedIndex(origin.url, copy).update()
+
+
+def spoil(root, name, data):
+    """Replaces a file of the published build, and says so in the manifest: the hash is right, the content is not."""
+    (root / read_manifest(root).build_id / name).write_bytes(data)
+
+    def change(body):
+        (entry,) = [file for file in body["files"] if file["path"] == name]
+        entry.update(size=len(data), sha256=hashlib.sha256(data).hexdigest())
+        body["build_id"] = hashlib.sha256(data).hexdigest()[:16]
+
+    old = root / read_manifest(root).build_id
+    rewritten(root, change)
+    old.rename(root / read_manifest(root).build_id)
+
+
+def parquet_bomb(root):
+    """Half a gigabyte of text that is one value, said over and over, in a few kilobytes."""
+    path = root / read_manifest(root).build_id / "chunks.parquet"
+    table = pq.read_table(path)
+    place = table.schema.get_field_index("content")
+    text = pa.array(["x" * (8 << 20)])
+    content = pa.DictionaryArray.from_arrays(pa.array([0] * len(table), pa.int32()), text)
+    table = table.set_column(place, pa.field("content", content.type, nullable=False), content)
+    stream = io.BytesIO()
+    pq.write_table(table, stream, compression="zstd", store_schema=False)
+    assert len(stream.getvalue()) < 1_000_000
+    return stream.getvalue()
+
+
+def npz_bomb(root):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, megabytes in (("indptr", 600), ("indices", 1)):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                header = {"descr": "<i8", "fortran_order": False, "shape": (megabytes << 17,)}
+                np.lib.format.write_array_header_1_0(file, header)
+                for _ in range(megabytes):
+                    file.write(bytes(1 << 20))
+    return stream.getvalue()
+
+
+def lying_npy(root):
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f2", "fortran_order": False, "shape": (1 << 40, 64)})
+    return stream.getvalue() + bytes(100)
+
+
+def pickled_npy(root):
+    stream = io.BytesIO()
+    np.save(stream, np.array([{}], dtype=object), allow_pickle=True)
+    return stream.getvalue()
+
+
+EVIL = {
+    "chunks.parquet": (parquet_bomb, b"garbage", b"PAR1" + bytes(1000) + b"PAR1"),
+    "graph.npz": (npz_bomb, b"garbage"),
+    "vectors.npy": (lying_npy, pickled_npy, b"garbage"),
+    "pages.parquet": (b"garbage",),
+    "lexical/meta.json": (b"garbage", b"[" * 100_000, b"{}"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [pytest.param(name, content, id=f"{name}-{number}") for name in EVIL for number, content in enumerate(EVIL[name])],
+)
+def test_a_publisher_who_means_no_good(origin, copy, tmp_path, name, content, caplog, monkeypatch):
+    monkeypatch.setattr(trial, "MEMORY", 384 << 20)
+    built(origin.root, [made_page("good.md", "The keys of before.")])
+    live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(origin.url, copy).update)
+    assert live.refresh() is True
+    caplog.clear()
+    built(origin.root, [made_page(f"{n}.md", f"Number {n} of the keys.") for n in range(64)])
+    files = {file.path for file in read_manifest(origin.root).files}
+    if name not in files:
+        pytest.skip(f"an index has no {name}")
+    spoil(origin.root, name, content(origin.root) if callable(content) else content)
+    before = _memory()
+    assert live.refresh() is False
+    assert _memory() - before < 100 << 20
+    with live.lease() as searcher:
+        assert searcher.search(SearchQuery("keys")).results[0].page.path == "good.md"
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"The index at {origin.url} is refused: ")
+    assert record.getMessage().endswith("stays in use.")
+    assert {path.name for path in tmp_path.iterdir()} <= {"web", "cache"}
+    asked = len(origin.asked)
+    assert live.refresh() is False  # and it is not fetched again every minute
+    assert len(origin.asked) == asked + 1
+    live.close()
+
+
+def _memory():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+@pytest.mark.slow
+def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy):
+    """Ten builds, each saying its number in every section, while four readers ask without a pause."""
+
+    def publish(number):
+        texts = [f"This is build {number}, section {section} about keys." for section in range(5)]
+        built(origin.root, [made_page(f"page-{page}.md", *texts) for page in range(6)])
+        builds[read_manifest(origin.root).build_id] = f"build {number},"
+
+    builds = {}
+    publish(0)
+    live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(origin.url, copy).update, poll_seconds=0.05)
+    stop, wrong, seen, answers = threading.Event(), [], set(), []
+    with TestClient(create_app(live)) as client:
+
+        def ask(mode):
+            while not stop.is_set():
+                answer = client.get(f"/api/v1/search?q=build+about+keys&mode={mode}&limit=30")
+                body = answer.json()
+                answers.append(answer.status_code)
+                texts = [result["section"]["content"] for result in body.get("results", [])]
+                if (
+                    answer.status_code != 200
+                    or not texts
+                    or not all(builds[body["build_id"]] in text for text in texts)
+                ):
+                    wrong.append(body)
+                seen.add(body.get("build_id"))
+
+        threads = [threading.Thread(target=ask, args=[mode]) for mode in ("hybrid", "semantic", "lexical", "hybrid")]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(1, 11):
+                publish(number)
+                wanted = read_manifest(origin.root).build_id
+                end = time.monotonic() + 60
+                while wanted not in seen:
+                    assert time.monotonic() < end
+                    time.sleep(0.02)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+    assert wrong == []
+    assert len(seen) == 11
+    assert len(answers) > 100
