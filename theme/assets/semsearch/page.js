@@ -6,6 +6,7 @@ import { h } from "./ui.js";
 
 const base = new URL(".", import.meta.url);
 const root = new URL("../../", base);
+const NAME = "query"; // at `q` themes open their own search
 
 class PageAddress {
   enter() {}
@@ -16,7 +17,7 @@ class PageAddress {
 
   update(search) {
     const any = search.query.trim() || activeFilters(search.filters).length;
-    const address = location.pathname + (any ? `?${questionKey(search, "q")}` : "");
+    const address = location.pathname + (any ? `?${questionKey(search, NAME)}` : "");
     history.replaceState(history.state, "", address);
   }
 }
@@ -25,7 +26,7 @@ class SemsearchPage extends SemsearchDialog {
   prefix = "semsearch-page";
 
   get isOpen() {
-    return this.isConnected;
+    return this.store.state.open;
   }
 
   createAddress() {
@@ -45,12 +46,12 @@ class SemsearchPage extends SemsearchDialog {
   keepFocus() {}
 
   followAddress() {
-    if (this.isOpen) this.open();
+    if (this.isConnected) this.open();
   }
 
   /** Shows the search in the address. */
   open() {
-    this.store.set({ open: true, active: -1, ...parseSearch(location.search, "q") });
+    this.store.set({ open: true, active: -1, ...parseSearch(location.search, NAME) });
     this.input.value = this.store.state.query;
     this.search.loadFields();
     this.search.ask(0);

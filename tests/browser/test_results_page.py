@@ -1,0 +1,133 @@
+"""The page `search/` of a built site: with JavaScript the search box itself, without it a form."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from mkdocs_semsearch.config import read_settings
+from mkdocs_semsearch.results_page import write_results_page
+from tests.integration.sites import THEMES, DocsSite
+
+from .conftest import CONFIG, DOCS, EXTENSIONS
+
+pytestmark = pytest.mark.browser
+
+INPUT = "semsearch-page [data-semsearch=input]"
+OPTION = "semsearch-page [data-semsearch=option]"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Returns `built(theme, **config) -> site folder`, built by the plugin."""
+
+    def build(theme, *, look=None, **config):
+        offline = {"font": False} if theme == "material" else {"highlightjs": False}
+        facets = {field["name"]: {"type": field["type"], "label": field["label"]} for field in CONFIG["facets"]}
+        site = DocsSite(
+            tmp_path_factory.mktemp("page"),
+            options={"facets": facets},
+            config={"theme": {"name": theme, **offline, **(look or {})}, "markdown_extensions": EXTENSIONS, **config},
+        )
+        site.write(DOCS).build(strict=False)
+        return site.site_dir
+
+    return build
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_shared_link_shows_its_results_in_the_page(page, built, serving, theme):
+    site = built(theme, site_url="https://example.org/team/docs/")
+    with serving.SiteServer(site, mount="/team/docs/") as server:
+        page.goto(server.url + "search/?query=rotate+token&f.tags=security")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "rotate token"
+        assert page.locator("#semsearch-page-facets").get_by_label("security").is_checked()
+        assert page.locator("form[data-semsearch=page]").is_hidden()
+        assert page.locator("dialog[open]").count() == 0
+        assert page.title().startswith("Search - ")
+        page.get_by_role("button", name="Remove filter Tags: security").click()
+        page.wait_for_function("!location.search.includes('f.tags')")
+        page.locator(INPUT).fill("install")
+        page.locator(OPTION).filter(has_text="Installation").first.wait_for()
+        page.wait_for_function("location.search === '?query=install'")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/team/docs/guide/install/**")
+        page.go_back()
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "install"
+        assert page.problems == []
+
+
+def test_what_opens_the_dialog_elsewhere_leads_to_the_field(page, built, serving):
+    with serving.SiteServer(built("material")) as server:
+        page.goto(server.url + "search/")
+        page.locator(INPUT).wait_for()
+        page.keyboard.press("Control+k")
+        page.wait_for_function(f"document.querySelector('{INPUT}') === document.activeElement")
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Escape")
+        for _ in range(40):  # Tab leads out again
+            page.keyboard.press("Tab")
+            if not page.evaluate("document.querySelector('semsearch-page').contains(document.activeElement)"):
+                break
+        else:
+            pytest.fail("the focus is kept in the page")
+        page.locator(".md-search__input").click()
+        page.wait_for_function(f"document.querySelector('{INPUT}') === document.activeElement")
+        assert page.locator("dialog[open]").count() == 0
+        assert page.problems == []
+
+
+def test_the_dialog_leads_to_the_page(page, built, serving):
+    with serving.SiteServer(built("mkdocs")) as server:
+        page.goto(server.url + "#semsearch=token&f.tags=api")
+        page.get_by_role("link", name="Open as a page").click()
+        page.locator(OPTION).first.wait_for()
+        assert page.url == server.url + "search/?query=token&f.tags=api"
+
+
+def test_without_javascript_it_is_a_form_to_the_sidecar(browser, built, serving):
+    with serving.SiteServer(built("mkdocs")) as server:
+        context = browser.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.goto(server.url + "search/")
+        page.get_by_role("searchbox", name="Search").fill("rotate token")
+        page.get_by_role("main").or_(page.locator("body")).first.locator("form[data-semsearch=page] button").click()
+        assert page.url == server.origin + "/-/semsearch/api/v1/search.html?q=rotate+token"
+        context.close()
+
+
+def test_leaving_and_coming_back_with_instant_navigation(page, built, serving, tmp_path):
+    site = tmp_path / "site"
+    look = {"features": ["navigation.instant"]}
+    shutil.copytree(built("material", look=look, site_url="https://example.org/"), site)
+    with serving.SiteServer(site) as server:
+        sitemap = site / "sitemap.xml"
+        sitemap.write_text(sitemap.read_text().replace("https://example.org/", server.url))
+        page.goto(server.url + "search/?query=rotate+token")
+        page.locator(OPTION).first.wait_for()
+        page.wait_for_load_state("networkidle")
+        page.locator(OPTION).first.click()
+        page.locator("h1", has_text="Authentication").wait_for()
+        page.keyboard.press("Control+k")
+        page.locator("dialog[open] [data-semsearch=input]").wait_for()
+        page.keyboard.press("Escape")
+        page.go_back()
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "rotate token"
+        assert page.problems == []
+
+
+def test_other_generators_get_a_page_without_a_theme(page, build_site, serving, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(build_site("mkdocs"), site)
+    write_results_page(site, read_settings({}, None), language="en", site_name="Plain")
+    (site / "favicon.ico").touch()
+    with serving.SiteServer(site, csp=serving.CSP.format(api="")) as server:
+        page.goto(server.url + "search/?query=rotate+token")
+        page.locator(OPTION).first.wait_for()
+        assert page.get_by_role("link", name="Plain").get_attribute("href") == "../"
+        assert page.problems == []
