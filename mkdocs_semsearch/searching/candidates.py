@@ -16,7 +16,7 @@ from mkdocs_semsearch.searching.store import Neighbors, Store
 
 __all__ = ["Candidates", "Scoring", "Sides", "next_reach"]
 
-_LEXICAL_LIMIT = 300
+_LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
 
 _EVERY = 2**31
