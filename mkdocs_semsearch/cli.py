@@ -174,6 +174,13 @@ def _inspect(given: argparse.Namespace) -> int:
     return 0
 
 
+def _requirements(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.serving.requirements import sidecar_requirements
+
+    print("\n".join(sidecar_requirements(given.extra)))
+    return 0
+
+
 def _eval(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli_text import evaluation_text
     from mkdocs_semsearch.searching.evaluation import evaluate_indexes, read_queries
@@ -219,4 +226,12 @@ def _say(line: str) -> None:
     print(f"semsearch: {line}", file=sys.stderr)
 
 
-_COMMANDS = {"index": _index, "serve": _serve, "query": _query, "mcp": _mcp, "inspect": _inspect, "eval": _eval}
+_COMMANDS = {
+    "index": _index,
+    "serve": _serve,
+    "query": _query,
+    "mcp": _mcp,
+    "inspect": _inspect,
+    "requirements": _requirements,
+    "eval": _eval,
+}

@@ -119,6 +119,9 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
     _add_format(sub)
 
+    sub = command("requirements", "list the packages that a search server needs, for pip install -r")
+    sub.add_argument("--extra", action="append", default=[], choices=("mcp", "qdrant"), help="add those of an extra")
+
     sub = command("eval", "measure search quality over questions with known answers")
     sub.add_argument(
         "queries",

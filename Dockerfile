@@ -1,0 +1,33 @@
+# The search server alone: no PyTorch, no MkDocs, no model; the encoder comes with the index.
+#
+#   docker build --tag semsearch .
+#   docker run --read-only --tmpfs /tmp --publish 8765:8765 --volume ./semsearch-index:/index:ro semsearch
+
+ARG PYTHON=3.13
+
+FROM python:${PYTHON}-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /src
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY mkdocs_semsearch mkdocs_semsearch
+COPY theme theme
+# The package first, without what it requires for building; it then says what a search server requires.
+RUN python -m venv --without-pip /opt/semsearch \
+ && pip --python /opt/semsearch/bin/python install --no-deps . \
+ && /opt/semsearch/bin/semsearch requirements --extra mcp >/tmp/requirements.txt \
+ && pip --python /opt/semsearch/bin/python install --constraint constraints.txt --requirement /tmp/requirements.txt \
+ && /opt/semsearch/bin/python -m compileall -q /opt/semsearch/lib
+
+FROM python:${PYTHON}-slim
+COPY --from=build /opt/semsearch /opt/semsearch
+ENV PATH=/opt/semsearch/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    XDG_CACHE_HOME=/tmp \
+    SEMSEARCH_INDEX=/index
+USER 10001:10001
+EXPOSE 8765
+HEALTHCHECK --interval=30s --timeout=3s --start-period=10s \
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8765/healthz', timeout=2)"]
+ENTRYPOINT ["semsearch"]
+CMD ["serve", "--host", "0.0.0.0", "--port", "8765"]

@@ -1,0 +1,64 @@
+"""What a search server needs installed: a fraction of what a build needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from importlib.metadata import PackageNotFoundError, requires
+
+from mkdocs_semsearch.errors import SemsearchError
+
+__all__ = ["EXTRAS", "PACKAGES", "sidecar_requirements"]
+
+PACKAGES = frozenset(
+    {
+        "filelock",
+        "jinja2",
+        "numkong",
+        "numpy",
+        "onnxruntime",
+        "pyarrow",
+        "pydantic",
+        "rapidfuzz",
+        "starlette",
+        "tantivy",
+        "tokenizers",
+        "uvicorn",
+    }
+)
+"""Of the requirements of this package, those that answering questions imports."""
+
+EXTRAS = ("mcp", "qdrant")
+"""Extras that a search server may have a use for."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+
+
+def sidecar_requirements(extras: Collection[str] = ()) -> list[str]:
+    """Returns the requirements of a search server, a line each, with the versions that this package asks for.
+
+    Args:
+        extras: of `EXTRAS`.
+
+    Raises:
+        SemsearchError: this package runs from a folder in which it was never installed.
+    """
+    try:
+        lines = requires("mkdocs-semsearch") or []
+    except PackageNotFoundError:
+        raise SemsearchError(
+            "The requirements are not known, because mkdocs-semsearch is not installed: "
+            "run pip install --no-deps mkdocs-semsearch."
+        ) from None
+    return sorted(filter(None, (_chosen(line, extras) for line in lines)))
+
+
+def _chosen(line: str, extras: Collection[str]) -> str | None:
+    requirement, _, marker = (part.strip() for part in line.partition(";"))
+    extra = _EXTRA.search(marker)
+    if extra:
+        return requirement if extra[1] in extras else None
+    name = _NAME.match(requirement)
+    wanted = name is not None and name[0].lower().replace("_", "-") in PACKAGES
+    return (f"{requirement}; {marker}" if marker else requirement) if wanted else None

@@ -1,0 +1,159 @@
+"""The search server in an environment with nothing but what `semsearch requirements` lists."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import mkdocs_semsearch
+from mkdocs_semsearch.indexing import BuildOptions, build_index
+from mkdocs_semsearch.serving.requirements import EXTRAS, PACKAGES, sidecar_requirements
+from tests.made_index import made_page
+
+ABSENT = ("torch", "sentence_transformers", "transformers", "pynndescent", "numba", "mkdocs", "onnx", "tree_sitter")
+SECONDS_TO_START = 60
+
+
+def closure(requirements):
+    """The distributions that an installer would install for these requirements."""
+    found, pending = {}, [Requirement(line) for line in requirements]
+    while pending:
+        requirement = pending.pop()
+        wanted = [{"extra": extra} for extra in ("", *requirement.extras)]
+        if requirement.marker and not any(requirement.marker.evaluate(each) for each in wanted):
+            continue
+        distribution = importlib.metadata.distribution(requirement.name)
+        assert requirement.specifier.contains(distribution.version, prereleases=True), requirement
+        key = (distribution.name, frozenset(requirement.extras))
+        if key in found:
+            continue
+        found[key] = distribution
+        for line in distribution.requires or ():
+            child = Requirement(line)
+            if child.marker is None or any(child.marker.evaluate(each) for each in wanted):
+                child.marker = None
+                pending.append(child)
+    return {distribution.name: distribution for distribution in found.values()}.values()
+
+
+def link(distribution, folder):
+    for name in {Path(file).parts[0] for file in distribution.files or () if ".." not in Path(file).parts}:
+        if name != "__pycache__":
+            source = Path(str(distribution.locate_file(name)))
+            (folder / name).symlink_to(source) if not (folder / name).exists() else None
+
+
+@pytest.fixture(scope="module", params=[(), EXTRAS], ids=["alone", "with extras"])
+def environment(request, tmp_path_factory):
+    """Variables under which `python -S` sees the standard library, this package, and what it asks for."""
+    folder = tmp_path_factory.mktemp("packages")
+    for distribution in closure(sidecar_requirements(request.param)):
+        link(distribution, folder)
+    (folder / "mkdocs_semsearch").symlink_to(Path(mkdocs_semsearch.__file__).parent)
+    own = importlib.metadata.distribution("mkdocs-semsearch")
+    info = next(file.parts[0] for file in own.files or () if file.parts[0].endswith(".dist-info"))
+    (folder / info).symlink_to(Path(str(own.locate_file(info))))
+    return {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {"PYTHONPATH": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """An index with an encoder in it."""
+    from mkdocs_semsearch.embedding import open_embedder
+
+    place = tmp_path_factory.mktemp("index")
+    pages = [
+        made_page("tokens.md", "Rotate API tokens every month.", "Revoke lost tokens at once."),
+        made_page("install.md", "Unpack the archive."),
+    ]
+    build_index(pages, embedder=open_embedder(runtime="onnx", cache_dir=str(place)), index_dir=place / "index",
+                options=BuildOptions(site_name="Demo"))  # fmt: skip
+    return place / "index"
+
+
+def python(environment, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-S", "-W", "error", *arguments], env=environment, capture_output=True, text=True, **options
+    )
+
+
+def test_it_is_a_slim_environment(environment):
+    code = f"import importlib.util as u; print([name for name in {ABSENT!r} if u.find_spec(name)])"
+    assert python(environment, "-c", code, check=True).stdout == "[]\n"
+
+
+@pytest.mark.model
+def test_it_answers_questions(environment, index):
+    with serving(environment, index) as url:
+        answer = json.load(urllib.request.urlopen(f"{url}api/v1/search?q=change+my+keys&mode=semantic"))
+        assert answer["results"][0]["page"]["path"] == "tokens.md"
+        assert answer["results"][0]["scores"]["semantic"] > 0.1
+        assert json.load(urllib.request.urlopen(f"{url}readyz"))["status"] == "ready"
+        for page in ("docs", "openapi.json", "metrics", "api/v1/related/tokens.md"):
+            assert urllib.request.urlopen(url + page).status == 200, page
+
+
+@pytest.mark.model
+def test_so_does_the_command(environment, index):
+    done = python(environment, "-m", "mkdocs_semsearch", "query", "lost tokens", "--index", str(index))
+    assert done.returncode == 0, done.stderr
+    assert "tokens.md" in done.stdout
+    assert done.stderr == ""
+
+
+def test_what_it_cannot_do_it_says(environment, tmp_path):
+    (tmp_path / "index.html").write_text("<h1>Home</h1>")
+    done = python(environment, "-m", "mkdocs_semsearch", "index", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("semsearch: ")
+    assert "Traceback" not in done.stderr
+
+
+@contextmanager
+def serving(environment, index):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/"
+    command = [sys.executable, "-S", "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port)]
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        deadline = time.monotonic() + SECONDS_TO_START
+        while True:
+            try:
+                urllib.request.urlopen(f"{url}readyz")
+                break
+            except OSError:
+                assert server.poll() is None, server.communicate()[0]
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield url
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def test_every_package_is_one_of_ours():
+    names = {re.match(r"[\w.-]+", line)[0] for line in sidecar_requirements()}
+    assert names == PACKAGES
+
+
+def test_the_command_lists_them():
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs_semsearch", "requirements", "--extra", "mcp"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == sidecar_requirements(["mcp"])
+    assert any(line.startswith("mcp") for line in done.stdout.splitlines())
