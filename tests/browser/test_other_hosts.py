@@ -1,0 +1,159 @@
+"""The widget where the plugin does not run: a site of Zensical, a page of plain HTML, folders of versions."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.integration.sites import QUIET, DocsSite
+
+from .conftest import CONFIG, DOCS, ROOT
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+ASSETS = ROOT / "theme" / "assets" / "semsearch"
+
+
+def without(module):
+    return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{module} is not installed")
+
+
+def ask(page, url, query):
+    page.goto(url)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+    page.keyboard.type(query)
+    page.locator(OPTION).first.wait_for()
+
+
+@pytest.fixture(scope="module")
+def zensical_site(tmp_path_factory):
+    """Built by Zensical, indexed and given the widget by the command line."""
+    root = tmp_path_factory.mktemp("zensical")
+    for name, text in DOCS.items():
+        file = root / "docs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    config = {
+        "site_name": "Test site",
+        "site_url": "https://example.org/docs/",
+        "theme": {"name": "material", "font": False, "features": ["search.highlight"]},
+        "plugins": ["search", {"semsearch": {"facets": {"tags": {"type": "list", "label": "Tags"}}}}],
+        "extra_javascript": ["assets/semsearch/semsearch.js"],
+        "extra_css": ["assets/semsearch/semsearch.css"],
+    }
+    (root / "mkdocs.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    run = {"cwd": root, "env": os.environ | QUIET, "check": True, "capture_output": True}
+    subprocess.run([sys.executable, "-m", "zensical", "build", "-f", "mkdocs.yml"], **run)
+    index = "from mkdocs_semsearch.built_site import index_built_site; from pathlib import Path; "
+    index += "from tests.word_hash import WordHashEmbedder; import mkdocs_semsearch.built_site as it; "
+    index += "it.open_configured_embedder = lambda settings: WordHashEmbedder(); "
+    index += "index_built_site(Path('site'), widget=True)"
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    subprocess.run([sys.executable, "-c", index], **(run | {"env": os.environ | QUIET | {"PYTHONPATH": path}}))
+    return root / "site"
+
+
+@without("zensical")
+def test_a_site_of_zensical(page, zensical_site, serving):
+    with serving.SiteServer(zensical_site, mount="/docs/") as server:
+        page.goto(server.url)
+        page.locator(".md-search__button").first.click()
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator("dialog[open]").count() == 1
+        assert page.locator("#semsearch-facets").get_by_label("security").is_visible()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/docs/guide/auth/**")
+        assert page.url.endswith("#tokens")
+        assert page.problems == []
+
+
+@without("zensical")
+def test_a_site_of_zensical_searches_its_own_index_while_the_sidecar_is_gone(page, zensical_site, serving):
+    with serving.SiteServer(zensical_site, mount="/docs/") as server:
+        server.sidecar.alive = False
+        ask(page, server.url + "guide/auth/", "unauthorized")
+        assert page.locator("[data-semsearch=mode]").is_visible()
+        assert page.locator(OPTION).first.get_attribute("href").startswith(server.url + "reference/errors/")
+
+
+@without("zensical")
+def test_a_site_of_zensical_has_a_results_page(page, zensical_site, serving):
+    with serving.SiteServer(zensical_site, mount="/docs/") as server:
+        page.goto(server.url + "search/?query=rotate+token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator("semsearch-page").count() == 1
+
+
+def test_a_page_of_plain_html_with_one_script_tag(page, serving, tmp_path):
+    shutil.copytree(ASSETS, tmp_path / "assets/semsearch")
+    (tmp_path / "assets/semsearch/config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "guide/auth").mkdir(parents=True)
+    html = (
+        "<!doctype html><html lang=de><meta charset=utf-8><title>Plain</title><link rel=icon href=/icon.png>"
+        '<h1 id="tokens">{}</h1><script src="{}assets/semsearch/semsearch.js" defer></script>'
+    )
+    (tmp_path / "index.html").write_text(html.format("Start", ""))
+    (tmp_path / "guide/auth/index.html").write_text(html.format("Ziel", "../../"))
+    (tmp_path / "icon.png").touch()
+    with serving.SiteServer(tmp_path, csp=serving.CSP.format(api="")) as server:
+        page.goto(server.url)
+        page.get_by_role("button", name="Search").click()  # its style sheet is loaded by the script
+        page.locator(INPUT).wait_for()
+        page.keyboard.type("rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/#tokens")
+        assert page.locator("h1").inner_text() == "Ziel"
+        assert page.problems == []
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
+    """What mike puts online: two versions and an alias, taken out of its branch."""
+    root = tmp_path_factory.mktemp("mike")
+    site = DocsSite(root / "repository", config={"theme": {"name": "mkdocs", "highlightjs": False}})
+    site.root.mkdir()
+    who = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    programs = Path(sys.executable).parent
+    paths = os.pathsep.join([str(programs), os.environ["PATH"]])
+    run = {"cwd": site.root, "check": True, "capture_output": True, "env": os.environ | QUIET | who | {"PATH": paths}}
+    subprocess.run(["git", "init", "-q"], **run)
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "mike wants one"], **run)
+    for version, aliases in [("1.0", []), ("2.0", ["latest"])]:
+        site.options = {"api_url": f"/search/{version}/-/semsearch", "facets": {"tags": {"type": "list"}}}
+        site.write({"index.md": "# Home\n", "guide/auth.md": f"# Version {version}\n\n## Tokens\n\nRotate it.\n"})
+        site.write_config()
+        subprocess.run([programs / "mike", "deploy", version, *aliases], **run)
+    subprocess.run(["git", "worktree", "add", "-q", root / "online", "gh-pages"], **run)
+    return root / "online"
+
+
+@without("mike")
+@pytest.mark.parametrize(("folder", "version"), [("1.0", "1.0"), ("2.0", "2.0"), ("latest", "2.0")])
+def test_versions_of_mike_stay_among_themselves(page, versions, serving, folder, version):
+    with serving.SiteServer(versions, mount="/docs/") as server:
+        config = json.loads((versions / folder / "assets/semsearch/config.json").read_text())
+        assert config["version"] == version
+        ask(page, f"{server.url}{folder}/", "rotate token")
+        assert all(path.startswith(f"/search/{version}/-/semsearch/") for path in server.sidecar.requests)
+        link = page.locator(OPTION).first.get_attribute("href")
+        assert link == f"{server.url}{folder}/guide/auth/#tokens"
+        page.keyboard.press("Enter")
+        page.wait_for_url(link)
+        assert page.locator("h1").first.inner_text() == f"Version {version}"
+        page.goto(f"{server.url}{folder}/search/?query=rotate+token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(OPTION).first.get_attribute("href") == link
