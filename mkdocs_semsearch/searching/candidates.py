@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.searching.fusion import DEEPEST_RANK, SEMANTIC_WEIGHT, SemanticScale, at_rank, fuse
+from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT, SemanticScale, at_rank, fuse
 from mkdocs_semsearch.searching.lexical import Lexical, LexicalHits
 from mkdocs_semsearch.searching.literal import RULES, Names, apply_literal_rule
 from mkdocs_semsearch.searching.query import Mode
@@ -19,6 +19,7 @@ __all__ = ["Candidates", "Scoring", "Sides", "next_reach"]
 _LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
 
+_DEEP = 3000
 _EVERY = 2**31
 _UNKNOWN = np.float32(-1)
 """Similarity of a chunk that the store was not asked about: below all that count."""
@@ -116,7 +117,7 @@ class Scoring:
             return self._scored(self._hits.rows, None)
         near, unseen = self._near(reach)
         if self._min_score > 0:
-            near, unseen = _at_least(near, self._min_score), None
+            near, unseen = self._near_enough(self._allowed), None
         if unseen is None or not self._hybrid:
             return replace(self._scored(near.rows, near.similarities), unseen=unseen)
         literal = np.fromiter(self._literal, np.int64, len(self._literal))
@@ -141,19 +142,25 @@ class Scoring:
         """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
         if self._vector is None:
             return np.sort(self._sides.lexical.search(self._question, rows, _EVERY).rows)
-        near = self._sides.store.nearest(self._vector, rows, 0, self._min_score)
-        return _at_least(near, self._min_score).rows
+        return self._near_enough(rows).rows
 
     def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
         """Returns the nearest chunks, and what others may be similar at most; None where there are no others."""
         assert self._vector is not None
-        near = self._sides.store.nearest(self._vector, self._allowed, reach, self._min_score or None)
+        near = self._sides.store.nearest(self._vector, self._allowed, reach)
         self._scale = SemanticScale.of(near.similarities)
         if reach is None or len(near.rows) < reach:
             return near, None
-        if self._hybrid and not self._scale.reaches(near.similarities, reach):
-            return self._near(next_reach(reach))
-        return near, max(0.0, at_rank(near.similarities, reach))
+        furthest = at_rank(near.similarities, reach)
+        if self._hybrid and furthest > self._scale.floor:  # on a large site, more than a few hundred chunks count
+            near = self._sides.store.nearest(self._vector, self._allowed, reach, self._scale.floor)
+        return near, max(0.0, furthest)
+
+    def _near_enough(self, rows: NDArray[np.bool_] | None) -> Neighbors:
+        assert self._vector is not None
+        near = self._sides.store.nearest(self._vector, rows, 0, self._min_score)
+        kept = near.similarities >= self._min_score
+        return Neighbors(near.rows[kept], near.similarities[kept])
 
     def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
         ranks = np.zeros(len(rows), np.int8)
@@ -185,7 +192,7 @@ _NO_HITS = LexicalHits(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 def next_reach(reach: int | None) -> int | None:
     """Returns how many more to look at when the nearest were not enough: at last, all."""
-    return DEEPEST_RANK if reach is not None and reach < DEEPEST_RANK else None
+    return _DEEP if reach is not None and reach < _DEEP else None
 
 
 def _by_row(hits: LexicalHits) -> LexicalHits:
@@ -201,8 +208,3 @@ def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
     inside[inside] = rows[places[inside]] == hits.rows[inside]
     scores[places[inside]] = hits.scores[inside]
     return scores
-
-
-def _at_least(near: Neighbors, similarity: float) -> Neighbors:
-    kept = near.similarities >= similarity
-    return Neighbors(near.rows[kept], near.similarities[kept])

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DEEPEST_RANK", "FLOOR_RANK", "SEMANTIC_WEIGHT", "SemanticScale", "at_rank", "fuse"]
+__all__ = ["FLOOR_RANK", "LEAST_SPAN", "SEMANTIC_WEIGHT", "SemanticScale", "at_rank", "fuse"]
 
 SEMANTIC_WEIGHT = 0.5
 """Share of meaning in a hybrid score; measured with `semsearch eval`, see the note on ranking in the documentation."""
 
 FLOOR_RANK = 300
 """The similarity at this rank becomes 0: a floor that hardly depends on the size of the site."""
-
-DEEPEST_RANK = 3000
-"""No similarity beyond this rank counts, however near to the best it is."""
 
 LEAST_SPAN = 0.15
 """The floor is so far below the best: in one row, or rows that are all alike, small differences stay small."""
@@ -42,19 +39,13 @@ class SemanticScale:
         """Finds the scale of a question.
 
         Args:
-            similarities: float32 `[m]`, of all rows or of the best: see `reaches`.
+            similarities: float32 `[m]`, of all rows, or at least of the best `FLOOR_RANK`.
         """
         if not len(similarities):
             return cls(1.0, 0.0)
         best = float(similarities.max())
         floor = min(at_rank(similarities, FLOOR_RANK), best - LEAST_SPAN)
-        if len(similarities) >= DEEPEST_RANK:
-            floor = max(floor, min(at_rank(similarities, DEEPEST_RANK), best - LEAST_SPAN / 10))
         return cls(best, floor)
-
-    def reaches(self, similarities: NDArray[np.float32], limit: int) -> bool:
-        """Tells whether none of the rows beyond the `limit` best similarities would be above 0."""
-        return not len(similarities) or at_rank(similarities, limit) <= self.floor
 
     def apply(self, similarities: NDArray[np.float32]) -> NDArray[np.float32]:
         """Returns float32 `[m]`, 0 to 1."""

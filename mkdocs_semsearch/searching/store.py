@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.graph_walk import GraphWalk
-from mkdocs_semsearch.searching.scan import Codes, Stored, similarities
+from mkdocs_semsearch.searching.scan import Approximation, Codes, Stored, similarities
 
 __all__ = ["WALK_ABOVE", "EmbeddedStore", "Neighbors", "Store"]
 
@@ -66,7 +66,7 @@ class Store(Protocol):
 
         Returns:
             The rows needed, and perhaps others; all allowed rows where fewer than `limit` are allowed. Exactly, never
-            approximately, where `rows` leaves few and where `at_least` is given.
+            approximately, where `rows` leaves few and where `limit` is 0 or None.
         """
         ...
 
@@ -87,6 +87,7 @@ class EmbeddedStore:
         self._vectors = vectors
         self._indptr = indptr
         self._indices = indices
+        self._last: tuple[NDArray[np.float32], Approximation] | None = None
         self._walk = GraphWalk(vectors, indptr, indices) if len(vectors) > WALK_ABOVE and len(indices) else None
 
     @classmethod
@@ -125,7 +126,7 @@ class EmbeddedStore:
         count = len(self._vectors) if allowed is None else len(allowed)
         if limit is None or limit >= count or count < _GATHER_BELOW * len(self._vectors):
             return self._compared(allowed, vector)
-        if self._walk is not None and at_least is None and limit and count > _WALK_SHARE * len(self._vectors):
+        if self._walk is not None and limit and count > _WALK_SHARE * len(self._vectors):
             found = self._walked(self._walk, vector, rows, limit=limit * len(self._vectors) // count)
             if len(found.rows) >= limit:
                 return found
@@ -147,7 +148,7 @@ class EmbeddedStore:
     def _scanned(
         self, vector: NDArray[np.float32], allowed: NDArray[np.int64] | None, limit: int, at_least: float | None
     ) -> Neighbors:
-        coded = self._codes.approximate(vector)
+        coded = self._coded(vector)
         near = coded.similarities if allowed is None else coded.similarities[allowed]
         edge = np.inf
         if limit:
@@ -157,6 +158,13 @@ class EmbeddedStore:
             edge = min(edge, at_least - coded.error)
         kept = np.flatnonzero(near >= edge)
         return self._compared(kept if allowed is None else allowed[kept], vector)
+
+    def _coded(self, vector: NDArray[np.float32]) -> Approximation:
+        """Scans once for a question that asks several times: under other filters, or for more rows."""
+        last = self._last
+        if last is None or last[0] is not vector:
+            self._last = last = (vector, self._codes.approximate(vector))
+        return last[1]
 
     def _walked(
         self, walk: GraphWalk, vector: NDArray[np.float32], rows: NDArray[np.bool_] | None, *, limit: int
