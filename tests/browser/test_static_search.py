@@ -1,0 +1,210 @@
+"""A site without a sidecar: the static bundle is searched in the reader's browser, and the search box works as ever."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from datetime import date
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.static import TokenTable, write_bundle
+from mkdocs_semsearch.static.wordpiece import question_words
+from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
+    ask,
+    test_a_result_on_this_page_is_a_jump,
+    test_excerpts_show_marks_code_lists_and_tables,
+    test_results_are_grouped_by_page_with_at_most_three_sections,
+    titles,
+)
+from tests.made_index import built
+from tests.word_hash import WordHashEmbedder
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+MODE = "[data-semsearch=mode]"
+GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
+TYPES = {"tags": "list", "status": "string", "year": "integer", "date": "date"}
+
+
+def chunked(page):
+    chunks = [
+        Chunk(place, place, tuple(headings), anchor, content, kind=kind)
+        for place, (anchor, headings, kind, content) in enumerate(page["sections"])
+    ]
+    front_matter = page["frontmatter"]
+    facets = front_matter | {"tags": tuple(front_matter["tags"]), "date": date.fromisoformat(front_matter["date"])}
+    return ChunkedPage(page["path"], page["url"], page["title"], tuple(chunks), front_matter, facets)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory, serving):
+    """The bundle of the pages that the canned sidecar has."""
+    folder = tmp_path_factory.mktemp("bundle")
+    pages = [chunked(page) for page in serving.PAGES]
+    built(
+        folder / "index",
+        pages,
+        facets=tuple(FacetDeclaration(name, kind, name.title()) for name, kind in TYPES.items()),
+    )
+    words = sorted({word for page in pages for chunk in page.chunks for word in question_words(chunk.content)})
+    vectors = np.concatenate([WordHashEmbedder().embed([word], "query") for word in words])
+    write_bundle(folder / "index", folder / "semsearch", TokenTable.of(words, vectors))
+    return folder / "semsearch"
+
+
+@pytest.fixture
+def static_site(configure, bundle):
+    """Returns `static_site(theme, **config.json entries) -> a site with the bundle`."""
+
+    def make(theme="mkdocs", **entries):
+        site = configure(theme, **{"static": True, "api_url": None} | entries)
+        shutil.copytree(bundle, site / "semsearch")
+        return site
+
+    return make
+
+
+@pytest.fixture
+def site(static_site, serving, page):
+    with serving.SiteServer(static_site()) as server:
+        yield server
+        assert server.sidecar.requests == []
+
+
+def test_the_reader_is_told_and_no_sidecar_is_asked(page, site):
+    ask(page, site, "rotate an access token")
+    assert titles(page)[0] == "Authentication"
+    assert page.locator(MODE).inner_text() == "Searching in your browser: what you type stays here."
+    assert page.locator("[data-semsearch=alert]").inner_text() == ""
+    assert page.problems == []
+
+
+def test_typos_identifiers_phrases_and_beginnings(page, site):
+    for typed, heading in (
+        ("unauthorised", "401 Unauthorized"),
+        ("unauthor", "401 Unauthorized"),
+        ("--token", "Tokens"),
+        ('"asks for a new token"', None),
+        ('"ask for a new token"', "401 Unauthorized"),
+    ):
+        page.goto(site.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).fill(typed)
+        page.wait_for_function("document.querySelector('[data-semsearch=status]').textContent")
+        if heading:
+            assert heading in page.locator(OPTION).first.inner_text(), typed
+        else:
+            page.get_by_text("Nothing found").first.wait_for()
+    assert page.problems == []
+
+
+def test_facets_and_ranges(page, site):
+    ask(page, site, "token")
+    panel = page.locator("#semsearch-facets")
+    everything = page.evaluate(GROUPS)
+    for value, count in (row.split("\n") for row in panel.locator(".ss-facet:visible").all_inner_texts()):
+        panel.get_by_label(value).check()
+        page.wait_for_function(f"{GROUPS} === {count}")
+        panel.get_by_label(value).uncheck()
+        page.wait_for_function(f"{GROUPS} === {everything}")
+    panel.get_by_label("security").check()
+    page.wait_for_function(f"{GROUPS} === 1")
+    panel.get_by_label("setup").check()
+    page.wait_for_function(f"{GROUPS} === 3")
+    panel.locator("[data-field=year]").first.fill("2024")
+    page.keyboard.press("Tab")
+    page.wait_for_function(f"{GROUPS} === 1")
+    page.reload()
+    page.locator(OPTION).first.wait_for()
+    assert titles(page) == ["Authentication"]
+    assert page.problems == []
+
+
+def test_nothing_found_shows_the_nearest(page, site):
+    page.goto(f'{site.url}#semsearch="qqq zzz token"')
+    page.get_by_text("Closest matches").wait_for()
+    assert titles(page)
+    page.get_by_role("button", name="Search without quotation marks").click()
+    page.locator("[data-semsearch=empty]").wait_for(state="hidden")
+
+
+def test_more_sections_and_the_preview_come_from_the_bundle(page, site):
+    ask(page, site, "token")
+    group = page.locator("[role=group][aria-label=Authentication]")
+    group.get_by_text("More on this page").click()
+    page.wait_for_function("document.querySelectorAll('[role=group][aria-label=Authentication] a').length === 5")
+    page.get_by_role("navigation", name="On this page").wait_for()
+    assert page.locator("[data-semsearch=preview] nav li").count() == 5
+
+
+@pytest.mark.parametrize(("mount", "path"), [("/docs/1.0/", "guide/auth/"), ("/", "no/such/page")])
+def test_it_works_from_every_page_under_the_strictest_policy(page, static_site, serving, mount, path):
+    with serving.SiteServer(static_site(), mount=mount, csp="default-src 'self'") as server:
+        page.goto(server.url + path)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).fill("expired token answers")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(OPTION).first.get_attribute("href").startswith(server.url)
+        # The theme has inline scripts of its own.
+        assert [problem for problem in page.problems if "semsearch" in problem or "worker" in problem] == []
+
+
+def test_where_workers_are_forbidden_the_page_searches(page, static_site, serving):
+    with serving.SiteServer(static_site(), csp="default-src 'self'; worker-src 'none'") as server:
+        ask(page, server, "rotate")
+        assert titles(page)[0] == "Authentication"
+        assert page.locator(MODE).get_attribute("data-mode") == "static"
+
+
+def test_hosts_that_unpack_files_do_no_harm(page, static_site, serving):
+    """Some say `Content-Encoding: gzip` of a compressed file; the browser then unpacks it."""
+    site = static_site()
+    for path in (site / "semsearch").rglob("*.bin"):
+        path.write_bytes(gzip.decompress(path.read_bytes()))
+    with serving.SiteServer(site) as server:
+        ask(page, server, "rotate")
+        assert titles(page)[0] == "Authentication"
+
+
+def test_a_dead_sidecar_is_replaced_until_it_is_back(page, static_site, serving):
+    with serving.SiteServer(static_site(api_url="/-/semsearch")) as server:
+        server.sidecar.alive = False
+        ask(page, server, "rotate token")
+        assert page.locator(MODE).inner_text().startswith("Searching in your browser: the search service is not")
+        assert "deploy --token" in page.locator(OPTION).first.inner_text()
+        page.locator("#semsearch-facets").get_by_label("security").check()
+        page.wait_for_function(f"{GROUPS} === 1")
+        server.sidecar.alive = True
+        page.locator(MODE).wait_for(state="hidden")
+        assert titles(page) == ["Authentication"]
+
+
+def test_without_its_bundle_the_theme_index_answers_until_it_is_back(page, static_site, serving, bundle):
+    site = static_site()
+    shutil.rmtree(site / "semsearch")
+    with serving.SiteServer(site) as server:
+        ask(page, server, "rotate token")
+        assert page.locator(MODE).inner_text().startswith("Basic search")
+        shutil.copytree(bundle, site / "semsearch")
+        page.locator(f"{MODE}[data-mode=static]").wait_for()
+
+
+def test_a_site_published_while_the_box_is_open_answers(page, static_site, serving):
+    site = static_site()
+    with serving.SiteServer(site) as server:
+        ask(page, server, "rotate")
+        (old,) = (site / "semsearch").glob("static-*")
+        new = old.with_name("static-0000000000000000")
+        old.rename(new)
+        pointer = site / "semsearch" / "static.json"
+        pointer.write_text(json.dumps(json.loads(pointer.read_text("utf-8")) | {"bundle": new.name}), encoding="utf-8")
+        page.fill(INPUT, '"the reason in the body"')
+        page.locator(f"{OPTION} mark", has_text="reason").wait_for()
+        assert page.locator(f"{MODE}[data-mode=static]").is_visible()
