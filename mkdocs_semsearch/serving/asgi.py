@@ -27,6 +27,9 @@ INLINE = ("/healthz", "/readyz", "/metrics")
 """Quick, and asked just when all workers are busy."""
 
 
+BODY_REFUSED = (408, 413)
+
+
 class ApiEndpoint:
     """Runs `SearchApi.handle` in worker threads.
 
@@ -58,9 +61,13 @@ class ApiEndpoint:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
-        response = await self._answer(scope, receive)
-        if response is not None:
-            await starlette_response(response, vary=self._vary(scope))(scope, receive, send)
+        answer = await self._answer(scope, receive)
+        if answer is None:
+            return
+        response = starlette_response(answer, vary=self._vary(scope))
+        if answer.status in BODY_REFUSED:  # else the server would go on reading what nobody wants
+            response.headers["connection"] = "close"
+        await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ApiResponse | None:
         started = time.perf_counter()
