@@ -19,7 +19,7 @@ __all__ = ["Approximation", "Codes", "similarities"]
 Stored = NDArray[np.float16] | NDArray[np.float32]
 
 _LARGEST = 127
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 1024
 _ROUNDING = 1e-5
 """What sums in float32 may add to an error, by far."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import mmap
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +140,11 @@ class EmbeddedStore:
 
     @functools.cached_property
     def _codes(self) -> Codes:
-        return Codes.of(self._vectors)
+        codes = Codes.of(self._vectors)
+        mapped = self._vectors.base
+        if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+            mapped.madvise(mmap.MADV_DONTNEED)  # few of them are needed again, and those are in the disk's cache
+        return codes
 
     def _compared(self, allowed: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> Neighbors:
         near = similarities(self._vectors, allowed, vector)
