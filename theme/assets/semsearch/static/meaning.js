@@ -13,11 +13,12 @@ export class Meaning {
   constructor(bundle) {
     this.bundle = bundle;
     this.semantic = bundle.pointer.semantic;
+    this.weight = this.semantic.weight ?? 0.5;
   }
 
   /** The similarities of all rows to a text, -1 to 1. */
   async similarities(text) {
-    const [table, tokens] = await Promise.all([this.#table(), this.#tokens(this.semantic.query_prompt + text)]);
+    const [table, tokens] = await Promise.all([this.#table(), this.#tokens(text)]);
     const { levels, offsets } = table;
     const question = vectorOf(tokens, table.weights);
     const { length } = question;

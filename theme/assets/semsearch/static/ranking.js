@@ -2,7 +2,6 @@
 
 const { fround } = Math;
 
-const SEMANTIC_WEIGHT = 0.5;
 const FLOOR_RANK = 300;
 const DEEPEST_RANK = 3000;
 const LEAST_SPAN = 0.15;
@@ -30,8 +29,9 @@ export function scaleLexical(scores) {
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
 
-export const fuse = (semantic, lexical) =>
-  semantic.map((score, at) => fround(SEMANTIC_WEIGHT * score) + fround((1 - SEMANTIC_WEIGHT) * lexical[at]));
+/** `weight`: share of meaning. */
+export const fuse = (semantic, lexical, weight) =>
+  semantic.map((score, at) => fround(weight * score) + fround((1 - weight) * lexical[at]));
 
 /** Sets all but the best 1000 to 0; of equals the first stay. */
 export function keepBest(totals) {

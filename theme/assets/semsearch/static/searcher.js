@@ -116,7 +116,7 @@ export class Searcher {
     if (!lexical) scores = semantic.map((similarity) => Math.max(0, similarity));
     else {
       const byWords = scaleLexical(lexical);
-      const fused = semantic ? fuse(scaleSemantic(semantic), byWords) : byWords;
+      const fused = semantic ? fuse(scaleSemantic(semantic), byWords, this.meaning.weight) : byWords;
       scores = applyLiteralRule(fused, this.#literalRanks(question, asked, rows));
     }
     if (this.boost.length) scores = scores.map((score, at) => score * this.boost[this.pageOf[rows[at]]]);
