@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib.resources import files
 
 import pytest
+
+from mkdocs_semsearch.config import read_settings
+from mkdocs_semsearch.results_page import write_results_page
+from mkdocs_semsearch.serving.api import SearchApi
+from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
 
@@ -17,10 +23,9 @@ def axe():
     return files("axe_playwright_python") / "axe.min.js"
 
 
-def violations(page):
-    found = page.evaluate(
-        "axe.run('semsearch-dialog', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})"
-    )
+def violations(page, scope="'semsearch-dialog'"):
+    rules = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']}"
+    found = page.evaluate(f"axe.run({scope}, {rules})")
     return [(item["id"], [node["html"][:120] for node in item["nodes"]][:3]) for item in found["violations"]]
 
 
@@ -62,6 +67,27 @@ def test_axe_finds_nothing_on_a_phone(phone, build_site, serving, axe, theme):
         assert violations(phone) == []
 
 
+def test_axe_finds_nothing_on_the_results_page(page, build_site, serving, axe, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(build_site("mkdocs"), site)
+    write_results_page(site, read_settings({}, None), language="en", site_name="Plain")
+    with serving.SiteServer(site) as server:
+        page.goto(server.url + "search/?query=rotate+token&f.tags=security")
+        page.locator(OPTION).first.wait_for()
+        page.add_script_tag(path=axe)
+        assert violations(page, "document") == []
+
+
+def test_axe_finds_nothing_on_the_answer_without_javascript(page, axe, tmp_path):
+    with open_small(build(tmp_path / "index")) as searcher:
+        api = SearchApi(lambda: searcher)
+        for query in ["", "q=keys&f.tags=security", "q=keys&limit=99", 'q="qqq+zzz"']:
+            page.set_content(api.handle("GET", "/api/v1/search.html", query).body.decode())
+            page.add_style_tag(content=api.handle("GET", "/docs/semsearch/answer.css").body.decode())
+            page.add_script_tag(path=axe)
+            assert violations(page, "document") == [], query
+
+
 def test_the_roles_and_states_of_a_combobox(page, build_site, serving):
     with serving.SiteServer(build_site("mkdocs")) as server:
         page.goto(server.url)
@@ -78,3 +104,73 @@ def test_the_roles_and_states_of_a_combobox(page, build_site, serving):
         assert listbox.get_by_role("group", name="Authentication").get_by_role("option").count() == 4
         assert page.get_by_role("dialog", name="Search").count() == 1
         assert page.locator("[data-semsearch=alert]").get_attribute("role") == "alert"
+
+
+START = """
+- dialog "Search":
+  - search:
+    - combobox "Search"
+    - button "Close search"
+  - paragraph: Ask a question or type a word.
+  - group "Tags":
+    - text: Tags
+    - checkbox "api 2"
+    - text: api 2
+"""
+RESULTS = """
+- dialog "Search":
+  - search:
+    - combobox "Search" [expanded]: rotate token
+    - button "Clear the search field": Clear
+    - button "Close search"
+  - group "Filters":
+    - 'button "Remove filter Tags: security"'
+    - button "Clear all"
+  - group "Filters":
+    - group:
+      - text: Tags 1
+      - group "Tags":
+        - checkbox "api 2"
+        - text: api 2
+        - checkbox "security 1" [checked]
+        - text: security 1
+        - checkbox "setup 1"
+        - text: setup 1
+  - listbox "Search results":
+    - group "Authentication":
+      - option /^Authentication Guide › Tokens Rotate an access token every 90 days/ [selected]
+      - option /^Tokens › Rotate by script python/
+      - option /^Authentication Every request carries a token/
+      - option "More on this page"
+  - region "Preview":
+    - navigation "On this page"
+  - status: 1 result
+"""
+EMPTY = """
+- dialog "Search":
+  - paragraph: Nothing found for “zzzz”
+  - paragraph: Try other words, or fewer of them.
+  - button "Search without filters"
+"""
+
+
+def test_the_accessibility_tree_of_each_view(page, build_site, serving):
+    """What is announced: roles, names, states, and their order; a snapshot to be changed on purpose only."""
+    from playwright.sync_api import expect
+
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        box = page.locator("semsearch-dialog")
+        page.locator(".ss-chip").first.wait_for()
+        expect(box).to_match_aria_snapshot(START)
+        page.keyboard.type("rotate token")
+        page.locator("#semsearch-facets").get_by_label("security").check()
+        page.get_by_role("status").get_by_text("1 result").wait_for(state="attached")
+        page.locator("[data-semsearch=preview] nav").wait_for()
+        page.locator(INPUT).focus()
+        page.keyboard.press("ArrowDown")
+        expect(box).to_match_aria_snapshot(RESULTS)
+        page.fill(INPUT, "zzzz")
+        page.locator("[data-semsearch=empty]").wait_for()
+        expect(box).to_match_aria_snapshot(EMPTY)

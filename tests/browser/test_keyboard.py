@@ -25,3 +25,58 @@ def test_search_and_open_by_keyboard(page, build_site, serving, theme):
         page.wait_for_url("**/guide/auth/**")
         assert page.url.endswith("#tokens")
         assert page.problems == []
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_a_whole_session_without_a_mouse(page, build_site, serving, theme):
+    """Open, type, arrow, tick a facet, clear it, follow, come back: every step by key, the focus never lost."""
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url)
+        press = page.keyboard.press
+
+        def focused(selector):
+            return page.evaluate("selector => document.activeElement.matches(selector)", selector)
+
+        def tab_to(selector, key="Tab"):
+            for _ in range(40):
+                if focused(selector):
+                    return
+                press(key)
+            pytest.fail(f"{key} does not reach {selector}")
+
+        press("/")
+        page.locator("[data-semsearch=input]").wait_for()
+        assert focused("[data-semsearch=input]")
+        page.keyboard.type("token")
+        page.locator("[data-semsearch=option]").first.wait_for()
+        press("ArrowDown")
+        press("ArrowDown")
+        assert page.locator("[aria-selected=true]").get_attribute("id") == "semsearch-option-1"
+        tab_to("[data-semsearch=facet][value=security]")
+        press("Space")
+        page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 1")
+        assert focused("[data-semsearch=facet][value=security]"), "the facet keeps the focus"
+        tab_to("details:not([open]) > summary")
+        press("Enter")
+        page.locator("[data-field=date]").first.wait_for()
+        tab_to("[data-field=year]", "Shift+Tab")
+        page.keyboard.type("1999")
+        press("Enter")
+        page.locator("[data-semsearch=empty]").get_by_text("Nothing found").wait_for()
+        tab_to("[data-semsearch=empty] button")
+        press("Enter")
+        page.wait_for_function("!location.hash.includes('f.tags') || !location.hash.includes('f.year')")
+        tab_to(".ss-active .ss-quiet")  # Clear all
+        press("Enter")
+        page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 3")
+        assert focused("[data-semsearch=input]")
+        press("Home")
+        press("ArrowDown")
+        press("Enter")
+        page.wait_for_url("**/guide/auth/**")
+        page.go_back()  # the browser's own key does nothing without its window
+        page.locator("[data-semsearch=option]").first.wait_for()
+        assert page.locator("[data-semsearch=input]").input_value() == "token"
+        press("Escape")
+        page.locator("dialog").wait_for(state="hidden")
+        assert page.problems == []
