@@ -29,7 +29,8 @@ class Tally:
         self._tables = tables
         self._rows = rows
         self._by_page = by_page
-        self.values_of = functools.cache(self._values_of)
+        # A bound, for readers may ask for fields that no page has, as many as they like.
+        self.values_of = functools.lru_cache(64)(self._values_of)
 
     @functools.cached_property
     def total(self) -> int:
