@@ -6,6 +6,7 @@ edge are compared by their stored values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ Stored = NDArray[np.float16] | NDArray[np.float32]
 
 _LARGEST = 127
 _BLOCK_ROWS = 1024
+_PACKED_ROWS = 32 * _BLOCK_ROWS
 _ROUNDING = 1e-5
 """What sums in float32 may add to an error, by far."""
 
@@ -40,8 +42,8 @@ class Approximation:
 class Codes:
     """Vectors in 8 bits, a scale for each row, packed for SIMD."""
 
-    def __init__(self, blocks: tuple[Any, ...], scales: NDArray[np.float32], error: float) -> None:
-        self._blocks = blocks
+    def __init__(self, packed: tuple[Any, ...], scales: NDArray[np.float32], error: float) -> None:
+        self._packed = packed
         self._scales = scales
         self._error = error
 
@@ -49,22 +51,22 @@ class Codes:
     def of(cls, vectors: Stored) -> Codes:
         """Encodes vectors: float `[n, d]`, unit rows."""
         scales = np.empty(len(vectors), np.float32)
-        blocks, error = [], 0.0
-        for part, values in _blocks(vectors):
-            codes, scales[part], furthest = _encode(values)
-            blocks.append(numkong.dots_pack(codes))
-            error = max(error, furthest)
-        return cls(tuple(blocks), scales, error)
+        packed, error = [], 0.0
+        for start in range(0, len(vectors), _PACKED_ROWS):
+            some = vectors[start : start + _PACKED_ROWS]
+            codes = np.empty(some.shape, np.int8)
+            for part, values in _blocks(some):
+                codes[part], scales[start:][part], furthest = _encode(values)
+                error = max(error, furthest)
+            packed.append(numkong.dots_pack(codes))
+        return cls(tuple(packed), scales, error)
 
     def approximate(self, vector: NDArray[np.float32]) -> Approximation:
         """Compares all rows with a question: float32 `[d]`, unit length."""
         code, scale, error = _encode(vector[None])
         found = np.empty(len(self._scales), np.float32)
-        start = 0
-        for block in self._blocks:
-            products = np.asarray(numkong.dots_packed(code, block))[0]
-            found[start : start + len(products)] = products
-            start += len(products)
+        for start, packed in zip(range(0, len(found), _PACKED_ROWS), self._packed, strict=True):
+            found[start : start + _PACKED_ROWS] = np.asarray(numkong.dots_packed(code, packed))[0]
         found *= self._scales
         found *= scale
         # |v·q - v'·q'| <= |v - v'||q| + |v'||q - q'|
@@ -90,9 +92,8 @@ def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[
 
 def _encode(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32], float]:
     """Returns codes, scales, and the length of the largest difference that coding makes."""
-    scales = np.abs(values).max(axis=1) / np.float32(_LARGEST)
+    scales = np.maximum(values.max(axis=1), -values.min(axis=1)) / np.float32(_LARGEST)
     scales[scales == 0] = 1
     codes = np.rint(values / scales[:, None])
     lost = values - codes * scales[:, None]
-    error = float(np.sqrt(np.vecdot(lost, lost).max(initial=0)))
-    return codes.astype(np.int8), scales, error
+    return codes.astype(np.int8), scales, math.sqrt(np.vecdot(lost, lost).max())

@@ -1,0 +1,366 @@
+"""The nearest-neighbour part alone, beside the libraries and databases that people would otherwise take.
+
+Clustered random vectors with 384 dimensions; ten nearest rows, of all and of half, a tenth, a hundredth, a thousandth
+of them; filters follow the clusters, as front matter follows topics. All take turns of ten questions, one thread
+each; medians, recall against brute force, and how many times slower than this store. Peers that are not installed are
+skipped with a sentence: `pip install 'mkdocs-semsearch[bench]'`.
+
+    python benchmarks/nearest.py --sizes 10000,100000 --json nearest.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+os.environ.setdefault("RUST_LOG", "error")  # LanceDB warns with every question
+os.environ.setdefault("LANCE_LOG", "error")
+
+import numpy as np
+from numpy.typing import NDArray
+from synthetic import DIMENSION, clustered_vectors, questions_near
+
+from mkdocs_semsearch.indexing.knn_graph import KnnGraph, build_knn_graph
+from mkdocs_semsearch.searching.store import EmbeddedStore
+
+NEAREST = 10
+TURN = 10
+SHARES = (1.0, 0.5, 0.1, 0.01, 0.001)
+OURS = "this store"
+SLOWEST_S = 20.0
+"""A peer that has spent so long on one selectivity is not asked again."""
+
+Ask = Callable[[NDArray[np.float32]], NDArray[np.int64]]
+Mask = NDArray[np.bool_] | None
+
+
+@dataclass
+class Peer:
+    """Something that finds nearest rows; `under` makes what answers under a filter, None where it knows no filters."""
+
+    name: str
+    under: Callable[[Mask], Ask | None]
+    build_s: float = 0.0
+
+
+@dataclass
+class Figures:
+    """What one of them did at one selectivity."""
+
+    times: list[float] = field(default_factory=list)
+    recalls: list[float] = field(default_factory=list)
+
+    def row(self) -> dict[str, float]:
+        """Returns median, 99th percentile and mean recall."""
+        return {
+            "p50_ms": round(statistics.median(self.times) * 1000, 4),
+            "p99_ms": round(float(np.quantile(self.times, 0.99)) * 1000, 4),
+            "recall": round(statistics.mean(self.recalls), 4),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="10000,100000", help="comma-separated rows (default: %(default)s)")
+    parser.add_argument("--questions", type=int, default=100, help="for each selectivity (default: %(default)s)")
+    parser.add_argument("--peers", help="comma-separated, a part of the names is enough; default: all installed")
+    parser.add_argument("--graph", action="store_true", help="with the k-NN graph, for sizes that are walked")
+    parser.add_argument("--quick", action="store_true", help="2000 rows, 10 questions")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    given = parser.parse_args()
+    sizes = [2000] if given.quick else [int(size) for size in given.sizes.split(",")]
+    report = {}
+    for rows in sizes:
+        report[str(rows)] = measure(rows, 10 if given.quick else given.questions, given.peers, graph=given.graph)
+        show(rows, report[str(rows)])
+    if given.json:
+        given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(rows: int, questions: int, wanted: str | None, *, graph: bool) -> dict[str, Any]:
+    stored = clustered_vectors(rows)
+    asked = questions_near(stored, questions)
+    vectors = stored.astype(np.float32)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        peers = list(open_peers(stored, vectors, Path(place), wanted, graph=graph))
+        found: dict[str, dict[str, dict[str, float]]] = {peer.name: {} for peer in peers}
+        for share in SHARES:
+            for name, figures in take_turns(peers, vectors, asked, mask_of(rows, share)).items():
+                found[name][str(share)] = figures.row()
+    return {"build_s": {peer.name: round(peer.build_s, 2) for peer in peers}, "figures": found}
+
+
+def mask_of(rows: int, share: float) -> Mask:
+    """Every so many runs of rows: neighbouring rows are of one cluster, as the pages of a topic are."""
+    if share == 1:
+        return None
+    run = max(1, min(200, int(rows * share) // 5))
+    period = round(run / share)
+    return np.arange(rows) % period < run
+
+
+def take_turns(
+    peers: list[Peer], vectors: NDArray[np.float32], asked: NDArray[np.float32], mask: Mask
+) -> dict[str, Figures]:
+    asks = {peer.name: ask for peer in peers if (ask := peer.under(mask)) is not None}
+    figures = {name: Figures() for name in asks}
+    allowed = np.arange(len(vectors)) if mask is None else np.flatnonzero(mask)
+    for ask in asks.values():
+        ask(asked[0])
+    answers: dict[str, list[NDArray[np.int64]]] = {name: [] for name in asks}
+    for start in range(0, len(asked), TURN):
+        for name, ask in asks.items():
+            for question in asked[start : start + TURN]:
+                if sum(figures[name].times) > SLOWEST_S:
+                    break
+                began = time.perf_counter()
+                answers[name].append(ask(question))
+                figures[name].times.append(time.perf_counter() - began)
+    for number, question in enumerate(asked):
+        edge = edge_of(vectors, allowed, question)
+        for name, found in answers.items():
+            if number < len(found):
+                figures[name].recalls.append(recall(vectors[found[number]] @ question, edge, len(allowed)))
+    return figures
+
+
+def edge_of(vectors: NDArray[np.float32], allowed: NDArray[np.int64], question: NDArray[np.float32]) -> float:
+    """Similarity of the last row that belongs to the nearest."""
+    similar = vectors @ question if len(allowed) == len(vectors) else vectors[allowed] @ question
+    wanted = min(NEAREST, len(similar))
+    return float(np.partition(similar, len(similar) - wanted)[len(similar) - wanted])
+
+
+def recall(found: NDArray[np.float32], edge: float, allowed: int) -> float:
+    """Share of the nearest that were found, by similarity: equally near rows are equally right."""
+    return min(1.0, float((found >= edge - 1e-3).sum()) / min(NEAREST, allowed))
+
+
+def open_peers(
+    stored: NDArray[np.float16], vectors: NDArray[np.float32], place: Path, wanted: str | None, *, graph: bool
+) -> Iterator[Peer]:
+    yield built(OURS, lambda: this_store(stored, graph=graph))
+    for name, make in PEERS.items():
+        if wanted is not None and not any(part in name for part in wanted.split(",")):
+            continue
+        try:
+            yield built(name, lambda make=make: make(vectors, place))  # type: ignore[misc]
+        except ImportError as error:
+            print(f"{name} is skipped: {error}", flush=True)
+
+
+def built(name: str, make: Callable[[], Callable[[Mask], Ask | None]]) -> Peer:
+    began = time.perf_counter()
+    under = make()
+    return Peer(name, under, time.perf_counter() - began)
+
+
+def this_store(stored: NDArray[np.float16], *, graph: bool) -> Callable[[Mask], Ask]:
+    empty = KnnGraph(np.zeros(len(stored) + 1, np.int64), np.zeros(0, np.int32), "none")
+    lists = build_knn_graph(stored.astype(np.float32)) if graph else empty
+    store = EmbeddedStore(stored, lists.indptr, lists.indices)
+    store.prepare()
+
+    def under(mask: Mask) -> Ask:
+        def ask(question: NDArray[np.float32]) -> NDArray[np.int64]:
+            found = store.nearest(question, mask, NEAREST)
+            best = np.argsort(-found.similarities)[:NEAREST]
+            return found.rows[best]
+
+        return ask
+
+    return under
+
+
+def numpy_float32(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask]:
+    def under(mask: Mask) -> Ask:
+        def ask(question: NDArray[np.float32]) -> NDArray[np.int64]:
+            near = vectors @ question
+            if mask is not None:
+                near[~mask] = -2
+            best = np.argpartition(-near, NEAREST)[:NEAREST]
+            return best[np.argsort(-near[best])][: None if mask is None else int(mask.sum())]
+
+        return ask
+
+    return under
+
+
+def faiss_flat(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask]:
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexFlatIP(DIMENSION)
+    index.add(vectors)
+
+    def under(mask: Mask) -> Ask:
+        options = {}
+        if mask is not None:
+            bits = np.packbits(mask, bitorder="little")
+            options["params"] = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(bits))
+            options["params"].bits = bits  # the selector keeps a pointer only
+        return lambda question: _real(index.search(question[None], NEAREST, **options)[1][0])
+
+    return under
+
+
+def hnswlib_ef128(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask]:
+    import hnswlib
+
+    index = hnswlib.Index("ip", DIMENSION)
+    index.init_index(len(vectors), ef_construction=200, M=16)
+    index.add_items(vectors, num_threads=os.cpu_count() or 1)
+    index.set_ef(128)
+    index.set_num_threads(1)
+
+    def under(mask: Mask) -> Ask | None:
+        if mask is None:
+            return lambda question: index.knn_query(question, NEAREST)[0][0].astype(np.int64)
+        allowed = mask.tolist()
+        most = min(NEAREST, sum(allowed))
+
+        def ask(question: NDArray[np.float32]) -> NDArray[np.int64]:
+            try:
+                found = index.knn_query(question, most, filter=lambda row: allowed[row])
+            except RuntimeError:  # fewer than that were reached
+                return np.zeros(0, np.int64)
+            return found[0][0].astype(np.int64)
+
+        return ask
+
+    return under
+
+
+def usearch_f16(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask | None]:
+    from usearch.index import Index
+
+    index = Index(ndim=DIMENSION, metric="ip", dtype="f16", expansion_search=128)
+    index.add(np.arange(len(vectors)), vectors, threads=os.cpu_count() or 1)
+
+    def under(mask: Mask) -> Ask | None:
+        if mask is not None:  # its Python package has no filters
+            return None
+        return lambda question: index.search(question, NEAREST, threads=1).keys.astype(np.int64)
+
+    return under
+
+
+def chromadb_memory(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask]:
+    import chromadb
+
+    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
+    collection = client.create_collection(f"rows{len(vectors)}", metadata={"hnsw:space": "ip"})
+    for start in range(0, len(vectors), 5000):
+        rows = range(start, min(len(vectors), start + 5000))
+        metadatas = [{name: bool(mask[row]) for name, mask in _masks(len(vectors)).items()} for row in rows]
+        collection.add([str(row) for row in rows], embeddings=vectors[start : start + 5000], metadatas=metadatas)
+
+    def under(mask: Mask) -> Ask:
+        where = None if mask is None else {_mask_name(mask): True}
+
+        def ask(question: NDArray[np.float32]) -> NDArray[np.int64]:
+            found = collection.query(query_embeddings=[question], n_results=NEAREST, where=where, include=[])
+            return np.array([int(row) for row in found["ids"][0]], np.int64)
+
+        return ask
+
+    return under
+
+
+def lancedb_flat(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask]:
+    import lancedb
+    import pyarrow as pa
+
+    columns = {name: pa.array(mask) for name, mask in _masks(len(vectors)).items()}
+    values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), DIMENSION)
+    table = pa.table({"row": pa.array(np.arange(len(vectors))), "vector": values, **columns})
+    opened = lancedb.connect(str(place / f"lance{len(vectors)}")).create_table("rows", table)
+
+    def under(mask: Mask) -> Ask:
+        def ask(question: NDArray[np.float32]) -> NDArray[np.int64]:
+            search = opened.search(question).distance_type("dot").limit(NEAREST).select(["row"])
+            if mask is not None:
+                search = search.where(_mask_name(mask), prefilter=True)
+            return search.to_arrow()["row"].to_numpy()
+
+        return ask
+
+    return under
+
+
+def qdrant_local(vectors: NDArray[np.float32], place: Path) -> Callable[[Mask], Ask]:
+    from qdrant_client import QdrantClient, models
+
+    client = QdrantClient(":memory:")
+    client.create_collection("rows", models.VectorParams(size=DIMENSION, distance=models.Distance.DOT))
+    masks = _masks(len(vectors))
+    for start in range(0, len(vectors), 5000):
+        rows = range(start, min(len(vectors), start + 5000))
+        payload = [{name: bool(mask[row]) for name, mask in masks.items()} for row in rows]
+        batch = models.Batch(ids=list(rows), vectors=vectors[start : start + 5000].tolist(), payloads=payload)
+        client.upsert("rows", batch)
+
+    def under(mask: Mask) -> Ask:
+        chosen = None
+        if mask is not None:
+            matches = models.FieldCondition(key=_mask_name(mask), match=models.MatchValue(value=True))
+            chosen = models.Filter(must=[matches])
+
+        def ask(question: NDArray[np.float32]) -> NDArray[np.int64]:
+            found = client.query_points("rows", question, query_filter=chosen, limit=NEAREST, with_payload=False)
+            return np.array([point.id for point in found.points], np.int64)
+
+        return ask
+
+    return under
+
+
+PEERS: dict[str, Callable[[NDArray[np.float32], Path], Callable[[Mask], Ask | None]]] = {
+    "numpy float32": numpy_float32,
+    "faiss Flat": faiss_flat,
+    "hnswlib ef 128": hnswlib_ef128,
+    "usearch f16 ef 128": usearch_f16,
+    "chromadb": chromadb_memory,
+    "lancedb": lancedb_flat,
+    "qdrant local": qdrant_local,
+}
+
+
+def _masks(rows: int) -> dict[str, NDArray[np.bool_]]:
+    masks = (mask_of(rows, share) for share in SHARES)
+    return {_mask_name(mask): mask for mask in masks if mask is not None}
+
+
+def _mask_name(mask: NDArray[np.bool_]) -> str:
+    return f"allowed_{int(mask.sum())}"
+
+
+def _real(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    return rows[rows >= 0]
+
+
+def show(rows: int, report: dict[str, Any]) -> None:
+    ours = report["figures"][OURS]
+    print(f"\n{rows} rows, 10 nearest: p50 in ms (times this store), recall")
+    print(f"{'':20}" + "".join(f"{'all' if share == 1 else f'{share:.1%}':>26}" for share in SHARES))
+    for name, figures in report["figures"].items():
+        cells = (
+            f"{row['p50_ms']:10.3f} ({row['p50_ms'] / ours[share]['p50_ms']:6.1f}×) {row['recall']:.3f}"
+            if (row := figures.get(share))
+            else f"{'no filters':>26}"
+            for share in map(str, SHARES)
+        )
+        print(f"{name:20}" + "".join(f"{cell:>26}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
