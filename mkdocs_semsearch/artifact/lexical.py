@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ lower-cased words; `identifiers` holds whole identifiers."""
 _STEMMED = "semsearch_stemmed"
 _PLAIN = "semsearch_plain"
 _WHOLE = "semsearch_whole"
+# Positions where phrases are looked for; of identifiers, each of which is listed once, not even how often.
+_KEPT = dict.fromkeys(("headings", "text", "exact"), "position") | {"identifiers": "basic"}
 _TOKENIZER = dict.fromkeys(("title", "headings", "text"), _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
 
 _STEMMERS = {
@@ -102,7 +105,8 @@ def lexical_schema() -> tantivy.Schema:
 
     builder = tantivy.SchemaBuilder()
     for name in FIELDS:
-        builder.add_text_field(name, stored=False, tokenizer_name=_TOKENIZER.get(name, _WHOLE), index_option="position")
+        option = _KEPT.get(name, "freq")
+        builder.add_text_field(name, stored=False, tokenizer_name=_TOKENIZER.get(name, _WHOLE), index_option=option)
     builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
     return builder.build()
 
@@ -136,11 +140,9 @@ def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterabl
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
     everything = "\n".join((*heading_hierarchy, text, code))
-    identifiers: dict[str, None] = {}
-    parts: list[str] = []
-    for word in dict.fromkeys(raw_words(everything)):
-        identifiers |= dict.fromkeys(identifier_forms(word))
-        parts += identifier_parts(word)
+    found = {word[0]: word for word in map(_identifier, dict.fromkeys(everything.split())) if word is not None}
+    identifiers = dict.fromkeys(form for _, forms, _ in found.values() for form in forms)
+    parts = [part for _, _, parts in found.values() for part in parts]
     identifiers |= dict.fromkeys(name.lower() for name in names if name)
     return {
         "title": title,
@@ -151,6 +153,14 @@ def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterabl
         "identifiers": " ".join(identifiers),
         "parts": " ".join(parts),
     }
+
+
+@lru_cache(maxsize=1 << 16)  # a site says the same words over and over
+def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
+    """Returns the identifier that stands between two white spaces, its forms and its parts; None for a plain word."""
+    word = next(raw_words(written), "")
+    forms, parts = identifier_forms(word), identifier_parts(word)
+    return (word, forms, parts) if forms or parts else None
 
 
 def _split_code(content: str) -> tuple[str, str]:

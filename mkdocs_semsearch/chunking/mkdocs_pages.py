@@ -143,7 +143,7 @@ def _has_source(file: File, config: MkDocsConfig) -> bool:
     """Whether there is a file in the docs folder; mkdocs-gen-files and the like write theirs into a temporary one."""
     if _is_generated(file):
         return False
-    return Path(str(file.abs_src_path)).resolve().is_relative_to(Path(config.docs_dir).resolve())
+    return Path(str(file.abs_src_path)).is_relative_to(config.docs_dir)
 
 
 def _named(file: File) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import importlib.util
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -79,19 +80,21 @@ class BuildContents:
         stored = self.vectors.astype(np.float16)
         # What readers of the index see are the rounded vectors: graph and duplicates must fit those.
         vectors = stored.astype(np.float32)
-        graph = build_knn_graph(vectors, options.graph)
-        groups = duplicate_groups(self.pages, vectors, graph)
         stemmer = stemmer_for(options.language)
         store: Mapping[str, Any] = {}
-        if self.store is None:
-            np.save(folder / VECTORS, stored, allow_pickle=False)
-            np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
-            write_tables(self.pages, options.facets, groups, folder)
-            chunks = (chunk for page in self.pages for chunk in page.chunks)
-            write_lexical_index(chunks, folder / LEXICAL, options.language)
-        else:
-            rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmer)
-            store = self.store.write(folder, rows)
+        # Tantivy and NumPy work outside of the interpreter's lock: the words and the vectors get a core each.
+        with ThreadPoolExecutor(1) as pool:
+            words = pool.submit(self._write_words, folder)
+            graph = build_knn_graph(vectors, options.graph)
+            groups = duplicate_groups(self.pages, vectors, graph)
+            if self.store is None:
+                np.save(folder / VECTORS, stored, allow_pickle=False)
+                np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+                write_tables(self.pages, options.facets, groups, folder)
+            else:
+                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmer)
+                store = self.store.write(folder, rows)
+            words.result()
         return Manifest(
             build_id=self.build_id,
             generator=GENERATOR,
@@ -110,6 +113,12 @@ class BuildContents:
             language=options.language,
             store=store,
         )
+
+    def _write_words(self, folder: Path) -> None:
+        if self.store is not None:
+            return
+        chunks = (chunk for page in self.pages for chunk in page.chunks)
+        write_lexical_index(chunks, folder / LEXICAL, self.options.language)
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:
