@@ -1,0 +1,127 @@
+"""Keeps a sidecar busy: connections that ask without a pause, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+__all__ = ["Load", "addresses", "ask_all", "memory", "sidecar", "wait_until_ready"]
+
+Check = Callable[[dict[str, Any]], str | None]
+
+
+@dataclass
+class Load:
+    """What came of it: statuses, seconds of every answer, and what was wrong with answers."""
+
+    seconds: float = 0.0
+    statuses: Counter = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    broken: int = 0
+
+    def figures(self) -> dict[str, Any]:
+        """Returns what there is to report, times in milliseconds."""
+        ordered = sorted(self.latencies)
+
+        def at(share: float) -> float:
+            return round(1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 2) if ordered else 0.0
+
+        return {
+            "requests": sum(self.statuses.values()),
+            "per_second": round(sum(self.statuses.values()) / self.seconds, 1),
+            "statuses": dict(sorted(self.statuses.items())),
+            "p50_ms": at(0.5),
+            "p99_ms": at(0.99),
+            "max_ms": at(1.0),
+            "broken_connections": self.broken,
+            "wrong_answers": len(self.wrong),
+        }
+
+
+def addresses(questions: Sequence[str]) -> list[str]:
+    """What the widget asks: a word after the other, two facets, sometimes a filter."""
+    found = []
+    for number, question in enumerate(questions):
+        given: dict[str, Any] = {"q": question, "limit": 10, "facets": "tags,status"}
+        if number % 3 == 0:
+            given["f.year.min"] = 2018
+        found.append(f"/api/v1/search?{urlencode(given)}")
+    return found
+
+
+async def ask_all(
+    port: int, wanted: Sequence[str], *, connections: int, seconds: float, check: Check | None = None
+) -> Load:
+    """Asks by `connections` connections at a time, each its next question as soon as it has an answer."""
+    load = Load()
+    started = time.perf_counter()
+    await asyncio.gather(*(_reader(port, wanted, n, started + seconds, load, check) for n in range(connections)))
+    load.seconds = time.perf_counter() - started
+    return load
+
+
+async def _reader(port: int, wanted: Sequence[str], start: int, end: float, load: Load, check: Check | None) -> None:
+    connection = None
+    turn = start * 7
+    while time.perf_counter() < end:
+        turn += 1
+        try:
+            connection = connection or await asyncio.open_connection("127.0.0.1", port)
+            began = time.perf_counter()
+            status, body = await _ask(*connection, wanted[turn % len(wanted)])
+        except (OSError, EOFError, ValueError):
+            load.broken += 1
+            connection = None
+            await asyncio.sleep(0.05)
+            continue
+        load.latencies.append(time.perf_counter() - began)
+        load.statuses[status] += 1
+        if status == 200 and check is not None and (problem := check(json.loads(body))):
+            load.wrong.append(problem)
+        elif status in (429, 503):
+            await asyncio.sleep(0.05)  # less than Retry-After asks for
+    if connection is not None:
+        connection[1].close()
+
+
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str) -> tuple[int, bytes]:
+    writer.write(f"GET {address} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+    return int(head.split(b" ", 2)[1]), await reader.readexactly(length)
+
+
+def sidecar(index: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
+    """Starts `semsearch serve`."""
+    command = [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port), *options]
+    return subprocess.Popen([*command, "--log-level", "warning"], stdout=subprocess.DEVNULL)
+
+
+def wait_until_ready(port: int, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2):
+                return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+def memory(process: subprocess.Popen[bytes]) -> float:
+    """Resident megabytes of a process."""
+    pages = int(Path(f"/proc/{process.pid}/statm").read_text(encoding="ascii").split()[1])
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)

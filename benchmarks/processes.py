@@ -1,0 +1,59 @@
+"""How many questions a second 1, 2 and 4 sidecar processes answer behind one port (`--reuse-port`).
+
+    python benchmarks/processes.py --json out.json
+
+The questions come from this machine too, so on few cores it says how the processes share what is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from http_load import addresses, ask_all, memory, sidecar, wait_until_ready
+from load import questions
+from synthetic import write_index
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--chunks", type=int, default=10_000)
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--port", type=int, default=9521)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--quick", action="store_true", help="5 s over 2000 chunks")
+    given = parser.parse_args()
+    if given.quick:
+        given.chunks, given.seconds = 2000, 5
+    found = []
+    with tempfile.TemporaryDirectory(prefix="semsearch-processes-") as place:
+        folder = Path(place) / "index"
+        write_index(folder, given.chunks)
+        wanted = addresses(questions())
+        for count in given.processes:
+            running = [sidecar(folder, given.port, "--reuse-port") for _ in range(count)]
+            try:
+                for _ in range(8 * count):  # each new connection may reach another process
+                    wait_until_ready(given.port)
+                asyncio.run(ask_all(given.port, wanted, connections=given.connections, seconds=2))
+                load = asyncio.run(ask_all(given.port, wanted, connections=given.connections, seconds=given.seconds))
+                found.append({"processes": count, **load.figures(), "rss_mb": [memory(one) for one in running]})
+            finally:
+                for one in running:
+                    one.terminate()
+                for one in running:
+                    one.wait()
+            print(found[-1], flush=True)
+    if given.json:
+        report = {"chunks": given.chunks, "cores": os.cpu_count(), "connections": given.connections, "runs": found}
+        given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
