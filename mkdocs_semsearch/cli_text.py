@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, OpenIndex
+from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
 from mkdocs_semsearch.searching.evaluation import Evaluation
 from mkdocs_semsearch.searching.response import Result, SectionInfo, filter_to_json
@@ -91,6 +92,7 @@ def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
             "model": manifest.embedder.model,
             "dimension": manifest.embedder.dimension,
             "fingerprint": manifest.embedder.fingerprint,
+            "precision": manifest.embedder.precision,
         },
         "encoder": {
             "exported": manifest.encoder.exported,
@@ -100,9 +102,19 @@ def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
         "graph": dict(manifest.graph),
         "facets": [{"name": facet.name, "type": facet.type, "label": facet.label} for facet in manifest.facets],
         "size_bytes": manifest.size,
+        "parts": _parts(index),
         "files": [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in manifest.files],
         "verified": verified,
     }
+
+
+def _parts(index: OpenIndex) -> dict[str, int]:
+    """Returns the bytes of each part of an index, the largest first; a part is a file or a folder of the build."""
+    sizes: dict[str, int] = {}
+    for file in index.manifest.files:
+        name = file.path.partition("/")[0].partition(".")[0]
+        sizes[name] = sizes.get(name, 0) + file.size
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
 
 
 def inspection_text(found: dict[str, Any]) -> str:
@@ -113,15 +125,22 @@ def inspection_text(found: dict[str, Any]) -> str:
         ("build", f"{found['build_id']} of {found['created']} by {found['generator']}, format {found['format']}"),
         ("site", " ".join(filter(None, (found["site"]["name"], found["site"]["url"], found["site"]["language"])))),
         ("content", f"{found['pages']} pages, {found['sections']} sections, {found['chunks']} chunks"),
-        ("embedder", f"{found['embedder']['model']}, {found['embedder']['dimension']} dimensions"),
+        ("embedder", "{model}, {dimension} dimensions, pages in {precision}".format(**found["embedder"])),
         ("encoder", exported + (f" ({encoder['reason']})" if encoder["reason"] else "")),
         ("graph", f"{found['graph'].get('method')}, {found['graph'].get('neighbors')} neighbors"),
         ("facets", ", ".join(f"{facet['name']} ({facet['type']})" for facet in found["facets"]) or "none"),
         ("size", f"{found['size_bytes'] / 1e6:.1f} MB in {len(found['files'])} files"),
+        ("parts", ", ".join(_part(name, size, found["chunks"]) for name, size in found["parts"].items())),
     ]
     if found["verified"]:
         rows.append(("verified", "every file has the hash that the manifest says"))
     return "\n".join(f"{name:<10}{value}" for name, value in rows)
+
+
+def _part(name: str, size: int, chunks: int) -> str:
+    """Says how a part grows with the site, which the encoder does not."""
+    each = "" if name == ENCODER or not chunks else f" ({size / chunks:.0f} bytes a chunk)"
+    return f"{name} {size / 1e6:.2f} MB{each}"
 
 
 def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool) -> str:

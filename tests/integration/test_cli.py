@@ -276,11 +276,14 @@ def test_inspection(run, index_dir):
     assert "tags (list), status (string), year (integer), date (date)" in said
     assert "verified" in said
     assert "verified" not in run("inspect", index_dir).stdout
+    assert "vectors 0.00 MB (160 bytes a chunk)" in said
     found = json.loads(run("inspect", index_dir, "--format", "json").stdout)
     manifest = open_index(index_dir).manifest
     assert found["build_id"] == manifest.build_id
     assert found["size_bytes"] == manifest.size
     assert [file["path"] for file in found["files"]] == [file.path for file in manifest.files]
+    assert sum(found["parts"].values()) == found["size_bytes"]
+    assert {"chunks", "graph", "lexical", "pages", "vectors"} == set(found["parts"])
     assert found["verified"] is False
     assert json.loads(run("inspect", index_dir, "--verify", "--format", "json").stdout)["verified"] is True
 
