@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import subprocess
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over
     titles,
 )
 from tests.made_index import built
+from tests.static_engine import node
 from tests.word_hash import WordHashEmbedder
 
 pytestmark = pytest.mark.browser
@@ -208,3 +211,35 @@ def test_a_site_published_while_the_box_is_open_answers(page, static_site, servi
         page.fill(INPUT, '"the reason in the body"')
         page.locator(f"{OPTION} mark", has_text="reason").wait_for()
         assert page.locator(f"{MODE}[data-mode=static]").is_visible()
+
+
+IN_FIREFOX = """(async () => {
+  const until = async (ready) => { while (!ready()) await new Promise((go) => setTimeout(go, 20)); return ready(); };
+  (await until(() => window.semsearch)).open();
+  const field = await until(() => document.querySelector("[data-semsearch=input]"));
+  field.value = "rotate the tokne";
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+  const option = await until(() => document.querySelector("[data-semsearch=option]"));
+  return `${document.querySelector("[data-semsearch=mode]").dataset.mode}: ${option.innerText}`;
+})()"""
+
+
+def test_firefox_searches_too(static_site, serving, tmp_path):
+    firefox = shutil.which("firefox-esr") or shutil.which("firefox")
+    if firefox is None:
+        pytest.skip("no Firefox here: apt-get install firefox-esr")
+    profile = tmp_path / "firefox"
+    profile.mkdir()
+    options = ["--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
+    process = subprocess.Popen([firefox, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        address = next(line.split()[-1] for line in process.stderr if "BiDi listening on" in line)
+        with serving.SiteServer(static_site("readthedocs"), csp="default-src 'self'") as server:
+            command = [node(), str(Path(__file__).with_name("firefox.mjs")), address, server.url, IN_FIREFOX]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["value"].startswith("static: Authentication"), answer
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
