@@ -16,6 +16,12 @@ export class Meaning {
     this.weight = this.semantic.weight ?? 0.5;
   }
 
+  /** Loads what every question needs; where that fails, the question will tell. */
+  warm() {
+    this.#table().catch(() => {});
+    this.#core().catch(() => {});
+  }
+
   /** The similarities of all rows to a text, -1 to 1. */
   async similarities(text) {
     const [table, tokens] = await Promise.all([this.#table(), this.#tokens(text)]);
@@ -41,7 +47,7 @@ export class Meaning {
   }
 
   async #tokens(text) {
-    const core = await this.#read("tokens/core.bin");
+    const core = await this.#core();
     const words = wordsOf(text).map((word) => (core.has(word) ? [core.get(word)] : this.#pieces(word)));
     return (await Promise.all(words)).flat();
   }
@@ -59,8 +65,8 @@ export class Meaning {
     return found;
   }
 
-  #read(name) {
-    return this.bundle.read(name, (blocks) => this.#tokenMap(blocks));
+  #core() {
+    return this.bundle.read("tokens/core.bin", (blocks) => this.#tokenMap(blocks));
   }
 
   #tokenMap(blocks) {

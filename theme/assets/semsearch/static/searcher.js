@@ -64,8 +64,9 @@ export class Searcher {
     };
   }
 
-  /** Every declared facet with the number of pages for each of its values. */
+  /** Every declared facet with the number of pages for each of its values. Asked for when a question is near. */
   async facets() {
+    if (!navigator.connection?.saveData) this.meaning?.warm();
     const { build_id, facets } = this.bundle.pointer;
     const columns = await Promise.all(facets.map(({ name }) => this.fields.column(name)));
     return { build_id, facets: facets.map((facet, at) => ({ ...facet, values: columns[at].counts((row) => [row]) })) };

@@ -1,6 +1,18 @@
 /* The engine off the page's thread: {root} first, then {id, call, argument} in and {id, value} or {id, error} out. */
 
 import { createAnswering } from "./answering.js";
+// All at once, rather than one behind the other as they name each other.
+import "./blocks.js";
+import "./bundle.js";
+import "./excerpts.js";
+import "./fields.js";
+import "./lexical.js";
+import "./meaning.js";
+import "./ranking.js";
+import "./searcher.js";
+import "./text.js";
+import "./values.js";
+import "./words.js";
 
 let answer = null;
 
