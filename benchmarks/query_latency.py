@@ -1,0 +1,234 @@
+"""What a reader waits for, and what a question costs the machine.
+
+Made-up sites (see `synthetic.py`) are served by `semsearch serve` as anybody would; the client asks over one connection
+on loopback, with two facets counted and one filter, which changes from question to question. Beside it: the time the
+encoder alone needs for the same questions, in a process of its own; questions answered a second over eight connections
+as a share of what the encoder alone manages on all cores; from the start of the server to the first answer, with
+the exported encoder and with PyTorch; and the server's memory.
+
+    python benchmarks/query_latency.py --sizes 10000,100000 --json query_latency.json     on a quiet machine
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from synthetic import write_index
+
+QUESTIONS = (
+    "how do I configure it",
+    "where are the settings stored",
+    "what does this error mean",
+    "install behind a proxy",
+    "change the default port of the server",
+    "security of the sidecar",
+    "measure quality",
+    "python api reference",
+    "upgrade to a new version",
+    "why is my page not found",
+)
+CONNECTIONS = 8
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="10000,100000", help="comma-separated chunks (default: %(default)s)")
+    parser.add_argument("--questions", type=int, default=400, help="for each figure (default: %(default)s)")
+    parser.add_argument("--keep", type=Path, help="folder for the made-up indexes, used again when they are there")
+    parser.add_argument("--quick", action="store_true", help="1000 chunks, 40 questions, without PyTorch")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        print(json.dumps(CHILDREN[given.child[0]](given.child[1], given.questions)))
+        return
+    sizes = [1000] if given.quick else [int(size) for size in given.sizes.split(",")]
+    report = {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = given.keep or Path(place)
+        for size in sizes:
+            index = made_index(folder, size)
+            report[str(size)] = measure(index, 40 if given.quick else given.questions, torch=not given.quick)
+            print(json.dumps({str(size): report[str(size)]}, indent=1), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def made_index(folder: Path, chunks: int) -> Path:
+    index = folder / str(chunks)
+    if not (index / "manifest.json").is_file():
+        index.mkdir(parents=True, exist_ok=True)
+        write_index(index, chunks)
+    return index
+
+
+def measure(index: Path, questions: int, *, torch: bool) -> dict[str, Any]:
+    encoder = child("encoder", str(index), questions)
+    starts = []
+    for _ in range(3):
+        with serving(index) as (_, first):
+            starts.append(first)
+    with serving(index) as (server, first):
+        figures = {
+            "start_to_first_answer_s": round(statistics.median([*starts, first]), 2),
+            "rss_after_first_answer_mb": server.resident_mb(),
+            **ask(server, questions),
+            **child("clients", str(server.port), questions),
+            "rss_mb": server.resident_mb(),
+        }
+    figures |= {"encoder_p50_ms": encoder["p50_ms"], "encoder_questions_per_s": encoder["questions_per_s"]}
+    figures["p50_times_encoder"] = round(figures["p50_ms"] / encoder["p50_ms"], 2)
+    figures["throughput_share_of_encoder"] = round(figures["questions_per_s"] / encoder["questions_per_s"], 2)
+    if torch:
+        with tempfile.TemporaryDirectory() as place, serving(without_encoder(index, Path(place))) as (server, first):
+            figures |= {"torch_start_to_first_answer_s": round(first, 2), "torch_rss_mb": server.resident_mb()}
+    return figures
+
+
+def without_encoder(index: Path, place: Path) -> Path:
+    """Links to an index whose manifest says that no encoder travels with it, so that the original is loaded."""
+    manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
+    (place / manifest["build_id"]).symlink_to((index / manifest["build_id"]).resolve())
+    manifest["encoder"] = {"exported": False, "quantized": False, "reason": "left out by the benchmark"}
+    (place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return place
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running sidecar."""
+
+    port: int
+    process: int
+
+    def resident_mb(self) -> float:
+        """Resident memory, mapped files included."""
+        pages = int(Path(f"/proc/{self.process}/statm").read_text(encoding="ascii").split()[1])
+        return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+
+
+@contextmanager
+def serving(index: Path) -> Iterator[tuple[Server, float]]:
+    """Runs `semsearch serve`; yields the server and the seconds from its start to the first answered question."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port)]
+    began = time.perf_counter()
+    with subprocess.Popen([*command, "--log-level", "warning"], stdout=subprocess.DEVNULL) as process:
+        try:
+            while True:
+                try:
+                    fetch(http.client.HTTPConnection("127.0.0.1", port), path_of(0))
+                    break
+                except OSError:
+                    time.sleep(0.005)
+            yield Server(port, process.pid), time.perf_counter() - began
+        finally:
+            process.terminate()
+
+
+def path_of(number: int) -> str:
+    """Two facets, one filter."""
+    question = f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}"
+    status = ("draft", "review", "stable")[number % 3]
+    wanted = {"q": question, "facets": "tags,status", "f.status": status}
+    return f"/api/v1/search?{urlencode(wanted)}"
+
+
+def ask(server: Server, questions: int) -> dict[str, float]:
+    client = http.client.HTTPConnection("127.0.0.1", server.port)
+    for number in range(20):
+        fetch(client, path_of(number))
+    times, inside = [], []
+    for number in range(questions):
+        began = time.perf_counter()
+        body = fetch(client, path_of(number))
+        times.append((time.perf_counter() - began) * 1000)
+        inside.append(json.loads(body)["took_ms"])
+    return {
+        "p50_ms": round(statistics.median(times), 2),
+        "p99_ms": round(statistics.quantiles(times, n=100)[98], 2),
+        "searcher_p50_ms": round(statistics.median(inside), 2),
+    }
+
+
+def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
+    """Child process, so that the clients do not share the interpreter of the measuring one."""
+
+    def work(first: int) -> None:
+        client = http.client.HTTPConnection("127.0.0.1", int(port))
+        for number in range(first, questions, CONNECTIONS):
+            fetch(client, path_of(number))
+
+    return {"questions_per_s": round(questions / seconds_of(work, CONNECTIONS), 1)}
+
+
+def ask_the_encoder(index: str, questions: int) -> dict[str, float]:
+    """Child process: the encoder of an index and nothing else; then as many threads as there are cores."""
+    from mkdocs_semsearch.artifact import open_index
+    from mkdocs_semsearch.artifact.layout import ENCODER
+    from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+
+    encoder = load_query_encoder(open_index(Path(index)).build_dir / ENCODER)
+    texts = [f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}" for number in range(questions)]
+    times = []
+    for text in [*texts[:20], *texts]:
+        began = time.perf_counter()
+        encoder.embed([text], "query")
+        times.append((time.perf_counter() - began) * 1000)
+    cores = os.cpu_count() or 1
+
+    def work(first: int) -> None:
+        for text in texts[first::cores]:
+            encoder.embed([text], "query")
+
+    per_second = questions / seconds_of(work, cores)
+    return {"p50_ms": round(statistics.median(times[20:]), 2), "questions_per_s": round(per_second, 1)}
+
+
+def seconds_of(work: Callable[[int], None], threads: int) -> float:
+    began = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    return time.perf_counter() - began
+
+
+CHILDREN = {"clients": ask_over_eight_connections, "encoder": ask_the_encoder}
+
+
+def child(name: str, argument: str, questions: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--child", name, argument, "--questions", str(questions)]
+    figures: dict[str, float] = json.loads(
+        subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    )
+    return figures
+
+
+def fetch(client: http.client.HTTPConnection, path: str) -> bytes:
+    client.request("GET", path)
+    answer = client.getresponse()
+    body = answer.read()
+    if answer.status != 200:
+        sys.exit(f"{path} was answered with {answer.status}: {body.decode()[:300]}")
+    return body
+
+
+if __name__ == "__main__":
+    main()
