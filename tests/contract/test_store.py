@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import uuid
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,9 @@ from hypothesis import strategies as st
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
 from mkdocs_semsearch.searching.store import EmbeddedStore
+from tests.made_index import made_page
 
+pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact")
 ROWS, DIMENSION = 700, 24
 
 
@@ -36,7 +41,39 @@ def embedded(folder: Path, vectors):
     return EmbeddedStore.load(write(folder, vectors), len(vectors), DIMENSION)
 
 
-STORES = {"embedded": embedded}
+def qdrant(client, folder: Path, vectors):
+    pytest.importorskip("qdrant_client")
+    from mkdocs_semsearch.artifact.collection import collection_name
+    from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter
+    from mkdocs_semsearch.indexing.store_writer import IndexedRows
+    from mkdocs_semsearch.searching.qdrant_store import QdrantStore
+
+    rows = len(vectors)
+    pages = [made_page("page.md", *(f"Row {row}" for row in range(rows)))]
+    groups = np.arange(rows, dtype=np.int32)
+    build = IndexedRows("0" * 16, pages, vectors.astype(np.float32), groups, (), "english")
+    collection = f"test-{uuid.uuid4().hex[:12]}"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Payload indexes have no effect")
+        QdrantWriter(client, collection).write(folder, build)
+    return QdrantStore(client, collection_name(collection, build.build_id), rows, neighbors=15)
+
+
+def qdrant_in_memory(folder: Path, vectors):
+    client = pytest.importorskip("qdrant_client").QdrantClient(":memory:")
+    return qdrant(client, folder, vectors)
+
+
+def qdrant_server(folder: Path, vectors):
+    """The cluster that `QDRANT_URL` names; what is written there stays, under names that begin with `test-`."""
+    from mkdocs_semsearch.artifact.qdrant import connect
+
+    return qdrant(connect(timeout=60), folder, vectors)
+
+
+STORES = {"embedded": embedded, "qdrant in memory": qdrant_in_memory}
+if os.environ.get("QDRANT_URL"):
+    STORES["qdrant server"] = qdrant_server
 
 
 @pytest.fixture(scope="module", params=STORES)

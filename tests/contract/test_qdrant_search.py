@@ -1,0 +1,248 @@
+"""An index in a Qdrant cluster answers as the same index in a folder does: results, scores, totals and counts."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import uuid
+
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.errors import FilterError, PageNotFoundError
+from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery, open_searcher
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
+
+pytest.importorskip("qdrant_client")
+
+FACETS = (
+    FacetDeclaration("tags", "list", "Tags"),
+    FacetDeclaration("status", "string", "Status"),
+    FacetDeclaration("year", "integer", "Year"),
+    FacetDeclaration("price", "number", "Price"),
+    FacetDeclaration("date", "date", "Date"),
+    FacetDeclaration("done", "boolean", "Done"),
+    FacetDeclaration("page.section", "string", "Section"),
+)
+TEXTS = (
+    "Rotate the api keys with `keys.rotate()` before the old ones expire.",
+    "Running the server behind a proxy needs `--proxy-headers`.",
+    "Install with pip install foo_bar and run FooBar.connect() once.",
+    "Keys are secret: keep keys out of the repository and rotate them.",
+    "```python\ndef rotate_keys(server):\n    server.restart()\n```",
+    "The runner runs what it is told to run, servers included.",
+)
+
+
+def made_pages():
+    for number in range(20):
+        facets = {
+            "tags": (("security", "keys"), ("ops",), (), ("keys", "ops", "Säcurity"))[number % 4],
+            "year": 2020 + number % 5,
+            "price": (0.5, 2.0, 9.75)[number % 3],
+            "date": datetime.date(2024, 1 + number % 12, 1 + number % 28),
+            "done": bool(number % 2),
+            "page.section": ("Guide", "Reference")[number % 2],
+        }
+        if number % 3:
+            facets["status"] = ("draft", "review", "10", "9")[number % 4]
+        for name in ("year", "price", "date", "done")[number % 7 :]:
+            del facets[name]
+        extra = {
+            "author": (None, "Ada", ["Ada", "Grace"], "", [])[number % 5],
+            "level": (1, 2, 3)[number % 3],
+            "version": ("1.2", 2, True, None)[number % 4],
+            "meta": {"owner": ("docs", "core")[number % 2], "deep": {"rank": number % 7}},
+            "odd key!": "x",
+            "odd key?": "y" if number % 2 else None,
+        }
+        folder = ("guide/", "guide/admin/", "reference/")[number % 3]
+        texts = [TEXTS[(number + step) % len(TEXTS)] + f" Page {number} part {step}." for step in range(1 + number % 3)]
+        if number % 6 == 0:
+            texts.append([TEXTS[number % 5] * 2, "A second chunk of the same section, about servers and keys."])
+        kind = {"kind": "code", "language": "python"} if number % 4 == 1 else {}
+        yield made_page(
+            f"{folder}page-{number}.md",
+            *texts,
+            title=("Rotate keys", "Server", "foo_bar", "About runs")[number % 4] + f" {number // 4}",
+            facets=facets,
+            front_matter=extra,
+            chunk_fields={
+                "definitions": ("rotate_keys",) if kind else (),
+                "scope_path": ("Server",) * (number % 3),
+                **kind,
+            },
+            boost=2.0 if number == 7 else 1.0,
+            section=facets["page.section"],
+        )
+
+
+FILTERS = [
+    Equals("tags", "security"),
+    Equals("tags", ("ops", "nothing")),
+    Equals("tags", "security", negate=True),
+    In("status", ("draft", "review")),
+    Equals("status", 10),
+    Range("status", min="9", max="10"),
+    Range("status", min="a", max="z"),
+    Prefix("status", "re"),
+    Equals("year", 2022),
+    Equals("year", "2022"),
+    Equals("year", 2022.0),
+    In("year", (2020, 2024), negate=True),
+    Range("year", min=2021, max=2023),
+    Range("year", max=10**309),
+    Range("year", min=2021.5),
+    Prefix("year", "202"),
+    Equals("price", 2),
+    Equals("price", "9.75"),
+    In("price", (0.5, 9.75)),
+    Range("price", min=1),
+    Range("date", min="2024-03-01", max=datetime.date(2024, 6, 30)),
+    Equals("date", "2024-04-04"),
+    Prefix("date", "2024-1"),
+    Equals("done", True),
+    Equals("done", "false"),
+    In("done", (True, False)),
+    Exists("year"),
+    Exists("year", negate=True),
+    Exists("author"),
+    Exists("tags"),
+    Equals("author", "Ada"),
+    Equals("author", ""),
+    Equals("level", 2),
+    Equals("version", "true"),
+    Equals("version", 2),
+    Equals("meta.owner", "core"),
+    Range("meta.deep.rank", min=3),
+    Equals("odd key!", "x"),
+    Exists("odd key?"),
+    Equals("page.section", "Guide"),
+    Prefix("page.path", "guide/"),
+    Prefix("page.path", "guide/ad"),
+    Prefix("page.path", "guide/", negate=True),
+    Equals("chunk.kind", "code"),
+    Equals("chunk.kind", "code", negate=True),
+    Equals("chunk.definitions", "rotate_keys"),
+    Range("chunk.scope_depth", min=2),
+    Exists("chunk.language"),
+    Equals("nobody has this", 1, negate=True),
+]
+MATCHES_NOTHING = [
+    In("status", ()),
+    Equals("year", 2022.5),
+    Range("year", min=10**309),
+    Equals("page.language", "xx"),
+    Equals("nobody has this", 1),
+    Exists("nobody has this"),
+]
+QUESTIONS = ("rotate keys", "servers running behind", "foo_bar", "keys.rotate()", '"rotate them"', "serv", "Server 3")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Address of a cluster: the one that is named, or one in this process."""
+    from tests.qdrant_server import running_server
+
+    if os.environ.get("QDRANT_URL"):
+        yield os.environ["QDRANT_URL"]
+        return
+    with running_server() as server:
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def both(cluster, tmp_path_factory):
+    from mkdocs_semsearch.artifact.qdrant import connect
+    from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter
+
+    folder, client = tmp_path_factory.mktemp("indexes"), connect(cluster, timeout=60)
+    collection = f"test-{uuid.uuid4().hex[:12]}"
+    pages = list(made_pages())
+    built(folder / "embedded", pages, facets=FACETS)
+    report = built(folder / "qdrant", pages, facets=FACETS, store=QdrantWriter(client, collection))
+    with (
+        open_searcher(folder / "embedded", embedder=WordHashEmbedder()) as here,
+        open_searcher(folder / "qdrant", embedder=WordHashEmbedder(), store_url=cluster) as there,
+    ):
+        yield here, there
+    client.delete_collection(f"{collection}-{report.build_id}")
+    client.close()
+
+
+def told(response):
+    """What a response says, scores as far as 32-bit sums go in another order."""
+    results = [
+        (
+            round(result.score, 3),
+            result.page,
+            result.section,
+            [(part.section, round(part.score, 3)) for part in result.sections],
+            result.duplicates,
+        )
+        for result in response.results
+    ]
+    return results, response.total_results, dict(response.facets), response.mode, response.degraded
+
+
+def check(both, query):
+    here, there = (searcher.search(query) for searcher in both)
+    assert told(there) == told(here)
+    for ours, theirs in zip(here.results, there.results, strict=True):
+        assert theirs.scores.lexical == pytest.approx(ours.scores.lexical, abs=2e-3)
+        assert theirs.scores.semantic == pytest.approx(ours.scores.semantic, abs=2e-3)
+    return there
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_questions(both, question, granularity, mode):
+    check(both, SearchQuery(question, mode=mode, granularity=granularity, facets=("tags", "price")))
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_later_results_and_least_scores(both, mode):
+    query = SearchQuery("rotate the keys", mode=mode, facets=("date", "chunk.kind"), limit=5)
+    check(both, query.with_offset(5))
+    check(both, query.with_min_score(0.3))
+    check(both, query.with_min_score(0.3).with_filter(Equals("tags", "keys")).with_facets(("tags",)))
+
+
+@pytest.mark.parametrize("condition", FILTERS, ids=repr)
+def test_filters(both, condition):
+    query = SearchQuery("rotate the keys of a server", limit=50, filters=(condition,), facets=("tags", condition.field))
+    assert check(both, query).results
+    check(both, query.with_mode("lexical").with_filter(Equals("page.section", "Guide")).with_granularity("page"))
+
+
+@pytest.mark.parametrize("condition", MATCHES_NOTHING, ids=repr)
+def test_filters_that_match_nothing(both, condition):
+    assert not check(both, SearchQuery("keys", filters=(condition,), facets=("tags",))).results
+
+
+@pytest.mark.parametrize(
+    "condition", [Equals("year", "soon"), Range("date", min="soon"), Equals("done", "maybe")], ids=repr
+)
+def test_values_that_cannot_be_are_refused_alike(both, condition):
+    sentences = set()
+    for searcher in both:
+        with pytest.raises(FilterError) as error:
+            searcher.search(SearchQuery("keys", filters=(condition,)))
+        sentences.add(str(error.value))
+    assert len(sentences) == 1
+
+
+def test_pages_neighbours_and_facets(both):
+    here, there = both
+    assert there.facet_fields() == here.facet_fields()
+    assert list(there.page_urls()) == list(here.page_urls())
+    for path in ("guide/page-0.md", "reference/page-17.md"):
+        assert there.has_page(path)
+        assert there.page(path) == here.page(path)
+        ours, theirs = ([(item.page.path, round(item.score, 2)) for item in one.related(path)] for one in both)
+        assert [score for _, score in theirs] == [score for _, score in ours]
+    assert not there.has_page("guide/none.md")
+    with pytest.raises(PageNotFoundError):
+        there.page("guide/none.md")

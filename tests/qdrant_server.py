@@ -1,0 +1,179 @@
+"""Qdrant's REST interface over the client's local mode: a real client speaks to it over real HTTP.
+
+Only what this package asks for. `QDRANT_URL` runs the same tests against a real server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from qdrant_client import QdrantClient, models
+
+__all__ = ["QdrantServer", "running_server"]
+
+Route = Callable[["QdrantServer", str, dict[str, Any]], Any]
+
+
+class QdrantServer:
+    """One cluster in memory.
+
+    Attributes:
+        client: of the local mode behind it.
+        url: where it answers.
+        refuse: status with which the next requests are refused, for those whose path matches; None for none.
+        requests: method and path of every request so far.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.client = QdrantClient(":memory:")
+        self.url = f"http://127.0.0.1:{port}"
+        self.refuse: tuple[int, str, int] | None = None
+        self.requests: list[str] = []
+        self._lock = threading.Lock()
+
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """Returns status and result."""
+        with self._lock:
+            self.requests.append(f"{method} {path}")
+            if self.refuse is not None and re.search(self.refuse[1], path) and self.refuse[2]:
+                status, pattern, times = self.refuse
+                self.refuse = (status, pattern, times - 1)
+                return status, {"error": "refused by the test"}
+            for pattern, route in ROUTES:
+                match = re.fullmatch(pattern, f"{method} {path}")
+                if match:
+                    return self._routed(route, unquote(match.groupdict().get("name", "")), body)
+            return 404, {"error": f"no route {method} {path}"}
+
+    def _routed(self, route: Route, name: str, body: dict[str, Any]) -> tuple[int, Any]:
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Payload indexes have no effect|Local mode performs exact")
+                return 200, _plain(route(self, name, body))
+        except ValueError as error:
+            return (404 if "not found" in str(error) else 400), {"error": str(error)}
+
+
+@contextmanager
+def running_server() -> Iterator[QdrantServer]:
+    """Runs a server on a free port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self) -> None:
+            length = int(self.headers.get("content-length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else {}
+            status, result = server.answer(self.command, urlsplit(self.path).path, body)
+            envelope = (
+                {"result": result, "status": "ok", "time": 0.0} if status == 200 else {"status": result, "time": 0}
+            )
+            content = json.dumps(envelope).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Handler) as http:
+        server = QdrantServer(http.server_address[1])
+        thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            http.shutdown()
+            thread.join()
+            server.client.close()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_none=True)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _upsert(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
+    return server.client.upsert(name, points=models.PointsList(**body).points)
+
+
+def _create(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
+    wanted = models.CreateCollection(**body)
+    return server.client.create_collection(
+        name,
+        vectors_config=wanted.vectors,
+        sparse_vectors_config=wanted.sparse_vectors,
+        metadata=wanted.metadata,
+    )
+
+
+def _query(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
+    return server.client.query_batch_points(name, requests=models.QueryRequestBatch(**body).searches)
+
+
+def _scroll(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
+    asked = models.ScrollRequest(**body)
+    points, following = server.client.scroll(
+        name, scroll_filter=asked.filter, limit=asked.limit or 10, offset=asked.offset, with_payload=asked.with_payload
+    )
+    return {"points": points, "next_page_offset": following}
+
+
+def _retrieve(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
+    asked = models.PointRequest(**body)
+    return server.client.retrieve(name, asked.ids, with_payload=asked.with_payload)
+
+
+def _facet(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
+    asked = models.FacetRequest(**body)
+    return server.client.facet(name, asked.key, facet_filter=asked.filter, limit=asked.limit or 10)
+
+
+_COLLECTION = "/collections/(?P<name>[^/]+)"
+ROUTES: tuple[tuple[str, Route], ...] = (
+    ("GET /", lambda server, name, body: {}),
+    ("GET /aliases", lambda server, name, body: server.client.get_aliases()),
+    (
+        "POST /collections/aliases",
+        lambda server, name, body: server.client.update_collection_aliases(
+            models.ChangeAliasesOperation(**body).actions
+        ),
+    ),
+    ("GET /collections", lambda server, name, body: server.client.get_collections()),
+    (f"GET {_COLLECTION}/exists", lambda server, name, body: {"exists": server.client.collection_exists(name)}),
+    (f"GET {_COLLECTION}", lambda server, name, body: server.client.get_collection(name)),
+    (f"PUT {_COLLECTION}", _create),
+    (
+        f"PATCH {_COLLECTION}",
+        lambda server, name, body: server.client.update_collection(name, metadata=body.get("metadata")),
+    ),
+    (f"DELETE {_COLLECTION}", lambda server, name, body: server.client.delete_collection(name)),
+    (
+        f"PUT {_COLLECTION}/index",
+        lambda server, name, body: server.client.create_payload_index(name, body["field_name"], body["field_schema"]),
+    ),
+    (f"PUT {_COLLECTION}/points", _upsert),
+    (f"POST {_COLLECTION}/points", _retrieve),
+    (f"POST {_COLLECTION}/points/count", lambda server, name, body: server.client.count(name)),
+    (f"POST {_COLLECTION}/points/query/batch", _query),
+    (f"POST {_COLLECTION}/points/scroll", _scroll),
+    (f"POST {_COLLECTION}/facet", _facet),
+)
