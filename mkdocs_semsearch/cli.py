@@ -79,8 +79,6 @@ def _serve(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.server import run
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
-    if given.index is not None and given.named_index:
-        raise SemsearchError("Give one INDEX, or each of several as --index NAME=INDEX, not both.")
     settings = ServerSettings.from_environment(
         index=given.index,
         indexes=tuple(parse_named_index(text) for text in given.named_index),
@@ -147,18 +145,19 @@ def _query(given: argparse.Namespace) -> int:
 def _mcp(given: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
+    from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
     if find_spec("mcp") is None:
         raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
     from mkdocs_semsearch.serving.mcp import run_stdio
 
-    source = LiveIndex.at(_index_place(given.index))
-    source.start()
-    try:
-        run_stdio(source)
-    finally:
-        source.close()
+    named = tuple(parse_named_index(text) for text in given.named_index)
+    settings = ServerSettings.from_environment(index=given.index, indexes=named)
+    encoders = EncoderPool()
+    several = {name: LiveIndex.at(place, encoders=encoders) for name, place in settings.indexes}
+    run_stdio(several or LiveIndex.at(settings.index))
     return 0
 
 

@@ -70,15 +70,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     )
 
     sub = command("serve", "answer questions over HTTP; with --site also serve the site")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
-    sub.add_argument(
-        "--index",
-        dest="named_index",
-        action="append",
-        default=[],
-        metavar="NAME=INDEX",
-        help="one of several indexes, under /NAME/; all together at the root; repeat for more",
-    )
+    _add_indexes(sub)
     sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one")
@@ -112,7 +104,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     _add_format(sub)
 
     sub = command("mcp", "answer an agent over stdio by the Model Context Protocol (extra `mcp`)")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    _add_indexes(sub)
 
     sub = command("inspect", "tell what is in an index")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
@@ -136,6 +128,20 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--misses", action="store_true", help="list the questions whose answer is not the first result")
     _add_format(sub)
     return parser
+
+
+def _add_indexes(sub: argparse.ArgumentParser) -> None:
+    """One index, or several by name."""
+    group = sub.add_mutually_exclusive_group()
+    group.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    group.add_argument(
+        "--index",
+        dest="named_index",
+        action="append",
+        default=[],
+        metavar="NAME=INDEX",
+        help="one of several indexes, under its name and all of them together; repeat for more",
+    )
 
 
 def _add_mode(sub: argparse.ArgumentParser) -> None:

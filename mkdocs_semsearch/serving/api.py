@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 64 * 1024
 CACHE_CONTROL = ("cache-control", "public, max-age=60")
 NO_STORE = ("cache-control", "no-store")
+PROBED = frozenset({"healthz", "readyz", "metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 
@@ -132,7 +133,9 @@ class SearchApi:
         line: dict[str, Any] = {"method": known, "route": name, "status": status, "ms": round(seconds * 1000, 1)}
         line |= ({"index": self._name} if self._name else {}) | details
         query = f" {json.dumps(details['query'])}" if "query" in details else ""
-        log.info("%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
+        # Probes ask every few seconds; what they get is worth a line only when it is bad.
+        level = logging.DEBUG if name in PROBED and status < 400 else logging.INFO
+        log.log(level, "%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
 
     def _answer(self, method: str, route: Route | None, call: _Call, client: str | None) -> ApiResponse:
         if not (route and route.open) and method != "OPTIONS":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import WithJsonSchema
@@ -13,6 +13,7 @@ from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
+from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.operations import IndexOperations, Opened, Operations
 from mkdocs_semsearch.serving.wire import (
@@ -174,25 +175,29 @@ class _Tools:
             raise ToolError(from_semsearch_error(error).message) from None
 
 
-def run_stdio(source: Searcher | LiveIndex) -> None:
+def run_stdio(source: Searcher | LiveIndex | Mapping[str, LiveIndex]) -> None:
     """Serves MCP on standard input and output until the client hangs up.
 
     Args:
-        source: an open searcher, or an index that is watched from now on until the end.
+        source: an open searcher, an index that is watched from now on until the end, or several of these by name.
 
     Raises:
         MissingExtraError: the extra `mcp` is not installed.
     """
+    if isinstance(source, Searcher):
+        operations: Operations = IndexOperations(lambda: source)
+        build_server(operations, site_name=source.manifest.site_name).run("stdio")
+        return
     if isinstance(source, LiveIndex):
         server = build_server(IndexOperations(source), site_name=source.site_name())
-        source.start()
-        try:
-            server.run("stdio")
-        finally:
-            source.close()
     else:
-        name = source.manifest.site_name
-        build_server(IndexOperations(lambda: source), site_name=name).run("stdio")
+        named = {name: IndexOperations(live, name=name) for name, live in source.items()}
+        server = build_server(FederatedOperations(named), indexes=tuple(named))
+    with ExitStack() as stack:
+        for live in [source] if isinstance(source, LiveIndex) else source.values():
+            live.start()
+            stack.callback(live.close)
+        server.run("stdio")
 
 
 def streamable_http(

@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ import pytest
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.server import run
-from tests.unit.serving.small_index import build
+from tests.unit.serving.small_index import PAGES, build
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -38,8 +40,8 @@ def index_dir(tmp_path_factory):
     return build(tmp_path_factory.mktemp("served") / "index")
 
 
-def start(index_dir, host="127.0.0.1"):
-    program = textwrap.dedent(PROGRAM.format(root=str(ROOT), index=str(index_dir), host=host))
+def start(index_dir, host="127.0.0.1", program=PROGRAM):
+    program = textwrap.dedent(program.format(root=str(ROOT), index=str(index_dir), host=host))
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -63,6 +65,85 @@ def test_it_answers_until_it_is_told_to_stop(index_dir, ending):
     assert "GET search 200" in log
     assert "private" not in log
     assert "Traceback" not in log
+
+
+SLOW_PROGRAM = """
+    import sys, time
+    sys.path.insert(0, {root!r})
+    from pathlib import Path
+    from mkdocs_semsearch.searching.searcher import open_searcher
+    from mkdocs_semsearch.serving.app import create_app
+    from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.server import run
+    from tests.word_hash import WordHashEmbedder
+
+    class Slow(WordHashEmbedder):
+        def embed(self, texts, role):
+            if texts == ["slow"]:
+                print("begun", flush=True)
+                time.sleep(1.5)
+            return super().embed(texts, role)
+
+    def opened(folder):
+        return open_searcher(folder, embedder=Slow(), verify=True)
+
+    app = create_app(LiveIndex(Path({index!r}), open_index=opened, poll_seconds=1000))
+    run(app, {host!r}, 0, on_start=lambda url: print(url, flush=True))
+"""
+
+
+def test_requests_that_run_when_it_is_told_to_stop_are_answered(index_dir):
+    process, url = start(index_dir, program=SLOW_PROGRAM)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(lambda: urllib.request.urlopen(f"{url}api/v1/search?q=slow").read())
+        assert process.stdout.readline() == "begun\n"
+        process.terminate()
+        assert json.loads(asked.result())["results"]
+    process.communicate(timeout=30)
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(url)
+
+
+def test_a_hangup_lets_it_look_for_a_new_build(tmp_path):
+    folder = build(tmp_path / "index")
+    process, url = start(folder, program=SLOW_PROGRAM)
+    try:
+        build(folder, PAGES[:3])
+        process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 20
+        while json.load(urllib.request.urlopen(f"{url}readyz"))["pages"] != 3:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        (folder / "manifest.json").write_text("garbage")
+        process.send_signal(signal.SIGHUP)
+        while json.load(urllib.request.urlopen(f"{url}readyz"))["update"] != "refused":
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=30)
+    assert log.count("is refused") == 1
+    assert "Traceback" not in log
+
+
+def test_processes_share_a_port_where_they_are_told_to(index_dir):
+    port = free_port()
+    shared = PROGRAM.replace("{host!r}, 0,", f"{{host!r}}, {port}, reuse_port=True,")
+    running = [start(index_dir, program=shared) for _ in range(2)]
+    try:
+        assert len({url for _, url in running}) == 1
+        for _ in range(20):
+            with urllib.request.urlopen(f"{running[0][1]}readyz") as answer:
+                assert answer.status == 200
+    finally:
+        for process, _ in running:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
 
 
 def test_a_body_longer_than_it_says_is_not_read(index_dir):

@@ -26,6 +26,7 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import Defaults
+from tests.made_index import built, made_page
 from tests.unit.serving.small_index import DeadEmbedder, build, open_small
 
 ROOT = Path(__file__).parents[2]
@@ -217,6 +218,25 @@ def test_the_rate_limit_counts_its_requests_too(index_dir):
     with TestClient(app, base_url="http://localhost") as client:
         answers = [client.post("/mcp", json=INITIALIZE, headers=given).status_code for _ in range(3)]
     assert answers == [200, 200, 429]
+
+
+def test_several_indexes_take_names(index_dir, tmp_path):
+    built(tmp_path / "cooking", [made_page("soup.md", "Boil water for the soup.", "Serve the soup with keys.")])
+    folders = {"manual": index_dir, "cooking": tmp_path / "cooking"}
+    app = create_app({name: LiveIndex(place, open_index=open_small) for name, place in folders.items()})
+    with running(app) as url:
+        target = f"{url}/mcp"
+        failed, found = call(target, "search_docs", {"query": "keys", "limit": 20})
+        assert not failed
+        assert {result["index"] for result in found["results"]} == {"manual", "cooking"}
+        failed, found = call(target, "search_docs", {"query": "keys", "indexes": ["cooking"]})
+        assert {result["index"] for result in found["results"]} == {"cooking"}
+        assert call(target, "get_page", {"path": "soup.md", "index": "cooking"})[1]["page"]["path"] == "soup.md"
+        assert call(target, "related_pages", {"path": "guide/auth.md", "index": "manual"})[1]["results"]
+        assert call(target, "list_facets", {"indexes": ["cooking"]})[1]["facets"] == []
+        failed, text = call(target, "get_page", {"path": "soup.md", "index": "nobody"})
+        assert failed
+        assert "There is no index 'nobody' here: there are manual, cooking." in text
 
 
 @pytest.mark.parametrize("source", ["open_small(index_dir)", "LiveIndex(index_dir, open_index=open_small)"])

@@ -1,0 +1,53 @@
+"""The commands that stay: `semsearch serve` and `semsearch mcp` with several indexes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from mkdocs_semsearch.cli import main
+from tests.unit.serving.small_index import PAGES, build
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("several")
+    return {"latest": build(root / "a"), "1.0": build(root / "b", PAGES[:3])}
+
+
+def test_serve_answers_for_each_by_name(folders):
+    given = [f"--index={name}={place}" for name, place in folders.items()]
+    command = [sys.executable, "-m", "mkdocs_semsearch", "serve", *given, "--port", "0", "--log-format", "json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        url = process.stdout.readline().split()[3]
+        for name, pages in (("latest", 4), ("1.0", 3)):
+            with urllib.request.urlopen(f"{url}{name}/readyz") as answer:
+                assert json.load(answer)["pages"] == pages
+        with urllib.request.urlopen(f"{url}api/v1/search?q=keys&indexes=1.0") as answer:
+            assert {result["index"] for result in json.load(answer)["results"]} == {"1.0"}
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=30)
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert [line["status"] for line in lines if line.get("route") == "search"] == [200]
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_one_index_or_several(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "folder", "--index", "a=b"])
+    assert caught.value.code == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "sentence"), [("folder", "has no name"), ("api=folder", "is not possible")])
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_names_that_cannot_be(command, given, sentence, capsys):
+    pytest.importorskip("mcp")
+    assert main([command, "--index", given]) == 1
+    assert sentence in capsys.readouterr().err
