@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.settings import Settings
@@ -35,15 +36,16 @@ def widget_config(
     """Returns the text of the `config.json` that the widget reads.
 
     Args:
-        settings: the options.
+        settings: the options; `{version}` in `api_url` is filled in.
         language: of the site.
         site_name: as configured.
         version: of the documentation, or None.
         results_page: the site has our page at `search/`.
         api_url: where the search answers if not where the options say; the preview answers for itself.
     """
+    own_url = _for_version(settings.api_url, version)
     body: dict[str, Any] = {
-        "api_url": api_url or settings.api_url or DEFAULT_API_URL,
+        "api_url": api_url or own_url or DEFAULT_API_URL,
         "language": language,
         "shortcut": settings.widget.shortcut,
         "fallback": settings.widget.fallback,
@@ -57,6 +59,13 @@ def widget_config(
         "build_id": None,
     }
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+
+
+def _for_version(api_url: str | None, version: str | None) -> str | None:
+    """Returns the address with its `{version}` filled in; without a version, the address of all versions together."""
+    if api_url is None or version is not None:
+        return api_url and api_url.replace("{version}", quote(version or "", safe=""))
+    return api_url.replace("/{version}", "")
 
 
 def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:

@@ -74,6 +74,19 @@ def test_preview_answers_for_itself(settings):
 
 
 @pytest.mark.parametrize(
+    ("api_url", "version", "expected"),
+    [
+        ("https://search.example.org/{version}", "2.1", "https://search.example.org/2.1"),
+        ("https://search.example.org/{version}", None, "https://search.example.org"),
+        ("/-/semsearch/{version}", "a b/c", "/-/semsearch/a%20b%2Fc"),
+        ("https://search.example.org", "2.1", "https://search.example.org"),
+    ],
+)
+def test_the_version_may_stand_in_the_address(settings, api_url, version, expected):
+    assert body(replace(settings, api_url=api_url), version=version)["api_url"] == expected
+
+
+@pytest.mark.parametrize(
     ("environment", "version"),
     [
         ({}, None),
