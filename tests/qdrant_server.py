@@ -30,6 +30,8 @@ class QdrantServer:
         url: where it answers.
         refuse: status with which the next requests are refused, for those whose path matches; None for none.
         requests: method and path of every request so far.
+        version: what it says it is.
+        loses_points: says that it has taken points, and has not.
     """
 
     def __init__(self, port: int) -> None:
@@ -37,6 +39,8 @@ class QdrantServer:
         self.url = f"http://127.0.0.1:{port}"
         self.refuse: tuple[int, str, int] | None = None
         self.requests: list[str] = []
+        self.version = "1.19.0"
+        self.loses_points = False
         self._lock = threading.Lock()
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
@@ -72,11 +76,10 @@ def running_server() -> Iterator[QdrantServer]:
         def _serve(self) -> None:
             length = int(self.headers.get("content-length") or 0)
             body = json.loads(self.rfile.read(length)) if length else {}
-            status, result = server.answer(self.command, urlsplit(self.path).path, body)
-            envelope = (
-                {"result": result, "status": "ok", "time": 0.0} if status == 200 else {"status": result, "time": 0}
-            )
-            content = json.dumps(envelope).encode()
+            path = urlsplit(self.path).path
+            status, result = server.answer(self.command, path, body)
+            envelope = {"result": result, "status": "ok", "time": 0.0} if status == 200 else {"status": result}
+            content = json.dumps(result if path == "/" else envelope).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
@@ -112,7 +115,8 @@ def _plain(value: Any) -> Any:
 
 
 def _upsert(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
-    return server.client.upsert(name, points=models.PointsList(**body).points)
+    points = models.PointsList(**body).points
+    return server.client.upsert(name, points=points[:1] if server.loses_points else points)
 
 
 def _create(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
@@ -149,7 +153,7 @@ def _facet(server: QdrantServer, name: str, body: dict[str, Any]) -> Any:
 
 _COLLECTION = "/collections/(?P<name>[^/]+)"
 ROUTES: tuple[tuple[str, Route], ...] = (
-    ("GET /", lambda server, name, body: {}),
+    ("GET /", lambda server, name, body: {"title": "qdrant", "version": server.version}),
     ("GET /aliases", lambda server, name, body: server.client.get_aliases()),
     (
         "POST /collections/aliases",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
 __all__ = ["KEY_VARIABLE", "URL_VARIABLE", "answering", "connect", "patiently"]
+
+log = logging.getLogger(__name__)
 
 URL_VARIABLE = "QDRANT_URL"
 KEY_VARIABLE = "QDRANT_API_KEY"
@@ -48,8 +52,11 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
     if not address.startswith(("http://", "https://")):
         raise ConfigurationError(f"The Qdrant address {address!r} begins with neither http:// nor https://.")
     key = os.environ.get(KEY_VARIABLE, "").strip() or None
-    # The client's own check of versions is a warning on standard error, and one more request.
-    return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
+    if key and address.startswith("http://"):
+        log.warning("The key in %s goes to the Qdrant cluster unencrypted: give it an https:// address.", KEY_VARIABLE)
+    with warnings.catch_warnings():  # said above, in the log
+        warnings.simplefilter("ignore", UserWarning)
+        return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
 
 
 @contextlib.contextmanager

@@ -90,6 +90,8 @@ def build_index(
     """
     started = time.perf_counter()
     options = options or BuildOptions()
+    if store is not None:
+        store.prepare()
     chunks = [chunk for page in pages for chunk in page.chunks]
     build_id = _build_id(pages, embedder, options, store)
     manifest = current_build(index_dir)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QdrantWriter", "Sizing"]
 
+_OLDEST = (1, 19)
 _POINTS_AT_ONCE = 128
 _RETRIES = 6
 _POLL_SECONDS = 1.0
@@ -68,6 +69,17 @@ class QdrantWriter:
         self._collection = collection
         self._sizing = sizing
         self.identity = f"qdrant {collection}"
+
+    def prepare(self) -> None:
+        """Asks for the version, see `StoreWriter.prepare`."""
+        with answering(_UNTOUCHED):
+            version = self._client.info().version
+        found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+        if found < _OLDEST:
+            raise StoreUnavailableError(
+                f"The Qdrant cluster has version {version}, and {'.'.join(map(str, _OLDEST))} or newer is needed for "
+                "prefixes and phrases: nothing that readers see has changed; update the cluster, then build again."
+            )
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Uploads a build into a collection of its own, and counts what arrived, see `StoreWriter.write`."""

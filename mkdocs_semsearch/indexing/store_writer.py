@@ -45,6 +45,14 @@ class StoreWriter(Protocol):
         """What makes a build for this store another than the same content elsewhere; part of the build id."""
         ...
 
+    def prepare(self) -> None:
+        """Finds out, before anything costly is done, whether the store can be written to.
+
+        Raises:
+            StoreUnavailableError: it does not answer, or is too old.
+        """
+        ...
+
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Writes a build where no reader looks yet.
 

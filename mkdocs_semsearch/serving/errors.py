@@ -11,6 +11,7 @@ from mkdocs_semsearch.errors import (
     PageNotFoundError,
     QueryError,
     SemsearchError,
+    StoreUnavailableError,
 )
 
 __all__ = ["HttpError", "error_body", "from_semsearch_error"]
@@ -62,4 +63,6 @@ def from_semsearch_error(error: SemsearchError) -> HttpError:
         return HttpError(503, "embedder_failed", message)
     if isinstance(error, IndexFolderError):
         return HttpError(503, "index_unavailable", message, headers=(("retry-after", "5"),))
+    if isinstance(error, StoreUnavailableError):
+        return HttpError(503, "store_unavailable", message, headers=(("retry-after", "5"),))
     return HttpError(500, "internal", "The search failed; the server's log says why.")

@@ -1,0 +1,237 @@
+"""Whole sites in a Qdrant cluster, and what goes wrong with one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("qdrant_client")
+
+from mkdocs_semsearch.artifact import open_index, qdrant
+from mkdocs_semsearch.artifact.qdrant import connect
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
+from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter, Sizing
+from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from tests.integration.sites import QUIET, DocsSite
+from tests.made_index import built, made_page
+from tests.qdrant_server import running_server
+from tests.word_hash import WordHashEmbedder
+
+PAGES = [
+    made_page("keys.md", "Rotate the api keys of the server", "Keys expire"),
+    made_page("ops.md", "Run the server behind a proxy"),
+]
+QUERY = SearchQuery("rotate api keys")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(qdrant, "_FIRST_PAUSE", 0.001)
+    with running_server() as server:
+        monkeypatch.setenv("QDRANT_URL", server.url)
+        yield server
+
+
+@pytest.fixture
+def build(server, tmp_path):
+    """Builds pages into the cluster; every build is a new client, as every command is."""
+
+    def build(pages, **sizing):
+        client = connect(timeout=10)
+        try:
+            return built(tmp_path / "index", pages, store=QdrantWriter(client, "docs", Sizing(**sizing)))
+        finally:
+            client.close()
+
+    build.index = tmp_path / "index"
+    return build
+
+
+def ask(index, query=QUERY, **options):
+    with open_searcher(index, embedder=WordHashEmbedder(), **options) as searcher:
+        return searcher.search(query)
+
+
+def collections(server):
+    return sorted(item.name for item in server.client.get_collections().collections)
+
+
+def shown(server):
+    aliases = server.client.get_aliases().aliases
+    return {item.alias_name: item.collection_name for item in aliases}
+
+
+def edited(number):
+    return [*PAGES, made_page("new.md", f"Edition {number}")]
+
+
+def test_a_build_is_shown_when_it_is_whole(server, build):
+    report = build(PAGES)
+    assert shown(server) == {"docs": f"docs-{report.build_id}"}
+    assert ask(build.index).results[0].page.path == "keys.md"
+    assert ask(build.index).build_id == report.build_id
+    moved = server.requests.index("POST /collections/aliases")
+    uploaded = server.requests.index(f"PUT /collections/docs-{report.build_id}/points")
+    assert f"POST /collections/docs-{report.build_id}/points/count" in server.requests[uploaded:moved]
+
+
+def test_builds_before_the_last_but_one_are_dropped(server, build):
+    builds = [f"docs-{build(edited(number)).build_id}" for number in range(4)]
+    assert collections(server) == sorted(builds[-2:])
+    assert shown(server) == {"docs": builds[-1]}
+    build(edited(4), keep=3)
+    assert len(collections(server)) == 3
+    # Somebody else's upload, and other collections, are left alone.
+    server.client.create_collection("docs-0123456789abcdef", {}, metadata={"started": 9e12})
+    server.client.create_collection("docs-fedcba9876543210", {}, metadata={"started": 1.0})
+    server.client.create_collection("docs-of-others", {})
+    build(edited(5), keep=0)
+    assert len(collections(server)) == 3
+    assert {"docs-0123456789abcdef", "docs-of-others"} < set(collections(server))
+
+
+def test_the_build_before_can_be_shown_again(server, build):
+    first = build(PAGES).build_id
+    build(edited(1))
+    uploads = len([request for request in server.requests if request.startswith("PUT") and request.endswith("/points")])
+    assert build(PAGES).build_id == first
+    assert shown(server) == {"docs": f"docs-{first}"}
+    again = len([request for request in server.requests if request.startswith("PUT") and request.endswith("/points")])
+    assert again == uploads
+    assert ask(build.index).results
+
+
+def test_a_build_that_the_cluster_has_lost_is_written_again(server, build):
+    report = build(PAGES)
+    server.client.delete_collection(f"docs-{report.build_id}")
+    with pytest.raises(IndexCorruptError, match="is not there: build"):
+        ask(build.index)
+    assert not build(PAGES).changed
+    assert ask(build.index).results
+
+
+def test_short_failures_are_waited_out(server, build):
+    server.refuse = (503, "points$", 3)
+    build(PAGES)
+    assert server.refuse[2] == 0
+    assert ask(build.index).results
+
+
+@pytest.mark.parametrize(
+    ("where", "status"), [("points$", 503), ("index$", 500), ("points$", 400), ("count$", 502), ("aliases$", 503)]
+)
+def test_a_build_that_fails_leaves_the_last_one(server, build, where, status):
+    before = build(PAGES)
+    server.refuse = (status, where, 1000)
+    with pytest.raises(StoreUnavailableError, match=r"build again"):
+        build(edited(1))
+    server.refuse = None
+    assert shown(server) == {"docs": f"docs-{before.build_id}"}
+    assert ask(build.index).results
+    after = build(edited(1))
+    assert shown(server) == {"docs": f"docs-{after.build_id}"}
+    assert ask(build.index).build_id == after.build_id
+
+
+def test_points_that_get_lost_are_noticed(server, build):
+    before = build(PAGES)
+    server.loses_points = True
+    with pytest.raises(StoreUnavailableError, match="has 1 points instead of"):
+        build(edited(1))
+    assert shown(server) == {"docs": f"docs-{before.build_id}"}
+    assert ask(build.index).build_id == before.build_id
+
+
+def test_an_old_cluster_is_refused(server, build):
+    server.version = "1.14.2"
+    with pytest.raises(StoreUnavailableError, match=r"1\.14\.2, and 1\.19 or newer"):
+        build(PAGES)
+    assert not collections(server)
+
+
+def test_no_address_no_key(server, build, monkeypatch):
+    build(PAGES)
+    monkeypatch.setenv("QDRANT_API_KEY", "secret-key")
+    server.refuse = (401, "", 1000)
+    with pytest.raises(StoreUnavailableError, match="QDRANT_API_KEY is missing or not the right key") as error:
+        ask(build.index)
+    assert "secret-key" not in str(error.value)
+    monkeypatch.delenv("QDRANT_URL")
+    with pytest.raises(ConfigurationError, match="set QDRANT_URL"):
+        ask(build.index)
+    monkeypatch.setenv("QDRANT_URL", "localhost:6333")
+    with pytest.raises(ConfigurationError, match="neither http"):
+        ask(build.index)
+
+
+def test_the_cluster_goes_away_and_comes_back(server, build):
+    build(PAGES)
+    with open_searcher(build.index, embedder=WordHashEmbedder()) as searcher:
+        server.refuse = (503, "query", 1)
+        with pytest.raises(StoreUnavailableError, match=r"HTTP 503.*try again"):
+            searcher.search(QUERY)
+        assert searcher.search(QUERY).results
+
+
+def test_without_an_embedder_words_rank(server, build):
+    class Broken(WordHashEmbedder):
+        def embed(self, texts, role):
+            raise EmbeddingError("gone")
+
+    build(PAGES)
+    with open_searcher(build.index, embedder=Broken()) as searcher:
+        response = searcher.search(QUERY)
+    assert response.degraded
+    assert response.results[0].page.path == "keys.md"
+
+
+def test_a_sidecar_takes_new_builds_in(server, build):
+    first = build(PAGES).build_id
+    live = LiveIndex(build.index, open_index=lambda folder: open_searcher(folder, embedder=WordHashEmbedder()))
+    assert live.refresh()
+    second = build(edited(1)).build_id
+    with live.lease() as old:
+        assert live.refresh()
+        assert old.search(QUERY).build_id == first
+    with live.lease() as new:
+        assert new.search(QUERY).build_id == second
+    server.refuse = (503, "", 1000)
+    assert not live.refresh()
+    live.close()
+
+
+def test_mkdocs_build_and_the_command_line(server, tmp_path):
+    site = DocsSite(tmp_path, word_hash=True)
+    site.write({"index.md": "# Keys\n\nRotate the api keys.\n", "ops.md": "# Proxy\n\nRun it behind a proxy.\n"})
+    site.options["store"] = {"kind": "qdrant", "url": server.url, "collection": "handbook"}
+    site.options["related"] = {"count": 1}
+    site.build()
+    build_id = open_index(site.index_dir).manifest.build_id
+    assert shown(server) == {"handbook": f"handbook-{build_id}"}
+    assert "Related pages" in (site.site_dir / "ops/index.html").read_text()
+    command = [sys.executable, "-m", "mkdocs_semsearch", "query", "rotate keys", "--index", str(site.index_dir)]
+    found = subprocess.run(
+        [*command, "--mode", "lexical", "--format", "json"], capture_output=True, text=True, env=os.environ | QUIET
+    )
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["results"][0]["page"]["path"] == "index.md"
+    without = {name: value for name, value in os.environ.items() if name != "QDRANT_URL"}
+    told = subprocess.run(command, capture_output=True, text=True, env=without | QUIET)
+    assert told.returncode == 1
+    assert "set QDRANT_URL" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_a_cluster_that_is_not_there_fails_the_build(tmp_path):
+    site = DocsSite(tmp_path, word_hash=True)
+    site.write({"index.md": "# Keys\n\nRotate the api keys.\n"})
+    site.options["store"] = {"kind": "qdrant", "url": "http://127.0.0.1:9", "collection": "docs"}
+    output = site.build(fails=True)
+    assert "The Qdrant cluster does not answer" in output
+    assert "Traceback" not in output
+    assert not site.index_dir.exists()
