@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,11 @@ def results_page_context(
         api_url: where the search answers if not where the options say.
     """
     spoken, strings = widget_strings(language)
+    own_url = theming.for_version(settings.api_url, theming.site_version(os.environ))
     return {
         "base": base,
         "language": spoken,
-        "api_url": api_url or settings.api_url or theming.DEFAULT_API_URL,
+        "api_url": api_url or own_url or theming.DEFAULT_API_URL,
         "strings": {**strings, **settings.widget.strings},
     }
 

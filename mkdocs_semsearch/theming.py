@@ -11,7 +11,17 @@ from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.settings import Settings
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir
 
-__all__ = ["ASSETS", "CONFIG", "DEFAULT_API_URL", "SCRIPT", "STYLE", "site_version", "theme_dir", "widget_config"]
+__all__ = [
+    "ASSETS",
+    "CONFIG",
+    "DEFAULT_API_URL",
+    "SCRIPT",
+    "STYLE",
+    "for_version",
+    "site_version",
+    "theme_dir",
+    "widget_config",
+]
 
 STYLE = f"{ASSETS}/semsearch.css"
 CONFIG = f"{ASSETS}/config.json"
@@ -43,7 +53,7 @@ def widget_config(
         results_page: the site has our page at `search/`.
         api_url: where the search answers if not where the options say; the preview answers for itself.
     """
-    own_url = _for_version(settings.api_url, version)
+    own_url = for_version(settings.api_url, version)
     body: dict[str, Any] = {
         "api_url": api_url or own_url or DEFAULT_API_URL,
         "language": language,
@@ -61,7 +71,7 @@ def widget_config(
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 
 
-def _for_version(api_url: str | None, version: str | None) -> str | None:
+def for_version(api_url: str | None, version: str | None) -> str | None:
     """Returns the address with its `{version}` filled in; without a version, the address of all versions together."""
     if api_url is None or version is not None:
         return api_url and api_url.replace("{version}", quote(version or "", safe=""))
