@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +16,13 @@ from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.store import Neighbors, Store
 
-__all__ = ["Candidates", "Scoring", "Sides", "next_reach"]
+__all__ = ["Candidates", "Scoring", "Sides", "next_reach", "search_words"]
 
 _LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
+
+_LEXICAL_LEAST = 200
+"""Hits that take part where filters leave few of the thousand: a few are as telling among few."""
 
 _DEEP = 3000
 _EVERY = 2**31
@@ -65,11 +70,15 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What finds candidates: the two sides and the names of the literal rule."""
+    """What finds candidates: the two sides and the names of the literal rule.
+
+    `weight` is the share of meaning where both rank.
+    """
 
     store: Store
     lexical: Lexical
     names: Names
+    weight: float = SEMANTIC_WEIGHT
 
 
 class Scoring:
@@ -82,6 +91,7 @@ class Scoring:
         mode: what ranks.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
         min_score: least cosine similarity; without effect where only words rank.
+        words: what `search_words` finds for the same question, where somebody has begun to look already.
     """
 
     def __init__(
@@ -93,6 +103,7 @@ class Scoring:
         mode: Mode,
         rows: NDArray[np.bool_] | None,
         min_score: float,
+        words: Callable[[], LexicalHits] | None = None,
     ) -> None:
         self._sides = sides
         self._question = question
@@ -101,11 +112,26 @@ class Scoring:
         self._allowed = rows
         self._min_score = min_score
         self._scale = SemanticScale.of(np.zeros(0, np.float32))
-        self._hits = _NO_HITS
-        self._literal: dict[int, int] = {}
-        if vector is None or self._hybrid:
-            self._hits = _by_row(sides.lexical.search(question, rows, _LEXICAL_LIMIT if self._hybrid else _EVERY))
-            self._literal = {row: rank for row, rank in self._named().items() if rows is None or rows[row]}
+        self._by_words = vector is None or self._hybrid
+        if words is None:
+            words = functools.partial(search_words, sides.lexical, question, rows, every=vector is None)
+        self._words = words
+
+    @functools.cached_property
+    def _hits(self) -> LexicalHits:
+        """Hits of the words, in the order of their rows."""
+        hits = self._words()
+        order = np.argsort(hits.rows)
+        return LexicalHits(hits.rows[order], hits.scores[order])
+
+    @functools.cached_property
+    def _literal(self) -> dict[int, int]:
+        """Row to rank of the literal rule that holds, for rows that are allowed."""
+        named = self._sides.names.ranks(self._question.text)
+        if len(self._question.words) == 1:
+            identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
+            named = dict.fromkeys(identified, RULES.index("identifier")) | named
+        return {row: rank for row, rank in named.items() if self._allowed is None or self._allowed[row]}
 
     def candidates(self, reach: int | None) -> Candidates:
         """Finds the chunks that can be among the first results.
@@ -141,7 +167,7 @@ class Scoring:
     def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
         if self._vector is None:
-            return np.sort(self._sides.lexical.search(self._question, rows, _EVERY).rows)
+            return np.sort(search_words(self._sides.lexical, self._question, rows, every=True).rows)
         return self._near_enough(rows).rows
 
     def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
@@ -165,11 +191,11 @@ class Scoring:
     def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
         ranks = np.zeros(len(rows), np.int8)
         semantic = None if similarities is None else self._scale.apply(similarities)
-        if similarities is not None and not self._hybrid:
+        if similarities is not None and not self._by_words:
             return Candidates(rows, np.clip(similarities, 0, 1), similarities, None, ranks, (semantic, None))
         words = _spread(self._hits, rows)
         lexical = words / self._hits.scores.max(initial=1e-9)
-        scores = lexical if semantic is None else fuse(semantic, lexical, SEMANTIC_WEIGHT)
+        scores = lexical if semantic is None else fuse(semantic, lexical, self._sides.weight)
         if self._literal:
             named = np.array(sorted(self._literal.items()), np.int64)
             places = np.searchsorted(rows, named[:, 0])
@@ -178,26 +204,28 @@ class Scoring:
             scores = apply_literal_rule(scores, ranks)
         return Candidates(rows, scores, similarities, words, ranks, (semantic, lexical))
 
-    def _named(self) -> dict[int, int]:
-        """Row to rank of the literal rule that holds."""
-        names = self._sides.names.ranks(self._question.text)
-        if len(self._question.words) != 1:
-            return names
-        identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
-        return dict.fromkeys(identified, RULES.index("identifier")) | names
-
-
-_NO_HITS = LexicalHits(np.zeros(0, np.int64), np.zeros(0, np.float32))
-
 
 def next_reach(reach: int | None) -> int | None:
     """Returns how many more to look at when the nearest were not enough: at last, all."""
     return _DEEP if reach is not None and reach < _DEEP else None
 
 
-def _by_row(hits: LexicalHits) -> LexicalHits:
-    order = np.argsort(hits.rows)
-    return LexicalHits(hits.rows[order], hits.scores[order])
+def search_words(lexical: Lexical, question: Question, rows: NDArray[np.bool_] | None, *, every: bool) -> LexicalHits:
+    """Returns the allowed rows that words find, best first.
+
+    Args:
+        lexical: where to look.
+        question: as the reader typed it.
+        rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
+        every: all of them; else those that are good enough for a hybrid ranking.
+    """
+    if every:
+        limit = _EVERY
+    elif rows is None:
+        limit = _LEXICAL_LIMIT
+    else:
+        limit = max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(rows) / max(1, len(rows))))
+    return lexical.search(question, rows, limit)
 
 
 def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:

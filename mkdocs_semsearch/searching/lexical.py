@@ -112,7 +112,7 @@ class LexicalIndex:
         if allowed <= _FEW_ROWS:
             return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         # Tantivy knows no bit sets: rows that may not be returned are dropped, and more are looked at in their place.
-        reach = min(self._rows, wanted * self._rows // allowed + wanted // 4)
+        reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
         while True:
             found = self._run(query, reach)
             kept = np.flatnonzero(rows[found.rows])[:wanted]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,11 +18,11 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, next_reach
+from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, next_reach, search_words
 from mkdocs_semsearch.searching.facets import Tally, facet_field
 from mkdocs_semsearch.searching.filtered import remembering
 from mkdocs_semsearch.searching.fusion import FLOOR_RANK
-from mkdocs_semsearch.searching.lexical import LexicalIndex
+from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
 from mkdocs_semsearch.searching.literal import LiteralNames
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncoder
@@ -106,6 +108,7 @@ class Searcher:
 
     def close(self) -> None:
         """Lets go of the index; mapped files are released when the last answer that uses them is gone."""
+        self._threads.shutdown(wait=False)
 
     @property
     def build_id(self) -> str:
@@ -134,8 +137,10 @@ class Searcher:
             EmbeddingError: in semantic mode, the question could not be embedded.
         """
         started = time.perf_counter()
+        allowed = self._allowed(read_question(query.query), query.filters)
+        words = self._begin_words(query, allowed)
         asked = self._ask(query)
-        scoring = self._scoring(asked, self._allowed(asked, query.filters))
+        scoring = self._scoring(asked, allowed, None if asked.degraded else words)
         found, ranked = self._find(scoring, query)
         tally = self._tally(asked, scoring, query.filters)
         rows = self._tables.fetched(found.rows[ranked.shown].tolist())
@@ -211,10 +216,29 @@ class Searcher:
             log.warning("Answering by words alone: %s", error)
             return Asked(query, question, None, degraded=True)
 
-    def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None) -> Scoring:
+    def _begin_words(self, query: SearchQuery, allowed: NDArray[np.bool_] | None) -> Callable[[], LexicalHits] | None:
+        """Begins to look for the words of a hybrid question, for encoding it takes about as long and another core."""
+        if query.mode != "hybrid" or not self._tables.chunks:
+            return None
+        question = read_question(query.query)
+        return self._threads.submit(search_words, self._sides.lexical, question, allowed, every=False).result
+
+    @functools.cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="semsearch-words")
+
+    def _scoring(
+        self, asked: Asked, allowed: NDArray[np.bool_] | None, words: Callable[[], LexicalHits] | None
+    ) -> Scoring:
         query = asked.query
         return Scoring(
-            self._sides, asked.question, asked.vector, mode=query.mode, rows=allowed, min_score=query.min_score
+            self._sides,
+            asked.question,
+            asked.vector,
+            mode=query.mode,
+            rows=allowed,
+            min_score=query.min_score,
+            words=words,
         )
 
     def _find(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
@@ -241,11 +265,11 @@ class Searcher:
     def _highest_boost(self) -> float:
         return float(self._tables.boost.max(initial=1.0))
 
-    def _allowed(self, asked: Asked, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
+    def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
         mask = self._filtered(filters).mask
-        if not asked.question.phrases:
+        if not question.phrases:
             return mask
-        held = self._sides.lexical.phrase_rows(asked.question.phrases)
+        held = self._sides.lexical.phrase_rows(question.phrases)
         return held if mask is None else mask & held
 
     def _tally(self, asked: Asked, scoring: Scoring, filters: tuple[Filter, ...]) -> Tally:
@@ -254,7 +278,7 @@ class Searcher:
         if scoring.matches_all and not asked.question.phrases:
             filtered = self._filtered(filters)
             return filtered.pages if by_page else filtered.sections
-        allowed = self._allowed(asked, filters)
+        allowed = self._allowed(asked.question, filters)
         rows = allowed if scoring.matches_all else scoring.matching(allowed)
         return Tally(self._tables, rows, by_page=by_page)
 
