@@ -31,7 +31,7 @@ class GraphWalk:
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Returns rows near a question and their similarities, in no order: most of the `limit` nearest are there."""
-        beam = max(_LEAST_BEAM, limit + limit // 2)
+        beam = max(_LEAST_BEAM, 2 * limit)
         step = max(16, beam // 4)
         rows = self._entries(vector, beam)
         near = similarities(self._vectors, rows, vector)
