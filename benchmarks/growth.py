@@ -205,12 +205,13 @@ WIDTH, HEIGHT, LEFT, TOP = 460, 170, 70, 34
 
 
 def drawing(report: dict[str, dict[str, float]]) -> str:
-    """Draws one small plot a measure, both axes logarithmic; colours follow the reader's light or dark page."""
+    """Draws one small plot a measure, both axes logarithmic; hollow dots are vectors without texts."""
     plots = "".join(plot(report, name, label, number * (HEIGHT + 20)) for number, (name, label) in enumerate(MEASURES))
     height = len(MEASURES) * (HEIGHT + 20)
     style = (
         "text{font:12px sans-serif;fill:#555}.title{font-weight:bold}.axis{stroke:#8888;stroke-width:1}"
         ".line{fill:none;stroke:#4051b5;stroke-width:2}.dot{fill:#4051b5}"
+        ".hollow{fill:none;stroke:#4051b5;stroke-width:2}"
         "@media(prefers-color-scheme:dark){text{fill:#bbb}.line{stroke:#8c9eff}.dot{fill:#8c9eff}}"
     )
     label = "Cost of questions, start, memory, build and size by number of chunks"
@@ -230,10 +231,12 @@ def plot(report: dict[str, dict[str, float]], measure: str, label: str, top: flo
     def y_of(value: float) -> float:
         return top + HEIGHT - 30 - (HEIGHT - 30 - TOP) * np.log10(value / low) / np.log10(high / low)
 
-    path = " ".join(f"{'L' if number else 'M'}{x_of(x):.1f} {y_of(y):.1f}" for number, (x, y) in enumerate(points))
+    whole = [(int(size), figures[measure]) for size, figures in report.items() if "recall" not in figures]
+    path = " ".join(f"{'L' if number else 'M'}{x_of(x):.1f} {y_of(y):.1f}" for number, (x, y) in enumerate(whole))
     parts = [f'<text class="title" x="{LEFT}" y="{top + 18}">{label}</text><path class="line" d="{path}"/>']
     for x, y in points:
-        parts.append(f'<circle class="dot" cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="3"/>')
+        kind = "dot" if (x, y) in whole else "hollow"
+        parts.append(f'<circle class="{kind}" cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="3"/>')
         parts.append(f'<text x="{x_of(x) + 6:.1f}" y="{y_of(y) - 6:.1f}">{y:,.3g}</text>')
         parts.append(f'<text x="{x_of(x):.1f}" y="{top + HEIGHT - 12}" text-anchor="middle">{x:,}</text>')
     value = low
