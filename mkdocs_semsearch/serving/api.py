@@ -16,7 +16,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
 from mkdocs_semsearch.serving.errors import HttpError, error_body, from_semsearch_error
-from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters, whole_number
+from mkdocs_semsearch.serving.get_params import known_parameters, parse_search_parameters, whole_number
 from mkdocs_semsearch.serving.html_answer import answer_page
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.openapi import openapi_document
@@ -195,18 +195,18 @@ class SearchApi:
         return request, query
 
     def _facets(self, call: _Call) -> ApiResponse:
-        _only(call, ())
+        known_parameters(call.query_string, ())
         with self._operations.open() as opened:
             return _cached(call, self._tag(opened.build_id, "facets"), opened.facets)
 
     def _page(self, call: _Call) -> ApiResponse:
-        _only(call, ())
+        known_parameters(call.query_string, ())
         with self._operations.open() as opened:
             tag = self._tag(opened.build_id, "page", call.argument)
             return _cached(call, tag, lambda: opened.page(call.argument))
 
     def _related(self, call: _Call) -> ApiResponse:
-        limit = whole_number("limit", _only(call, ("limit",)).get("limit", "5"))
+        limit = whole_number("limit", known_parameters(call.query_string, ("limit",)).get("limit", "5"))
         with self._operations.open() as opened:
             tag = self._tag(opened.build_id, "related", str(limit), call.argument)
             return _cached(call, tag, lambda: opened.related(call.argument, limit))
@@ -289,18 +289,6 @@ def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> Api
         return ApiResponse.of(304, None, b"", headers)
     content = produce()
     return json_response(200, content, (NO_STORE,) if content.get("degraded") else headers)
-
-
-def _only(call: _Call, allowed: tuple[str, ...]) -> dict[str, str]:
-    """The parameters of a route that knows few."""
-    parameters = parse_parameters(call.query_string)
-    for name, values in parameters.items():
-        if name not in allowed:
-            known = f"allowed is {', '.join(allowed)}" if allowed else "there are none here"
-            raise HttpError(422, "invalid_request", f"Unknown parameter {name[:100]!r}: {known}.", field=name[:100])
-        if len(values) > 1:
-            raise HttpError(422, "invalid_request", f"{name} is given {len(values)} times.", field=name)
-    return {name: values[0] for name, values in parameters.items()}
 
 
 def _installed_version() -> str:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.wire import SearchRequest, request_from
 
-__all__ = ["parse_parameters", "parse_search_parameters", "whole_number"]
+__all__ = ["known_parameters", "parse_parameters", "parse_search_parameters", "whole_number"]
 
 MAX_PARAMETERS = 400
 FIELD_SUFFIXES = ("min", "max", "exists", "prefix", "not")
@@ -61,6 +61,20 @@ def parse_search_parameters(query_string: str) -> SearchRequest:
     if filters:
         values["filters"] = _filters(filters)
     return request_from(values)
+
+
+def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, str]:
+    """Reads the parameters of a route that knows few.
+
+    Raises:
+        HttpError: 422 for one it does not know, or that is given twice.
+    """
+    parameters = parse_parameters(query_string)
+    for name in parameters:
+        if name not in allowed:
+            known = f"allowed is {', '.join(allowed)}" if allowed else "there are none here"
+            raise _wrong(f"Unknown parameter {name[:100]!r}: {known}.", name[:100])
+    return {name: _single(name, values) for name, values in parameters.items()}
 
 
 def whole_number(name: str, text: str) -> int:

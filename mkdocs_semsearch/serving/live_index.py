@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,9 +23,10 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+from mkdocs_semsearch.serving.index_health import IndexHealth
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 
-__all__ = ["IndexHealth", "LiveIndex"]
+__all__ = ["LiveIndex"]
 
 log = logging.getLogger(__name__)
 
@@ -34,25 +35,6 @@ SECONDS_BETWEEN_UPDATES = 60.0
 Stamp = tuple[int, int, int]
 Stage = Literal["update", "open"]
 Trouble = Literal["refused", "unreachable"]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexHealth:
-    """How an index that is watched is doing.
-
-    Attributes:
-        update: `ok`, or why what is loaded may not be the newest: the newest build was `refused`, or the place it comes
-            from is `unreachable`.
-        by_words: the query encoder did not load, so questions are answered by words alone.
-        loaded, refused: builds taken in and builds refused since the start.
-        loaded_at: Unix time when the current build was taken in; 0 while there is none.
-    """
-
-    update: Literal["ok", "refused", "unreachable"] = "ok"
-    by_words: bool = False
-    loaded: int = 0
-    refused: int = 0
-    loaded_at: float = 0.0
 
 
 class _Loaded:
