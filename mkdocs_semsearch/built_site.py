@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ from mkdocs_semsearch import theming
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.pipeline import Site, SiteReport, copy_index, index_site, open_configured_embedder
 from mkdocs_semsearch.results_page import write_results_page
-from mkdocs_semsearch.settings import Settings
+from mkdocs_semsearch.settings import Settings, StaticSettings
+from mkdocs_semsearch.static_search import write_static_search
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Progress
@@ -27,6 +29,7 @@ def index_built_site(
     config_file: Path | None = None,
     index_dir: Path | None = None,
     widget: bool = False,
+    static: bool = False,
     progress: Progress | None = None,
 ) -> SiteReport:
     """Indexes a folder of HTML pages.
@@ -37,6 +40,7 @@ def index_built_site(
             default one of `CONFIG_FILES` in the working folder, when it is there.
         index_dir: where to write; by default what the configuration says.
         widget: also copy the search box into the site, for generators that run no plugins.
+        static: also write the search without a server, as the option `static: true` does.
         progress: called while texts are being embedded.
 
     Raises:
@@ -54,16 +58,21 @@ def index_built_site(
     source = SiteFolder(site_dir, config_file=config_file)
     documents = (page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
     target = index_dir or settings.index_dir
+    if static and not settings.static.enabled:
+        settings = replace(settings, static=StaticSettings(enabled=True))
+    embedder = open_configured_embedder(settings.embedder)
     report = index_site(
         documents,
         site=site,
         settings=settings,
-        embedder=open_configured_embedder(settings.embedder),
+        embedder=embedder,
         index_dir=target,
         progress=progress,
     )
     if settings.publish_index:
         copy_index(target, site_dir / "semsearch")
+    if settings.static.enabled:
+        write_static_search(site_dir, settings, target, embedder)
     if widget:
         _copy_widget(site_dir, settings, site)
     return report

@@ -8,12 +8,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli_arguments import build_parser
 from mkdocs_semsearch.errors import QueryError, SemsearchError
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.searching import Searcher
 
 __all__ = ["main"]
 
@@ -64,7 +68,12 @@ def _index(given: argparse.Namespace) -> int:
     progress = EmbeddingProgress(_say)
     try:
         report = index_built_site(
-            given.site_dir, config_file=given.config, index_dir=given.index, widget=given.widget, progress=progress
+            given.site_dir,
+            config_file=given.config,
+            index_dir=given.index,
+            widget=given.widget,
+            static=given.static,
+            progress=progress,
         )
     finally:
         progress.close()
@@ -114,7 +123,7 @@ def _announce(url: str, site: Path | None) -> None:
 
 def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli_text import no_results_text, results_text
-    from mkdocs_semsearch.searching import SearchQuery, open_searcher, to_json
+    from mkdocs_semsearch.searching import SearchQuery, to_json
     from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.serving.settings import ServerSettings
 
@@ -123,7 +132,7 @@ def _query(given: argparse.Namespace) -> int:
         limit=10 if given.limit is None else given.limit,
         offset=given.offset,
         granularity=given.granularity,
-        mode=given.mode,
+        mode="hybrid" if given.mode == "static" else given.mode,
         min_score=0.0 if given.min_score is None else given.min_score,
         filters=tuple(parse_filter(expression) for expression in given.filter),
         facets=tuple(given.facet),
@@ -131,7 +140,7 @@ def _query(given: argparse.Namespace) -> int:
     )
     settings = ServerSettings.from_environment(default_limit=given.limit, min_score=given.min_score)
     query = query.with_limit(settings.default_limit).with_min_score(settings.min_score)
-    with open_searcher(_index_dir(given.index)) as searcher:
+    with _engine("static" if given.mode == "static" else given.engine)(_index_dir(given.index)) as searcher:
         response = searcher.search(query)
         if given.format == "json":
             _print_json(to_json(response))
@@ -186,9 +195,13 @@ def _eval(given: argparse.Namespace) -> int:
 
     queries = read_queries(given.queries)
     found = evaluate_indexes(
-        _named_indexes(given.index), queries, mode=given.mode, by_section=given.granularity == "section"
+        _named_indexes(given.index),
+        queries,
+        mode=given.mode,
+        by_section=given.granularity == "section",
+        engine=_engine(given.engine),
     )
-    figures = {"mode": given.mode, "granularity": given.granularity, **found.figures()}
+    figures = {"engine": given.engine, "mode": given.mode, "granularity": given.granularity, **found.figures()}
     if given.format == "json":
         _print_json(figures)
     else:
@@ -198,6 +211,13 @@ def _eval(given: argparse.Namespace) -> int:
     if given.min_mrr is not None and found.mrr < given.min_mrr:
         raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
     return 0
+
+
+def _engine(name: str) -> Callable[[Path], AbstractContextManager[Searcher]]:
+    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.static_search import open_static
+
+    return open_static if name == "static" else open_searcher
 
 
 def _named_indexes(given: Sequence[str]) -> dict[str | None, Path]:

@@ -68,6 +68,9 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument(
         "--widget", action="store_true", help="also copy the search box into SITE_DIR/assets/semsearch (for Zensical)"
     )
+    sub.add_argument(
+        "--static", action="store_true", help="also write the search without a server into SITE_DIR/semsearch"
+    )
 
     sub = command("serve", "answer questions over HTTP; with --site also serve the site")
     _add_indexes(sub)
@@ -96,7 +99,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
     sub.add_argument("--granularity", choices=("section", "page"), default="section", help="default: %(default)s")
-    _add_mode(sub)
+    _add_mode(sub, "static")
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
     sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
     sub.add_argument("--min-score", type=float, metavar="S", help="least cosine similarity, 0 to 1")
@@ -144,12 +147,19 @@ def _add_indexes(sub: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_mode(sub: argparse.ArgumentParser) -> None:
+def _add_mode(sub: argparse.ArgumentParser, *more: str) -> None:
     sub.add_argument(
         "--mode",
-        choices=("hybrid", "semantic", "lexical"),
+        choices=("hybrid", "semantic", "lexical", *more),
         default="hybrid",
-        help="rank by meaning, by words, or by both (default: %(default)s)",
+        help="rank by meaning, by words, or by both (default: %(default)s)"
+        + ("; static: by both, as --engine static does" if more else ""),
+    )
+    sub.add_argument(
+        "--engine",
+        choices=("sidecar", "static"),
+        default="sidecar",
+        help="static: search as a browser does without a server; INDEX may then be a built site, too",
     )
 
 

@@ -12,8 +12,15 @@ from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, V
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.option_types import Choice, Flag, Group, Integer, Options, Strings, Text, Texts, Url
-from mkdocs_semsearch.settings import DEFAULT_FACETS, EmbedderSettings, Settings, StoreSettings, WidgetSettings
+from mkdocs_semsearch.option_types import Choice, Flag, Group, Integer, Options, Strings, Switch, Text, Texts, Url
+from mkdocs_semsearch.settings import (
+    DEFAULT_FACETS,
+    EmbedderSettings,
+    Settings,
+    StaticSettings,
+    StoreSettings,
+    WidgetSettings,
+)
 
 __all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
 
@@ -90,10 +97,10 @@ class _Store(Options):
         missing = [name for name in ("url", "collection") if not self.get(name)]
         if missing:
             return [(missing[0], ValidationError(f"kind: qdrant needs {' and '.join(missing)}."))], warnings
-        if not self.url.startswith(("http://", "https://")) or "@" in self.url:
+        if not str(self.url).startswith(("http://", "https://")) or "@" in str(self.url):
             text = f"{self.url!r} is not an address such as http://localhost:6333; the key is read from QDRANT_API_KEY."
             return [("url", ValidationError(text))], warnings
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", self.collection):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", str(self.collection)):
             text = f"{self.collection!r} has other characters than letters, digits, dot, dash and underscore."
             return [("collection", ValidationError(text))], warnings
         return errors, warnings
@@ -106,6 +113,10 @@ class _Widget(Options):
     results_page = Flag(default=True)
     suggestions = Texts('questions, as in ["How do I log in?"]')
     strings = Strings()
+
+
+class _Static(Options):
+    tune = Flag(default=False)
 
 
 class _Related(Options):
@@ -122,6 +133,7 @@ class SemsearchConfig(Options):
     chunking = Group(_Chunking)
     index_dir = Text(default=DEFAULT_INDEX_DIR)
     publish_index = Flag(default=False)
+    static = Switch(_Static)
     store = Group(_Store)
     api_url = Url()
     widget = Group(_Widget)
@@ -148,6 +160,7 @@ class SemsearchConfig(Options):
             cache_dir=cache_dir,
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
+            static=StaticSettings() if self.static is None else StaticSettings(enabled=True, **self.static),
             related=self.related.count,
             related_title=str(self.related.title),
         )

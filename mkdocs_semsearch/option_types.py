@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, ClassVar
 
 from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
 
-__all__ = ["Choice", "Flag", "Group", "Integer", "Options", "Strings", "Text", "Texts", "Url"]
+__all__ = ["Choice", "Flag", "Group", "Integer", "Options", "Strings", "Switch", "Text", "Texts", "Url"]
 
 
 class Integer(BaseConfigOption[int]):
@@ -111,6 +110,8 @@ class Options(Config):  # type: ignore[no-untyped-call]
 
 
 def _unknown(key: object, known: list[str]) -> ValidationError:
+    import difflib
+
     close = difflib.get_close_matches(str(key), known, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     return ValidationError(f"There is no such option; {hint}The options are {', '.join(known)}.")
@@ -141,6 +142,22 @@ class Group(BaseConfigOption[Any]):
         for name, error in errors:
             raise ValidationError(f"Sub-option '{name}': {error}")
         return config
+
+
+class Switch(Group):
+    """A group that `true` switches on as it is; `false`, the default, is None."""
+
+    def __init__(self, options: type[Config]) -> None:
+        super().__init__(options)
+        self.default = None  # type: ignore[assignment]
+
+    def run_validation(self, value: object) -> Any:
+        if value is None or value is False:
+            return None
+        if value is not True and not isinstance(value, dict):
+            names = ", ".join(name for name, _ in self.options._schema)
+            raise ValidationError(f"{value!r} is neither true nor false nor a mapping with the options {names}.")
+        return super().run_validation({} if value is True else value)
 
 
 class Strings(BaseConfigOption[dict[str, str]]):

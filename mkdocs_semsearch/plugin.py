@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -220,6 +221,11 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 self._write_related(Path(config.site_dir))
             if settings.publish_index:
                 copy_index(settings.index_dir, Path(config.site_dir) / "semsearch")
+            if settings.static.enabled:
+                from mkdocs_semsearch.static_search import write_static_search
+
+                written = write_static_search(Path(config.site_dir), settings, settings.index_dir, self._embedder())
+                log.log(logging.INFO if written.semantic else logging.WARNING, f"Wrote {written}")
         except SemsearchError as error:
             raise PluginError(f"semsearch: {error}") from error
         finally:

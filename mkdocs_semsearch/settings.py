@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
 
-__all__ = ["DEFAULT_FACETS", "EmbedderSettings", "Settings", "StoreSettings", "WidgetSettings"]
+__all__ = ["DEFAULT_FACETS", "EmbedderSettings", "Settings", "StaticSettings", "StoreSettings", "WidgetSettings"]
 
 DEFAULT_FACETS = (
     FacetDeclaration("tags", "list", "Tags"),
@@ -69,6 +69,19 @@ class WidgetSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class StaticSettings:
+    """Search without a server.
+
+    Attributes:
+        enabled: files that the reader's browser searches are written into the site, under `semsearch/`.
+        tune: the token table learns from the site's own sentences first.
+    """
+
+    enabled: bool = False
+    tune: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All options, checked, with absolute paths.
 
@@ -81,6 +94,7 @@ class Settings:
         cache_dir: vectors and chunks by content hash, and the index of the preview.
         cache_max_bytes: how large these vectors and chunks may grow; the longest unused go first.
         graph: how the k-NN lists are made.
+        static: search without a server.
         related: links to related pages at the end of every page; 0 for none.
         related_title: heading above them.
     """
@@ -98,5 +112,6 @@ class Settings:
     cache_dir: Path
     graph: Literal["auto", "exact", "nndescent"]
     cache_max_bytes: int = 1_000_000_000
+    static: StaticSettings = StaticSettings()
     related: int = 0
     related_title: str = "Related pages"

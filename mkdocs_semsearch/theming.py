@@ -55,7 +55,8 @@ def widget_config(
     """
     own_url = for_version(settings.api_url, version)
     body: dict[str, Any] = {
-        "api_url": api_url or own_url or DEFAULT_API_URL,
+        "api_url": api_url or own_url or (None if settings.static.enabled else DEFAULT_API_URL),
+        "static": settings.static.enabled and not api_url,
         "language": language,
         "shortcut": settings.widget.shortcut,
         "fallback": settings.widget.fallback,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,12 @@ def _paths(page: str) -> tuple[str, ...]:
 
 
 def evaluate_indexes(
-    indexes: Mapping[str | None, Path], queries: Sequence[EvaluationQuery], *, mode: Mode, by_section: bool
+    indexes: Mapping[str | None, Path],
+    queries: Sequence[EvaluationQuery],
+    *,
+    mode: Mode,
+    by_section: bool,
+    engine: Callable[[Path], AbstractContextManager[Searcher]] = open_searcher,
 ) -> Evaluation:
     """Asks every question of the index for its corpus.
 
@@ -127,11 +133,12 @@ def evaluate_indexes(
         queries: questions; those about another corpus are left out and counted.
         mode: what ranks.
         by_section: see `evaluate`.
+        engine: opens an index.
     """
     judged: list[Judged] = []
     for corpus, folder in indexes.items():
         asked = [question for question in queries if corpus is None or question.corpus == corpus]
-        with open_searcher(folder) as searcher:
+        with engine(folder) as searcher:
             judged += evaluate(searcher, asked, mode=mode, by_section=by_section).judged
     return Evaluation(tuple(judged), skipped=len(queries) - len(judged))
 

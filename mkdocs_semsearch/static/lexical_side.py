@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -29,8 +28,6 @@ from mkdocs_semsearch.static.words import TermList, Words
 
 __all__ = ["StaticLexical"]
 
-_REMEMBERED_WORDS = 50_000
-
 WHOLE = 10
 """Weights of clauses are whole tenths, so that scores are whole numbers."""
 
@@ -42,7 +39,6 @@ class StaticLexical:
         self._words = Words(bundle)
         self._chunks: int = bundle.pointer["chunks"]
         self._unit: int = bundle.pointer["lexical"]["unit"]
-        self._stems_of = functools.lru_cache(_REMEMBERED_WORDS)(self._find_stems)
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows, see `LexicalIndex.search`."""
@@ -79,8 +75,10 @@ class StaticLexical:
         stems = frozenset(stem for term in telling for stem in self._stems_of(term))
         return Matcher(stems, terms[-1] if terms else None, self._stems_of)
 
-    def _find_stems(self, text: str) -> frozenset[str]:
-        return frozenset(stem for term in terms_of(text) if (stem := self._words.stem(term)) is not None)
+    def _stems_of(self, text: str) -> frozenset[str]:
+        """Stems of a word of a result; all words with a stem of the question are in shards that are loaded by now."""
+        loaded = (term for term in terms_of(text) if self._words.is_loaded(term))
+        return frozenset(stem for term in loaded if (stem := self._words.stem(term)) is not None)
 
     def _lists(self, question: Question) -> Iterator[tuple[TermList, int]]:
         words = tuple(dict.fromkeys(question.words))[:MAX_WORDS]

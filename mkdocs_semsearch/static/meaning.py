@@ -48,7 +48,7 @@ class StaticEncoder:
             EmbeddingError: the bundle has no meaning.
         """
         self.load()
-        tokens = [token for word in question_words(self._semantic["query_prompt"] + text) for token in self._of(word)]
+        tokens = [token for word in question_words(text) for token in self._of(word)]
         weights = self._weights
         total = np.zeros(len(weights), np.int64)
         for levels, scale in tokens:

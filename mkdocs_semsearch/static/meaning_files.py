@@ -20,10 +20,14 @@ from mkdocs_semsearch.static.wordpiece import CONTINUATION, question_words
 
 __all__ = ["WrittenMeaning", "write_meaning"]
 
+MEANING_WEIGHT = 0.375
+"""Share of meaning in a hybrid score: less than a sidecar's, whose vector of the question is better. A sum of powers of
+two, so that products with it are the same in float32 everywhere."""
+
 QUESTION_LEVELS = 32767
 """A question's components are whole numbers up to this."""
 
-TOKEN_BITS = 8
+TOKEN_BITS = 4
 TOKEN_BYTES, MOST_TOKEN_SHARDS = 8_000, 200
 CORE_TOKENS = 384
 
@@ -64,6 +68,7 @@ def write_meaning(
         "planes": [list(plane) for plane in reduction.planes],
         "token_planes": [[len(weights), TOKEN_BITS]],
         "unit": unit,
+        "weight": MEANING_WEIGHT,
     }
     return WrittenMeaning(semantic, firsts)
 

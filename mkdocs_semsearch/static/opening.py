@@ -15,6 +15,7 @@ from mkdocs_semsearch.artifact.layout import facet_column
 from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.candidates import Sides
+from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
@@ -50,7 +51,8 @@ def searcher_of(bundle: Bundle) -> Searcher:
         core = bundle.read(CORE)
     except (KeyError, TypeError, ValueError) as error:
         raise IndexCorruptError(f"{bundle.folder} is damaged ({error!r}): build the site again.") from None
-    sides = Sides(store=StaticStore(bundle), lexical=StaticLexical(bundle), names=StaticNames(core))
+    weight = (bundle.pointer["semantic"] or {}).get("weight", SEMANTIC_WEIGHT)
+    sides = Sides(store=StaticStore(bundle), lexical=StaticLexical(bundle), names=StaticNames(core), weight=weight)
     return Searcher(manifest, tables, sides, StaticEncoder(bundle))
 
 

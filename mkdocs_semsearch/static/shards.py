@@ -33,7 +33,7 @@ def cut_shards(costs: Mapping[str, int], target: int, most: int, *, at_first_cha
     Args:
         costs: bytes that a key will take, by key.
         target: bytes wanted in a shard; larger where there would be too many.
-        most: shards at most.
+        most: shards at most, as long as no key costs more than a shard; twice as many at the very worst.
         at_first_characters: keys that begin with the same character stay together.
 
     Returns:

@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.static.wordpiece import CONTINUATION, pieces_of, question_words
 
-__all__ = ["SHIPPED_MODEL", "TokenTable", "Vocabulary", "read_table", "shipped_table", "write_table"]
+__all__ = [
+    "SHIPPED_DIMENSION",
+    "SHIPPED_MODEL",
+    "TokenTable",
+    "Vocabulary",
+    "read_table",
+    "shipped_table",
+    "write_table",
+]
 
-SHIPPED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+SHIPPED_MODEL, SHIPPED_DIMENSION = "sentence-transformers/all-MiniLM-L6-v2", 384
 _SHIPPED = Path(__file__).with_name("token_table.npz")
 
 

@@ -52,7 +52,7 @@ class Words:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._suffixes: list[tuple[str, str]] = list(map(tuple, bundle.pointer["lexical"]["suffixes"]))
-        self._terms = functools.cache(self._read_terms)
+        self._terms: dict[int, _TermShard] = {}
         self._words = functools.cache(self._read_words)
         self._positions = functools.cache(self._read_positions)
 
@@ -75,6 +75,10 @@ class Words:
                 if stem in shard.list_of_stem:
                     return stem
         return word if word in shard.list_of_stem else None
+
+    def is_loaded(self, word: str) -> bool:
+        """Tells whether the shard of a word has been read."""
+        return self._number(word) in self._terms
 
     def identifier(self, form: str) -> TermList | None:
         """Returns the list of an identifier, or None."""
@@ -110,10 +114,13 @@ class Words:
         return np.array(sorted(held), np.int64)
 
     def _shard(self, key: str) -> _TermShard:
-        return self._terms(shard_of(key, self._bundle.firsts("terms")))
+        number = self._number(key)
+        if number not in self._terms:
+            self._terms[number] = _TermShard(self._bundle.read(shard_name("terms", number)))
+        return self._terms[number]
 
-    def _read_terms(self, number: int) -> _TermShard:
-        return _TermShard(self._bundle.read(shard_name("terms", number)))
+    def _number(self, key: str) -> int:
+        return shard_of(key, self._bundle.firsts("terms"))
 
     def _read_words(self, number: int) -> dict[str, int]:
         blocks = self._bundle.read(shard_name("words", number))

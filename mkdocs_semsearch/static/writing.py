@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,8 +34,8 @@ FACTOR_UNIT = 10
 """Weights of the parts of a lexical score are whole tenths."""
 
 _COMMON_SHARE = 0.2
-_VECTOR_BYTES = 260_000
-"""Bytes that the vectors of a site may take, as far as the fewest bits a chunk allow."""
+_DIMENSIONS = ((2_700, 192), (4_700, 128), (sys.maxsize, 96))
+"""Dimensions up to so many chunks: 300 kB at most below 4700 chunks, 1 MB at 20 000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +47,20 @@ class BundleReport:
         files: how many.
         size_bytes: of all files.
         changed: False when this bundle was in place already.
+        semantic: False when there was no token table, and words alone rank.
     """
 
     name: str
     files: int
     size_bytes: int
     changed: bool
+    semantic: bool
 
     def __str__(self) -> str:
         state = "" if self.changed else " (unchanged)"
-        return f"static bundle of {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
+        if not self.semantic:
+            state += ", by words alone: the token table that is shipped is for another model, tune: true makes one"
+        return f"static search in {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
 
 
 def write_bundle(index_dir: Path, target: Path, table: TokenTable | None) -> BundleReport:
@@ -101,14 +106,13 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
     part.write_text(json.dumps({**pointer, "bundle": name}, ensure_ascii=False) + "\n", encoding="utf-8")
     part.replace(target / POINTER)
     _remove_others(target, name)
-    return BundleReport(
-        name, len(files) + 1, sum(path.stat().st_size for path in (target / name).rglob("*.*")), changed
-    )
+    size = sum(size for size, _ in files.values())
+    return BundleReport(name, len(files) + 1, size, changed, semantic=pointer["semantic"] is not None)
 
 
 def planes_for(chunks: int) -> Planes:
-    """Chooses the bits of a chunk's vector: more where the site is small."""
-    return ((128, 4),)
+    """Chooses the dimensions of the vectors, 4 bits each: more where the site is small, for all of them are loaded."""
+    return next(((dimensions, 4),) for most, dimensions in _DIMENSIONS if chunks <= most)
 
 
 def _write_contents(manifest: Manifest, build_dir: Path, folder: Path, table: TokenTable | None) -> dict[str, Any]:
@@ -124,7 +128,7 @@ def _write_contents(manifest: Manifest, build_dir: Path, folder: Path, table: To
     semantic = None
     if table is not None and chunks:
         meaning = _write_meaning(folder, build_dir, chunks, table)
-        semantic = {**meaning.semantic, "query_prompt": manifest.embedder.query_prompt}
+        semantic = meaning.semantic
         shards["tokens"] = meaning.firsts
     return {
         "format": FORMAT,

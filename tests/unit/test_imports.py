@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "indexing": {"errors", "artifact", "chunking", "embedding"},
     "searching": {"errors", "artifact", "embedding"},
     "serving": {"errors", "artifact", "embedding", "searching", "theme_files"},
-    "static": {"errors", "artifact", "searching"},
+    "static": {"errors", "artifact", "embedding", "searching"},
     "settings": {"errors", "artifact"},
     "theme_files": {"errors"},
     "theming": {"errors", "artifact", "settings", "theme_files"},
@@ -72,6 +72,17 @@ def test_mkdocs_is_imported_by_its_adapters_only():
 def test_nothing_imports_pickle():
     for module, path in modules().items():
         assert not {"pickle", "joblib", "dill", "shelve"} & {name.split(".")[0] for name in imports(path)}, module
+
+
+def test_plugin_loads_little_but_itself():
+    """What MkDocs has not loaded by then costs every command of every site that has the plugin."""
+    code = (
+        "import sys, mkdocs.plugins; before = set(sys.modules); "
+        f"import {NAME}.plugin; print(' '.join(sorted(set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    fresh = {name for name in done.stdout.split() if not name.startswith(f"{NAME}.")} - {NAME}
+    assert {name.split(".")[0] for name in fresh} <= {"_json", "dataclasses", "json"}, fresh
 
 
 def test_plugin_loads_nothing_heavy():

@@ -1,0 +1,106 @@
+"""A token table for one site: the shipped one trained further on the site's sentences, or one for another model."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.artifact.layout import CHUNKS
+from mkdocs_semsearch.static.sentences import site_sentences
+from mkdocs_semsearch.static.token_table import TokenTable, read_table, shipped_table, write_table
+from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
+from mkdocs_semsearch.static.wordpiece import question_words
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.embedding.protocol import Embedder
+
+__all__ = ["tuned_table"]
+
+MOST_SENTENCES = 10_000
+"""Embedding these is nearly all of the time that tuning takes."""
+
+_VERSION = 1
+_COMPONENTS = 256
+_LEAST_COUNT = 3
+_MOST_NEW_WORDS = 4_000
+_TUNING = Training(epochs=6, rate=2e-3)
+_FROM_THE_MODEL = Training(epochs=15)
+
+
+def tuned_table(index_dir: Path, embedder: Embedder, *, base: TokenTable | None, cache_dir: Path) -> TokenTable:
+    """Makes the table of a site, or takes it from the cache while sentences and model stay the same.
+
+    Args:
+        index_dir: index of the site.
+        embedder: the one that embedded it.
+        base: a table for its model, trained further; None starts from the model's vectors of single words.
+        cache_dir: where tables are kept.
+
+    Raises:
+        EmbeddingError: a sentence could not be embedded.
+    """
+    sentences = site_sentences(_chunks(index_dir), MOST_SENTENCES)
+    path = cache_dir / f"static-table-{_key(sentences, embedder, base)}.npz"
+    if not path.is_file():
+        tokens, vectors = _trained(sentences, embedder, base)
+        for old in cache_dir.glob("static-table-*.npz"):
+            old.unlink()
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part.npz")
+        write_table(part, tokens, vectors, min(_COMPONENTS, vectors.shape[1]))
+        part.replace(path)
+    return read_table(path)
+
+
+def _key(sentences: Sequence[str], embedder: Embedder, base: TokenTable | None) -> str:
+    parts: list[Any] = [_VERSION, dataclasses.asdict(embedder.identity), base.fingerprint if base else None, *sentences]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _trained(
+    sentences: Sequence[str], embedder: Embedder, base: TokenTable | None
+) -> tuple[list[str], NDArray[np.float32]]:
+    known = base or shipped_table()
+    counts = Counter(word for sentence in sentences for word in question_words(sentence))
+    tokens = [*known.vocabulary.tokens, *_new_words(counts, known.vocabulary.tokens)]
+    vectors = _first_vectors(tokens, embedder, base)
+    table = TokenTable.of(tokens, vectors)
+    texts = [table.vocabulary.numbers(sentence) for sentence in sentences]
+    if base is None:
+        used = np.bincount(np.array([i for text in texts for i in text], np.int64), minlength=len(tokens))
+        vectors = vectors * smooth_inverse_frequency(used)[:, None]
+    targets = embedder.embed(sentences, "query")
+    return tokens, train(vectors, texts, targets, _FROM_THE_MODEL if base is None else _TUNING)
+
+
+def _new_words(counts: Mapping[str, int], known: Sequence[str]) -> list[str]:
+    """The words that a site repeats and the table would cut into pieces, the most frequent first."""
+    have = set(known)
+    new = [word for word, count in counts.items() if count >= _LEAST_COUNT and word not in have]
+    return sorted(new, key=lambda word: (-counts[word], word))[:_MOST_NEW_WORDS]
+
+
+def _first_vectors(tokens: Sequence[str], embedder: Embedder, base: TokenTable | None) -> NDArray[np.float32]:
+    """Where training starts: a new word at the sum of its pieces; for another model, at what it makes of the token."""
+    if base is None:
+        return embedder.embed([token.removeprefix("##") or token for token in tokens], "query")
+    pieces = [base.vocabulary.of_word(word) for word in tokens[len(base.vocabulary.tokens) :]]
+    sums = [base.vectors[list(numbers)].sum(axis=0) for numbers in pieces]
+    return np.asarray(np.vstack([base.vectors, *sums]), np.float32)
+
+
+def _chunks(index_dir: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    columns = ["heading_hierarchy", "content"]
+    rows: list[dict[str, Any]] = pq.read_table(open_index(index_dir).build_dir / CHUNKS, columns=columns).to_pylist()
+    return rows

@@ -1,0 +1,196 @@
+"""A bundle: written whole or not at all, in few files, and searched like the index that it was made of."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher
+from mkdocs_semsearch.static import TokenTable, is_bundle, open_bundle, open_static_searcher, write_bundle
+from mkdocs_semsearch.static.wordpiece import question_words
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
+
+FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("year", "integer", "Year"))
+PAGES = (
+    made_page(
+        "keys.md",
+        "Rotating a key needs the role of an administrator.",
+        "The access token expires after ninety days.",
+        "Set `API_TIMEOUT` or call `client.rotate_keys()` again.",
+        facets={"tags": ("security",), "year": 2024},
+        title="Rotate keys",
+    ),
+    made_page(
+        "install.md",
+        "Installation on Debian takes a minute.",
+        "Migrations ran; the database is migrated once.",
+        facets={"tags": ("setup", "linux"), "year": 2023},
+        title="Install",
+    ),
+    made_page("café.md", "Le café est fermé. Wörter mit Umlauten.", title="Café"),
+    made_page("jp.md", "検索エンジンの設定を変更します。", title="検索"),
+    *(
+        made_page(f"filler/{n}.md", f"Nothing of interest in chapter {n}.", boost=2.0 if n == 3 else 1.0)
+        for n in range(9)
+    ),
+)
+
+
+def table():
+    texts = " ".join(chunk.content for page in PAGES for chunk in page.chunks)
+    words = sorted(set(question_words(texts)) | {"rotate", "nothing"})
+    return TokenTable.of(words, np.concatenate([WordHashEmbedder().embed([word], "query") for word in words]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundle")
+    built(folder / "index", PAGES, facets=FACETS)
+    write_bundle(folder / "index", folder / "site", table())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engines(folder):
+    """The full engine and the static one, over the same site."""
+    embedder = WordHashEmbedder()
+    return open_searcher(folder / "index", embedder=embedder), open_static_searcher(folder / "site")
+
+
+SHARED = (
+    # question, filters, first page
+    ("rotate keys", (), "keys.md"),
+    ("Install", (), "install.md"),
+    ("instalation on debian", (), "install.md"),
+    ("migrate the database", (), "install.md"),
+    ("migrating", (), "install.md"),
+    ("adminis", (), "keys.md"),
+    ("API_TIMEOUT", (), "keys.md"),
+    ("rotate_keys", (), "keys.md"),
+    ('"access token"', (), "keys.md"),
+    ("cafe ferme", (), "café.md"),
+    ("woerter umlauten", (), "café.md"),
+    ("検索の設定", (), "jp.md"),
+    ("a token", (Equals("tags", "linux"),), "install.md"),
+    ("chapter", (In("tags", ("security", "none")),), "keys.md"),
+    ("minute", (Range("year", min=2024),), "keys.md"),
+    ("token", (Equals("tags", "security", negate=True), Equals("page.path", "jp.md")), "jp.md"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "filters", "page"), SHARED, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_both_engines_find_the_same_page_first(engines, question, filters, page):
+    for engine in engines:
+        found = engine.search(SearchQuery(question, granularity="page", filters=filters)).results
+        assert found[0].page.path == page, engine
+
+
+def test_phrase_must_occur_in_both_engines(engines):
+    for engine in engines:
+        assert {r.page.path for r in engine.search(SearchQuery('"token expires"')).results} == {"keys.md"}
+        assert not engine.search(SearchQuery('"expires token"')).results
+
+
+def test_facets_are_counted_alike(engines):
+    query = SearchQuery("token", facets=("tags", "year"), filters=(Equals("tags", "linux"),), granularity="page")
+    full, static = (engine.search(query) for engine in engines)
+    assert static.facets == full.facets
+    assert static.total_results == full.total_results
+    assert engines[1].facet_fields() == engines[0].facet_fields()
+
+
+def test_results_say_what_those_of_the_index_say(engines):
+    full, static = (engine.search(SearchQuery("rotate keys", limit=1)).results[0] for engine in engines)
+    assert static.page == full.page
+    assert static.section == full.section
+
+
+def test_marks_are_those_of_the_full_engine(engines):
+    for question in ("expired tokens", "migrates", "検索"):
+        full, static = (engine.search(SearchQuery(question, limit=1)).results[0].section for engine in engines)
+        assert (static.excerpt, static.highlights) == (full.excerpt, full.highlights)
+
+
+def test_questions_without_a_known_token_rank_by_words(engines):
+    found = engines[1].search(SearchQuery("ninety", limit=1))
+    assert found.results[0].page.path == "keys.md"
+    assert not found.degraded
+
+
+def test_boost_counts(engines):
+    found = engines[1].search(SearchQuery("nothing of interest in chapter", granularity="page"))
+    assert found.results[0].page.path == "filler/3.md"
+
+
+def test_a_second_writing_changes_nothing(folder, tmp_path):
+    first = write_bundle(folder / "index", tmp_path, table())
+    again = write_bundle(folder / "index", tmp_path, table())
+    assert (first.changed, again.changed) == (True, False)
+    assert first.name == again.name == open_bundle(folder / "site").folder.name
+    assert again.files == sum(1 for path in tmp_path.rglob("*") if path.is_file()) - 1  # but for the list of files
+
+
+def test_other_files_stay_and_earlier_bundles_go(folder, tmp_path):
+    (tmp_path / "index.html").write_text("mine")
+    old = write_bundle(folder / "index", tmp_path, None)
+    new = write_bundle(folder / "index", tmp_path, table())
+    assert old.name != new.name
+    assert not old.semantic
+    assert new.semantic
+    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "static.json", new.name}
+
+
+def test_a_small_site_gets_few_files(folder):
+    assert len([path for path in (folder / "site").rglob("*") if path.is_file()]) < 20
+
+
+def test_the_pointer_is_small_and_lists_no_file(folder):
+    pointer = json.loads((folder / "site" / "static.json").read_text())
+    assert "files" not in pointer
+    assert pointer["facets"] == [
+        {"name": "tags", "type": "list", "label": "Tags"},
+        {"name": "year", "type": "integer", "label": "Year"},
+    ]
+
+
+def test_folders_without_a_bundle_say_how_to_get_one(tmp_path):
+    assert not is_bundle(tmp_path)
+    with pytest.raises(IndexNotFoundError, match="static: true"):
+        open_static_searcher(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ('{"format": 99, "bundle": "static-1"}', IndexFormatError),
+        ('{"format": 1, "bundle": "../static-1"}', IndexCorruptError),
+        ('{"format": 1}', IndexCorruptError),
+        ("[]", IndexCorruptError),
+        ("{", IndexCorruptError),
+    ],
+)
+def test_pointers_of_another_kind_are_refused(tmp_path, content, error):
+    (tmp_path / "static.json").write_text(content)
+    with pytest.raises(error, match=r"static\.json"):
+        open_static_searcher(tmp_path)
+
+
+def test_a_file_that_is_gone_is_named(folder, tmp_path):
+    write_bundle(folder / "index", tmp_path, table())
+    bundle = open_bundle(tmp_path)
+    (bundle.folder / "core.bin").unlink()
+    with pytest.raises(IndexCorruptError, match=r"core\.bin"):
+        open_static_searcher(tmp_path)
+
+
+def test_an_empty_site_has_an_empty_bundle(tmp_path):
+    built(tmp_path / "index", ())
+    write_bundle(tmp_path / "index", tmp_path / "site", table())
+    assert open_static_searcher(tmp_path / "site").search(SearchQuery("anything")).results == ()

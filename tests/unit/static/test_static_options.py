@@ -1,0 +1,46 @@
+"""The option `static`, and what it makes of the widget's configuration."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mkdocs_semsearch.config import read_settings
+from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.settings import StaticSettings
+from mkdocs_semsearch.theming import widget_config
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (False, StaticSettings()),
+        (None, StaticSettings()),
+        (True, StaticSettings(enabled=True)),
+        ({}, StaticSettings(enabled=True)),
+        ({"tune": True}, StaticSettings(enabled=True, tune=True)),
+    ],
+)
+def test_static_is_a_switch_with_options(value, wanted):
+    assert read_settings({"static": value}, None).static == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"), [("yes", "neither true nor false"), ({"tuned": True}, "tuned"), (3, "3")]
+)
+def test_other_values_are_refused(value, complaint):
+    with pytest.raises(ConfigurationError, match=f"static: .*{complaint}"):
+        read_settings({"static": value}, None)
+
+
+def config(**options):
+    settings = read_settings(options, None)
+    return json.loads(widget_config(settings, language="en", site_name="", version=None, results_page=False))
+
+
+def test_without_a_server_the_widget_looks_for_none():
+    assert (config()["api_url"], config()["static"]) == ("/-/semsearch", False)
+    assert (config(static=True)["api_url"], config(static=True)["static"]) == (None, True)
+    both = config(static=True, api_url="https://search.example.org")
+    assert (both["api_url"], both["static"]) == ("https://search.example.org", True)

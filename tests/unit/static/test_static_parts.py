@@ -1,0 +1,171 @@
+"""The parts of a static search by themselves: words, pieces, shards, codes, training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_semsearch.static.analysis import fnv1a, key_order, normalised_name, terms_of
+from mkdocs_semsearch.static.postings import FIELD_WEIGHTS, LEVELS, ChunkText, index_words
+from mkdocs_semsearch.static.quantize import fit_reduction, row_scaled, unpack_codes
+from mkdocs_semsearch.static.sentences import site_sentences
+from mkdocs_semsearch.static.shards import cut_shards, shard_of
+from mkdocs_semsearch.static.token_table import TokenTable, Vocabulary, read_table, write_table
+from mkdocs_semsearch.static.training import Training, train
+from mkdocs_semsearch.static.word_shards import suffix_rules
+from mkdocs_semsearch.static.wordpiece import pieces_of, question_words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Rotate API_TIMEOUT!", ["rotate", "api", "timeout"]),
+        ("Café Straße Ærø naïve", ["cafe", "strasse", "aero", "naive"]),
+        ("Київ йод", ["київ", "йод"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("東京都", ["東京", "京都"]),
+        ("x" * 121, []),
+    ],
+)
+def test_words_of_a_text(text, words):
+    assert terms_of(text) == words
+
+
+def test_names_are_compared_without_case_and_punctuation():
+    assert normalised_name("  The `site_url`: Setting ") == "the site url setting"
+    assert fnv1a("a") == 0xE40C292C
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("How do I enable CORS?", ["how", "do", "i", "enable", "cors"]), ("Ünïcode_漢字", ["unicode", "漢", "字"])],
+)
+def test_words_of_a_question(text, words):
+    assert question_words(text) == words
+
+
+def test_pieces_are_the_longest_first_and_unknown_characters_are_passed_over():
+    vocabulary = Vocabulary(["token", "tok", "##en", "##izer", "##s"])
+    assert list(pieces_of("tokenizers", vocabulary.longest)) == ["token", "##izer", "##s"]
+    assert list(pieces_of("tok7en", vocabulary.longest)) == ["tok", "##en"]
+
+
+KEYS = st.text(st.sampled_from("ab\uffff\U0001f600#="), min_size=1, max_size=5)
+
+
+@given(st.sets(KEYS, min_size=1), st.integers(1, 30), st.integers(1, 9))
+def test_every_key_is_in_the_shard_where_it_is_looked_for(keys, target, most):
+    shards = cut_shards(dict.fromkeys(keys, 5), target, most)
+    firsts = [shard.first for shard in shards]
+    assert firsts[0] == ""
+    assert len(shards) <= 2 * most + 1
+    assert [key for shard in shards for key in shard.keys] == sorted(keys, key=key_order)
+    for key in keys:
+        assert key in shards[shard_of(key, firsts)].keys
+
+
+@given(st.sets(KEYS, min_size=1), st.integers(1, 30))
+def test_words_of_one_character_may_stay_together(keys, target):
+    shards = cut_shards(dict.fromkeys(keys, 5), target, 100, at_first_characters=True)
+    starts = [{key[0] for key in shard.keys} for shard in shards]
+    assert sum(map(len, starts)) == len(set().union(*starts))
+
+
+def test_endings_of_a_site_lead_unknown_forms_to_stems():
+    words = ("migrate", "migrated", "rotated", "created", "rotation", "creation", "migration")
+    stems = {word: word[:6].rstrip("aeiou") for word in words}
+    rules = suffix_rules(stems)
+    assert any("migrates".endswith(suffix) or suffix == "ion" for suffix, _ in rules)
+    assert all(len(suffix) for suffix, _ in rules)
+
+
+def chunk(text, title="Title", code=""):
+    fields = {"title": title, "headings": title, "text": text, "code": code, "parts": ""}
+    return ChunkText(fields, ("a.b",) if "a.b" in text else ())
+
+
+def test_impacts_rise_with_the_field_and_the_count():
+    texts = [chunk("vault vault"), chunk("vault and other words"), chunk("nothing", title="Vault"), chunk("a.b")]
+    postings = index_words(texts + [chunk(f"filler {n}") for n in range(9)], str)
+    found = postings.lists["vault"]
+    assert found.rows.tolist() == [0, 1, 2]
+    assert found.impacts[2] == LEVELS  # a title weighs most
+    assert found.impacts[0] > found.impacts[1] > 0
+    assert postings.identifiers["a.b"].rows.tolist() == [3]
+    assert postings.places["vault"] == {0: [2, 3], 1: [2], 2: [0]}
+    assert set(FIELD_WEIGHTS) == {"title", "headings", "text", "code", "parts"}
+
+
+def test_words_of_nearly_every_chunk_have_no_list():
+    postings = index_words([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)], str)
+    assert "the" not in postings.lists
+    assert postings.frequency["the"] == 30
+
+
+@pytest.mark.parametrize(("planes", "least"), [(((192, 4),), 0.95), (((64, 4),), 0.6), (((192, 8),), 0.97)])
+def test_codes_keep_the_likeness_of_vectors(planes, least):
+    rng = np.random.default_rng(0)
+    vectors = (rng.normal(size=(500, 40)) @ rng.normal(size=(40, 384)) + rng.normal(size=(500, 384)) * 0.5).astype("f4")
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    reduction = fit_reduction(vectors, planes)
+    top = 2 ** planes[0][1] - 1
+    levels = 2.0 * reduction.codes(vectors) - top
+    again = levels * reduction.steps @ reduction.basis + reduction.mean
+    likeness = (again * vectors).sum(1) / np.linalg.norm(again, axis=1)
+    assert likeness.mean() > least
+
+
+def test_rows_are_scaled_by_themselves():
+    rows = np.array([[1.0, -0.5, 0.25], [100.0, 50.0, -100.0], [0.0, 0.0, 0.0]], np.float32)
+    scales, codes = row_scaled(rows, 8)
+    levels = unpack_codes(codes.reshape(-1), ((3, 8),))
+    again = levels * scales[:, None].astype(float)
+    assert np.allclose(again[1] / again[1].max(), rows[1] / rows[1].max(), atol=0.01)
+    assert np.corrcoef(again[0], rows[0])[0, 1] > 0.99
+
+
+def test_tables_are_read_back(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(50, 32)).astype(np.float32)
+    tokens = [f"t{n}" for n in range(50)]
+    write_table(tmp_path / "t.npz", tokens, vectors, 32)
+    table = read_table(tmp_path / "t.npz")
+    assert table.vocabulary.tokens == tuple(tokens)
+    assert np.abs(table.vectors - vectors).max() < 0.05 * np.abs(vectors).max()
+    assert table.fingerprint != TokenTable.of(tokens, vectors).fingerprint
+    assert table.embed("t3 unknown ####") @ table.embed("t3") == pytest.approx(1, abs=0.2)
+
+
+def test_training_brings_texts_to_their_targets_and_repeats():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(60, 16)).astype(np.float32)
+    texts = [rng.choice(50, 4).tolist() for _ in range(400)]
+    targets = np.array([truth[text].sum(axis=0) for text in texts], np.float32)
+    start = rng.normal(size=(60, 16)).astype(np.float32)
+
+    def likeness(vectors):
+        found = np.array([vectors[text].sum(axis=0) for text in texts])
+        return float(
+            (found * targets).sum(1).mean()
+            / np.linalg.norm(found, axis=1).mean()
+            / np.linalg.norm(targets, axis=1).mean()
+        )
+
+    training = Training(epochs=20, rate=0.05, batch=64)
+    trained = train(start, texts, targets, training)
+    assert likeness(trained) > max(0.8, likeness(start) + 0.3)
+    assert (trained[50:] == start[50:]).all()  # tokens of no text
+    assert (train(start, texts, targets, training) == trained).all()
+
+
+def test_sentences_of_a_site_are_prose_and_headings():
+    chunks = [
+        {
+            "heading_hierarchy": ["Page", "Part"],
+            "content": "One sentence here. Another one there!\n\n```\ncode = 1\n```",
+        },
+        {"heading_hierarchy": ["Page"], "content": "One sentence here."},
+    ]
+    assert site_sentences(chunks, 10) == ["Part", "Page Part", "One sentence here.", "Another one there!", "Page"]
+    assert len(site_sentences(chunks, 3)) == 3
