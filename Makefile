@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PORT ?= 8765
 HOST ?= 127.0.0.1
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -10,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 export NO_MKDOCS_2_WARNING := 1
 export DISABLE_MKDOCS_2_WARNING := true
 
-.PHONY: help setup demo test browser lint format clean
+.PHONY: help setup demo test bench browser lint format screenshots clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,8 +33,13 @@ demo: setup ## build the documentation and serve site and search (PORT=8765)
 	cd example-site && ../$(BIN)/mkdocs build --quiet --strict
 	cd example-site && ../$(BIN)/semsearch serve --site site --host $(HOST) --port $(PORT)
 
-test: setup browser ## run every test
-	$(BIN)/python -m pytest
+# Files go to the workers whole and in their order: fixtures are made once, and browser tests stay last.
+test: setup browser ## run every test (JOBS=2 side by side)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+
+bench: setup ## measure speed, size and cost, beside others (QUICK=1: only whether it runs)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/run_all.py $(if $(QUICK),--quick) $(if $(SITE),--site $(SITE))
 
 # Debian's Chromium drives the browser tests; Playwright's own browser is not downloaded.
 browser:
@@ -50,6 +56,9 @@ lint: setup ## style, formatting and types
 format: setup ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+screenshots: setup browser ## take the pictures of the search dialog that the documentation shows
+	$(BIN)/python example-site/screenshots.py
 
 clean: ## remove what was built; .venv stays
 	rm -rf dist example-site/site example-site/semsearch-index .mypy_cache .ruff_cache .pytest_cache

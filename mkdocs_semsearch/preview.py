@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +155,8 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
 
 
 def _respond(api: SearchApi, path: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    from http import HTTPStatus
+
     from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 
     length = environ.get("CONTENT_LENGTH") or "0"

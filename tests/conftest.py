@@ -13,6 +13,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "tests/browser/" in item.path.as_posix())
 
 
+@pytest.fixture(scope="session")
+def encoder_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tests that are not about the export keep it: one export of the real model for all workers of a run."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "encoders"
+
+
 @pytest.fixture
 def public_path():
     """An empty folder that every user may enter and read; `tmp_path` lies below one that only its owner may."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,5 +98,7 @@ def _unreadable(path: Path, error: OSError) -> IndexCorruptError:
 
 def sha256_of(path: Path) -> str:
     """Returns the SHA-256 of a file in hex."""
+    import hashlib  # brings OpenSSL, which MkDocs would load with the plugin whatever it was started for
+
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -47,9 +47,9 @@ def sentence_transformers():
 
 
 @pytest.fixture(scope="module")
-def onnx(sentence_transformers, tmp_path_factory):
+def onnx(sentence_transformers, tmp_path_factory, encoder_cache):
     folder = tmp_path_factory.mktemp("encoder")
-    assert export_query_encoder(sentence_transformers, folder).exported
+    assert export_query_encoder(sentence_transformers, folder, cache_dir=encoder_cache).exported
     return load_query_encoder(folder)
 
 

@@ -125,8 +125,9 @@ QUESTIONS = (
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    site = DocsSite(tmp_path_factory.mktemp("acme"), options={"facets": {"tags": {"type": "list"}}}, word_hash=False)
+def site(tmp_path_factory, encoder_cache):
+    options = {"facets": {"tags": {"type": "list"}}, "embedder": {"cache_dir": str(encoder_cache)}}
+    site = DocsSite(tmp_path_factory.mktemp("acme"), options=options, word_hash=False)
     pages = {}
     for path, (title, tags, text, sections) in DOCS.items():
         body = "".join(f"\n## {heading}\n\n{content}\n" for heading, content in sections.items())

@@ -236,8 +236,9 @@ def test_ends_on_interrupt(site):
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_meaning_is_found_with_the_real_model(site):
+def test_meaning_is_found_with_the_real_model(site, encoder_cache):
     site.word_hash = False
+    site.options["embedder"] = {"cache_dir": str(encoder_cache)}
     site.write({"backup.md": "# Backup\n\nCopy the database to another disk every night.\n"})
 
     with serving(site) as server:

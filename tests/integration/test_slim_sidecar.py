@@ -69,7 +69,7 @@ def environment(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory):
+def index(tmp_path_factory, encoder_cache):
     """An index with an encoder in it."""
     from mkdocs_semsearch.embedding import open_embedder
 
@@ -78,7 +78,7 @@ def index(tmp_path_factory):
         made_page("tokens.md", "Rotate API tokens every month.", "Revoke lost tokens at once."),
         made_page("install.md", "Unpack the archive."),
     ]
-    build_index(pages, embedder=open_embedder(runtime="onnx", cache_dir=str(place)), index_dir=place / "index",
+    build_index(pages, embedder=open_embedder(runtime="onnx", cache_dir=str(encoder_cache)), index_dir=place / "index",
                 options=BuildOptions(site_name="Demo"))  # fmt: skip
     return place / "index"
 

@@ -1,0 +1,76 @@
+"""Every benchmark that needs nothing but this checkout, one after the other; `make bench` runs it.
+
+Each prints its figures and saves them as JSON in `benchmarks/results/`, with the date and the machine beside them. Run
+it on a quiet machine: it takes about an hour, `--quick` some minutes and tells only that everything runs.
+
+    python benchmarks/run_all.py --site SITE/mkdocs.yml        without a site: example-site
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+BENCHMARKS = ("encoders", "nearest", "query_latency", "growth", "build_cost")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=BENCHMARKS, help="by default: %(default)s")
+    parser.add_argument("--site", type=Path, default=HERE.parent / "example-site" / "mkdocs.yml", help="for build_cost")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where to save (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
+    given = parser.parse_args()
+    given.results.mkdir(parents=True, exist_ok=True)
+    failed = [name for name in given.names if not run(name, given)]
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}")
+
+
+def run(name: str, given: argparse.Namespace) -> bool:
+    """Runs one benchmark and saves what it found."""
+    file = given.results / f"{name}.json"
+    quick = {"encoders": ["--rounds", "1", "--questions", "20"], "build_cost": ["--rounds", "1"]}.get(name, ["--quick"])
+    command = [sys.executable, str(HERE / f"{name}.py"), *([str(given.site)] if name == "build_cost" else [])]
+    print(f"\n=== {name} ===", flush=True)
+    started = time.perf_counter()
+    done = subprocess.run([*command, *(quick if given.quick else []), "--json", str(file)], check=False)
+    if done.returncode:
+        return False
+    figures = json.loads(file.read_text(encoding="utf-8"))
+    seconds = round(time.perf_counter() - started)
+    saved = {"machine": machine(), "quick": given.quick, "seconds": seconds, "figures": figures}
+    file.write_text(json.dumps(saved, indent=1) + "\n", encoding="utf-8")
+    return True
+
+
+def machine() -> dict[str, Any]:
+    """Says where and when, without naming the machine."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "load_before": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "python": platform.python_version(),
+        "system": platform.system(),
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor())
+
+
+if __name__ == "__main__":
+    main()
