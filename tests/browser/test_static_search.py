@@ -199,6 +199,18 @@ def test_without_its_bundle_the_theme_index_answers_until_it_is_back(page, stati
         page.locator(f"{MODE}[data-mode=static]").wait_for()
 
 
+def test_on_a_slow_line_words_answer_first(page, site):
+    held = []
+    page.route("**/vectors.bin", lambda route: held.append(route))
+    ask(page, site, "rotate")
+    assert page.locator(MODE).inner_text().startswith("Matching words only")
+    assert page.evaluate(GROUPS) == 1
+    held[0].continue_()
+    page.locator(f"{MODE}[data-mode=static]").wait_for()
+    assert titles(page)[0] == "Authentication"
+    assert page.evaluate(GROUPS) > 1
+
+
 def test_a_site_published_while_the_box_is_open_answers(page, static_site, serving):
     site = static_site()
     with serving.SiteServer(site) as server:

@@ -1,6 +1,13 @@
 /* Block files: named typed arrays and texts in one compressed file; see the reference of the index format. */
 
-const ARRAYS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i8: Int8Array, f32: Float32Array, f64: Float64Array };
+const ARRAYS = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i8: Int8Array,
+  f32: Float32Array,
+  f64: Float64Array,
+};
 const decoder = new TextDecoder();
 
 export class Blocks {

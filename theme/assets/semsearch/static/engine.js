@@ -5,28 +5,41 @@ import { activeFilters } from "../state.js";
 
 const ENGLISH = {
   mode_static: "Searching in your browser: what you type stays here.",
+  mode_loading: "Matching words only, until the search by meaning is loaded…",
 };
+const PATIENCE = 1200; // milliseconds for loading what the search by meaning needs
 let opened = null;
 
 /** Opens the bundle under the site's root, once. `mode` is shown with the answers. */
-export function openIndex({ root, t, names }, mode = "static") {
+export function openIndex({ root, t, names, store }, mode = "static") {
   t.add(ENGLISH);
-  return (opened ??= new StaticEngine(root, names, mode));
+  return (opened ??= new StaticEngine({ root, names, store, mode }));
 }
 
 class StaticEngine {
   #calls = new Map();
   #number = 0;
 
-  constructor(root, names, mode) {
-    Object.assign(this, { root, names, mode });
+  constructor(parts) {
+    Object.assign(this, parts);
     this.#start();
   }
 
   async search({ query, filters, ...options }, signal) {
     const given = { query, sections_per_page: 4, facets: this.names, filters: toFilters(filters), ...options };
-    const body = await this.#call("search", given, signal);
-    return toAnswer(this, query, body);
+    const body = await this.#call("search", { ...given, patience: PATIENCE }, signal);
+    const answer = toAnswer(this, query, body);
+    if (body.loading) this.#complete(Object.assign(answer, { mode: "loading" }), given).catch(() => {});
+    return answer;
+  }
+
+  /** On a slow line, words answer first. */
+  async #complete(answer, given) {
+    const body = await this.#call("search", given);
+    const whole = toAnswer(this, given.query, body);
+    const { answer: shown, active } = this.store.state;
+    // A reader who walks the list is not interrupted.
+    if (shown === answer && active < 0) this.store.set({ answer: whole, mode: whole.mode });
   }
 
   /** A page of an answer, with all its sections. */

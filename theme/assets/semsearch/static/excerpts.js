@@ -1,4 +1,4 @@
-/* The piece of a chunk that shows why it was found. See searching/excerpts.py; offsets are code points there and here. */
+/* The piece of a chunk that shows why it was found. See searching/excerpts.py; offsets are code points as there. */
 
 import { isAscii, prepare } from "./text.js";
 
@@ -91,7 +91,7 @@ function piecesOf(word) {
   for (let begin = 0, end = 0; begin < word.length; begin = end) {
     const isUnspaced = (place) => prepare(word[place]) !== word[place];
     const unspaced = isUnspaced(begin);
-    for (end = begin + 1; end < word.length && isUnspaced(end) === unspaced; ) end += 1;
+    for (end = begin + 1; end < word.length && isUnspaced(end) === unspaced;) end += 1;
     if (!unspaced || end - begin === 1) pieces.push([begin, end]);
     else for (let place = begin; place < end - 1; place++) pieces.push([place, place + 2]);
   }

@@ -68,7 +68,9 @@ class Column {
         return () => true;
       case "equals":
       case "in": {
-        const wanted = new Set([op === "in" ? values : value].flat().map((item) => readValue(item, this.type, this.name)));
+        const wanted = new Set(
+          [op === "in" ? values : value].flat().map((item) => readValue(item, this.type, this.name)),
+        );
         return (item) => wanted.has(item);
       }
       case "prefix":
@@ -112,8 +114,16 @@ export class Fields {
     }
     if (CHUNK_FIELDS[name]) return Column.of(name, CHUNK_FIELDS[name], blocks.json(`chunk_${key}`), true);
     const pages = blocks.json("pages");
-    if (PAGE_FIELDS[name]) return Column.of(name, PAGE_FIELDS[name], pages.map((page) => page[key]));
-    return frontMatter(name, pages.map((page) => page.frontmatter));
+    if (PAGE_FIELDS[name])
+      return Column.of(
+        name,
+        PAGE_FIELDS[name],
+        pages.map((page) => page[key]),
+      );
+    return frontMatter(
+      name,
+      pages.map((page) => page.frontmatter),
+    );
   }
 }
 
@@ -122,12 +132,24 @@ function frontMatter(name, pages) {
   const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const values = pages.map((page) => {
     if (Object.hasOwn(page, name)) return page[name];
-    const value = name.split(".").reduce((found, key) => (isMapping(found) && Object.hasOwn(found, key) ? found[key] : null), page);
+    const value = name
+      .split(".")
+      .reduce((found, key) => (isMapping(found) && Object.hasOwn(found, key) ? found[key] : null), page);
     return isMapping(value) ? null : value;
   });
-  const kinds = new Set(values.filter((value) => value !== null).map((value) => (Array.isArray(value) ? "list" : typeof value)));
-  const type = kinds.has("list") ? "list" : kinds.size === 1 ? ({ boolean: "boolean", number: "number" }[[...kinds]] ?? "string") : "string";
+  const kinds = new Set(
+    values.filter((value) => value !== null).map((value) => (Array.isArray(value) ? "list" : typeof value)),
+  );
+  const type = kinds.has("list")
+    ? "list"
+    : kinds.size === 1
+      ? ({ boolean: "boolean", number: "number" }[[...kinds]] ?? "string")
+      : "string";
   const isText = type === "string" || type === "list";
   const plain = (value) => (value === null || typeof value === "object" ? null : isText ? `${value}` : value);
-  return Column.of(name, type, values.map((value) => (Array.isArray(value) ? value.map(plain) : plain(value))));
+  return Column.of(
+    name,
+    type,
+    values.map((value) => (Array.isArray(value) ? value.map(plain) : plain(value))),
+  );
 }

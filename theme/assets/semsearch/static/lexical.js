@@ -30,7 +30,10 @@ export class Lexical {
       return { word, terms, parts, forms: identifierForms(word), corrections: [] };
     });
     const everything = words.flatMap(({ terms, parts }) => [...terms, ...parts]);
-    await this.words.load(everything, words.flatMap(({ forms }) => forms.slice(0, MAX_FORMS)));
+    await this.words.load(
+      everything,
+      words.flatMap(({ forms }) => forms.slice(0, MAX_FORMS)),
+    );
     const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
     const correcting = single.slice(0, MAX_CORRECTED).map(async (item) => {
       item.corrections = await this.words.corrections(item.terms[0]);
@@ -98,7 +101,9 @@ class Asked {
     const terms = this.words.flatMap(({ terms: words }) => words).concat(this.words.flatMap(({ parts }) => parts));
     const told = terms.filter((term) => this.known.find(term)?.telling ?? true);
     const telling = told.length ? told : terms;
-    const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) => this.known.find(term));
+    const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) =>
+      this.known.find(term),
+    );
     const stems = new Map();
     for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
     return new Matcher(stems, this.last);

@@ -1,5 +1,7 @@
-/* Meaning without a model: a question becomes a vector by a table of tokens, and is compared with the codes of all chunks.
- * All that is summed is whole and below 2^53, so that the server's reference gets the same bits. See static/meaning.py. */
+/*
+ * Meaning without a model: a question becomes a vector by a table of tokens, which is compared with the codes of all
+ * chunks. What is summed is whole and below 2^53, so that static/meaning.py gets the same bits.
+ */
 
 import { isAscii } from "./text.js";
 
@@ -7,7 +9,8 @@ const CONTINUATION = "##";
 const MAX_WORDS = 128;
 const LONGEST_WORD = 100;
 const IDEOGRAPH = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/;
-const WORD = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|(?:(?![\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])[\p{L}\p{N}])+/gu;
+const WORD =
+  /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|(?:(?![\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])[\p{L}\p{N}])+/gu;
 
 export class Meaning {
   constructor(bundle) {
@@ -90,7 +93,12 @@ function vectorOf(tokens, weights) {
 
 /** Words lower-cased and without accents; an ideograph is a word by itself. */
 function wordsOf(text) {
-  const lower = isAscii(text) ? text.toLowerCase() : text.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase();
+  const lower = isAscii(text)
+    ? text.toLowerCase()
+    : text
+        .normalize("NFD")
+        .replace(/\p{Mn}/gu, "")
+        .toLowerCase();
   const words = lower.match(WORD) ?? [];
   return words.filter((word) => [...word].length <= LONGEST_WORD).slice(0, MAX_WORDS);
 }

@@ -1,4 +1,4 @@
-/* From scores of chunks to ranked pages, in 32-bit floats like the server: searching/fusion.py, literal.py, ranking.py. */
+/* From scores of chunks to ranked pages, in 32-bit floats as in searching/fusion.py, literal.py, ranking.py. */
 
 const { fround } = Math;
 
@@ -45,9 +45,7 @@ export function keepBest(totals) {
 /** Lifts titles (3), headings (2) and identifiers (1) that are what was asked for above all others. */
 export function applyLiteralRule(scores, ranks) {
   if (!ranks.some(Boolean)) return scores;
-  return scores.map((score, at) =>
-    ranks[at] ? FLOOR + fround(BAND * fround(ranks[at] - 1 + score)) : score * FLOOR,
-  );
+  return scores.map((score, at) => (ranks[at] ? FLOOR + fround(BAND * fround(ranks[at] - 1 + score)) : score * FLOOR));
 }
 
 /** The best of each run of equal keys, the first of equals: {key, best, score}. */

@@ -1,4 +1,4 @@
-/* How text becomes words, identifiers and names. The same rules as on the server: artifact/lexical.py, static/analysis.py. */
+/* How text becomes words, identifiers and names; the rules of artifact/lexical.py and static/analysis.py. */
 
 const LONGEST = 120;
 

@@ -7,7 +7,7 @@ const CORRECTED_FROM = 4;
 const TWO_TYPOS_FROM = 8;
 const CORRECTIONS = 3;
 
-/** What `Words.find` gives: stem, number of chunks with exactly this word, whether it may be marked; rows and impacts. */
+/** One file of words and identifiers with their posting lists. */
 class TermShard {
   #lists = new Map();
 
@@ -185,7 +185,8 @@ export function typos(a, b, most) {
     for (let j = 1; j <= b.length; j++) {
       const differs = a[i - 1] === b[j - 1] ? 0 : 1;
       row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + differs);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        row[j] = Math.min(row[j], before[j - 2] + 1);
     }
     if (Math.min(...row) > most) return most + 1;
     [before, last] = [last, row];

@@ -4,11 +4,13 @@ import { createAnswering } from "./answering.js";
 // All at once, rather than one behind the other as they name each other.
 import "./blocks.js";
 import "./bundle.js";
+import "./candidates.js";
 import "./excerpts.js";
 import "./fields.js";
 import "./lexical.js";
 import "./meaning.js";
 import "./ranking.js";
+import "./records.js";
 import "./searcher.js";
 import "./text.js";
 import "./values.js";

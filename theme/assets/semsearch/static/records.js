@@ -1,0 +1,64 @@
+/* The texts of a bundle: what answers show of sections and pages, fetched for the ones that are shown. */
+
+import { shardOf } from "./bundle.js";
+
+export class Records {
+  #starts;
+
+  constructor(bundle, core, pageOf) {
+    this.#starts = core.array("text_starts");
+    Object.assign(this, { bundle, pageOf, pageRows: new Map() });
+  }
+
+  /** {chunk, page} of rows as they are stored; `pageRows` then has the pages' rows by their paths. */
+  read(rows) {
+    return Promise.all(
+      [...rows].map(async (row) => {
+        const number = shardOf(this.#starts, row);
+        const shard = await this.bundle.read(`texts/${number}.bin`, (blocks) => ({
+          chunks: blocks.json("chunks"),
+          pages: blocks.json("pages"),
+        }));
+        const page = shard.pages[this.pageOf[row]];
+        this.pageRows.set(page.path, this.pageOf[row]);
+        return { chunk: shard.chunks[row - this.#starts[number]], page };
+      }),
+    );
+  }
+}
+
+/* As in an answer: what is not stored is null, or an empty list. */
+
+export const pageRecord = ({ path, url, title, frontmatter, file_size, chunk_count, languages, primary_language }) => ({
+  path,
+  url,
+  title,
+  frontmatter,
+  file_size,
+  chunk_count,
+  languages,
+  primary_language,
+});
+
+export const sectionRecord = (chunk, page, { excerpt, highlights }) => ({
+  chunk_id: chunk.chunk_id,
+  chunk_index: chunk.chunk_index,
+  heading_hierarchy: chunk.heading_hierarchy,
+  anchor: chunk.anchor ?? null,
+  url: chunk.anchor ? `${page.url}#${chunk.anchor}` : page.url,
+  content: chunk.content,
+  excerpt,
+  highlights,
+  start_line: chunk.start_line ?? null,
+  end_line: chunk.end_line ?? null,
+  char_start: chunk.char_start ?? null,
+  char_end: chunk.char_end ?? null,
+  kind: chunk.kind,
+  language: chunk.language ?? null,
+  node_type: chunk.node_type ?? null,
+  node_name: chunk.node_name ?? null,
+  parent_context: chunk.parent_context ?? null,
+  scope_path: chunk.scope_path ?? [],
+  definitions: chunk.definitions ?? [],
+  references: chunk.references ?? [],
+});
