@@ -31,6 +31,8 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS, help="where to save (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     given = parser.parse_args()
+    if given.quick and given.results == RESULTS:
+        given.results = RESULTS / "quick"  # what it finds is no figure to keep
     given.results.mkdir(parents=True, exist_ok=True)
     failed = [name for name in given.names if not run(name, given)]
     if failed:
