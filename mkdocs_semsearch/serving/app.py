@@ -20,6 +20,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Admission
@@ -28,6 +29,7 @@ from mkdocs_semsearch.serving.asgi import Admitted, ApiEndpoint, EveryAnswer, Si
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.federation import FederatedOperations
+from mkdocs_semsearch.serving.lazy_endpoint import LazyEndpoint, Made
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
@@ -76,8 +78,8 @@ def create_app(
             "behind a login, and let that web server add the token to what it passes on."
         )
     parts = _Parts.of(index, settings)
-    mcp_app, sessions = parts.mcp()
-    routes = parts.routes(parts.operations, "", mcp_app)
+    agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
+    routes = parts.routes(parts.operations, "", parts.admitted(agents) if agents is not None else None)
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
     everything_else = parts.endpoint(parts.operations, "")
@@ -85,8 +87,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            if sessions is not None:
-                await stack.enter_async_context(sessions())
+            if agents is not None:
+                await stack.enter_async_context(agents.running())
             for live in parts.watched:
                 stack.callback(live.close)
                 await anyio.to_thread.run_sync(live.start)
@@ -158,20 +160,18 @@ class _Parts:
             varies_by_origin=bool(self.settings.cors_origins or self.settings.cors_origin_regex),
         )
 
-    def routes(self, operations: Operations, name: str, mcp_app: Any = None) -> list[BaseRoute]:
+    def routes(self, operations: Operations, name: str, mcp_app: ASGIApp | None = None) -> list[BaseRoute]:
         endpoint = self.endpoint(operations, name)
         routes: list[BaseRoute] = [
             Route(route.path.replace("{path}", "{path:path}"), endpoint=endpoint) for route in ROUTES
         ]
         return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
 
-    def mcp(self) -> tuple[Any, Any]:
-        """The endpoint for agents and its sessions; nothing where the extra is not installed."""
-        if find_spec("mcp") is None:
-            return None, None
+    def mcp(self) -> Made:
+        """Makes the endpoint for agents, whose SDK takes half a second to load and 30 MB."""
         from mkdocs_semsearch.serving.mcp import streamable_http
 
-        endpoint, sessions = streamable_http(
+        return streamable_http(
             self.operations,
             defaults=self.defaults,
             indexes=tuple(self.named),
@@ -179,8 +179,10 @@ class _Parts:
             hosts=self.settings.mcp_hosts,
             origins=self.settings.cors_origins,
         )
-        admitted = Admitted(endpoint, self.admission, self.workers, client_header=self.settings.client_header)
-        return admitted, sessions
+
+    def admitted(self, endpoint: ASGIApp) -> ASGIApp:
+        """Lets only those through who may ask."""
+        return Admitted(endpoint, self.admission, self.workers, client_header=self.settings.client_header)
 
     def reload(self) -> None:
         """Looks for new builds and new tokens; where the tokens cannot be read, those of before stay."""

@@ -89,3 +89,9 @@ def test_plugin_loads_nothing_heavy():
     code = f"import sys, {NAME}.plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_server_loads_what_agents_need_when_one_comes():
+    code = f"import sys; from {NAME}.serving.app import create_app; create_app('nowhere'); print('mcp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

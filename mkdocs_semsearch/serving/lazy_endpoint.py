@@ -1,0 +1,56 @@
+"""An ASGI application that is made when it is first asked for, and lives as long as the server."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup, TaskStatus
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+__all__ = ["LazyEndpoint", "Made"]
+
+Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
+"""An application, and the context in which it must be used."""
+
+
+class LazyEndpoint:
+    """Stands in for an application whose making takes time and memory that most servers can do without.
+
+    Args:
+        make: makes it, on a worker thread.
+    """
+
+    def __init__(self, make: Callable[[], Made]) -> None:
+        self._make = make
+        self._app: ASGIApp | None = None
+        self._group: TaskGroup | None = None
+
+    @functools.cached_property
+    def _lock(self) -> anyio.Lock:
+        return anyio.Lock()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The time in which it may be asked."""
+        async with anyio.create_task_group() as self._group:
+            yield
+            self._group.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes one request on."""
+        async with self._lock:
+            if self._app is None:
+                assert self._group is not None, "asked outside of running()"
+                self._app = await self._group.start(self._live)
+        await self._app(scope, receive, send)
+
+    async def _live(self, *, task_status: TaskStatus[ASGIApp]) -> None:
+        """Enters and leaves the application's context in one task, as task groups inside of it want."""
+        app, context = await anyio.to_thread.run_sync(self._make)
+        async with context():
+            task_status.started(app)
+            await anyio.sleep_forever()
