@@ -23,11 +23,11 @@ __all__ = ["WALK_ABOVE", "EmbeddedStore", "Neighbors", "Store"]
 WALK_ABOVE = 200_000
 """Rows beyond which a walk costs less than a scan; below it every answer is exact."""
 
-_GATHER_BELOW = 0.12
+_GATHER_BELOW = 0.05
 """Share of rows below which comparing them one by one costs less than scanning everything."""
 
-_WALK_SHARE = 0.3
-"""Share of rows above which a walk finds enough allowed ones for less than a scan; see `benchmarks/nearest.py`."""
+_SCANNED_IN_A_STEP = 200
+"""Rows that are scanned in the time in which a walk finds one more; see `benchmarks/nearest.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class EmbeddedStore:
     """Vectors in `vectors.npy`, mapped into memory; neighbour lists in `graph.npz`.
 
     The cheapest of three ways answers: few allowed rows are compared one by one; else all rows are scanned in 8 bits
-    and those that can matter are compared; an index of more than `WALK_ABOVE` rows is walked where enough rows are
-    allowed. Only the walk may miss a row.
+    and those that can matter are compared; an index of more than `WALK_ABOVE` rows is walked, if enough allowed rows
+    are met that way in less time than a scan takes. Only the walk may miss a row.
     """
 
     def __init__(self, vectors: Stored, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
@@ -127,8 +127,9 @@ class EmbeddedStore:
         count = len(self._vectors) if allowed is None else len(allowed)
         if limit is None or limit >= count or count < _GATHER_BELOW * len(self._vectors):
             return self._compared(allowed, vector)
-        if self._walk is not None and limit and count > _WALK_SHARE * len(self._vectors):
-            found = self._walked(self._walk, vector, rows, limit=limit * len(self._vectors) // count)
+        reach = limit * len(self._vectors) // count
+        if self._walk is not None and limit and reach * _SCANNED_IN_A_STEP < len(self._vectors):
+            found = self._walked(self._walk, vector, rows, reach)
             if len(found.rows) >= limit:
                 return found
         return self._scanned(vector, allowed, limit, at_least)
@@ -172,9 +173,9 @@ class EmbeddedStore:
         return last[1]
 
     def _walked(
-        self, walk: GraphWalk, vector: NDArray[np.float32], rows: NDArray[np.bool_] | None, *, limit: int
+        self, walk: GraphWalk, vector: NDArray[np.float32], rows: NDArray[np.bool_] | None, reach: int
     ) -> Neighbors:
-        found, near = walk.nearest(vector, limit)
+        found, near = walk.nearest(vector, reach)
         order = np.argsort(found)
         if rows is not None:
             order = order[rows[found[order]]]

@@ -30,6 +30,7 @@ def made():
 def walking(made, monkeypatch):
     """A store that walks, small as it is."""
     monkeypatch.setattr(store_module, "WALK_ABOVE", 1000)
+    monkeypatch.setattr(store_module, "_SCANNED_IN_A_STEP", 1)
     vectors, _, graph = made
     return EmbeddedStore(vectors, graph.indptr, graph.indices)
 
