@@ -34,8 +34,8 @@ class QdrantServer:
         loses_points: says that it has taken points, and has not.
     """
 
-    def __init__(self, port: int) -> None:
-        self.client = QdrantClient(":memory:")
+    def __init__(self, port: int, client: Any) -> None:
+        self.client = client
         self.url = f"http://127.0.0.1:{port}"
         self.refuse: tuple[int, str, int] | None = None
         self.requests: list[str] = []
@@ -62,13 +62,13 @@ class QdrantServer:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Payload indexes have no effect|Local mode performs exact")
                 return 200, _plain(route(self, name, body))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             return (404 if "not found" in str(error) else 400), {"error": str(error)}
 
 
 @contextmanager
-def running_server() -> Iterator[QdrantServer]:
-    """Runs a server on a free port."""
+def running_server(client: Any = None) -> Iterator[QdrantServer]:
+    """Runs a server on a free port, over the client's local mode or what is given in its place."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -95,7 +95,7 @@ def running_server() -> Iterator[QdrantServer]:
         daemon_threads = True
 
     with Server(("127.0.0.1", 0), Handler) as http:
-        server = QdrantServer(http.server_address[1])
+        server = QdrantServer(http.server_address[1], client or QdrantClient(":memory:"))
         thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:

@@ -96,8 +96,9 @@ def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], N
         except UnexpectedResponse as error:
             if error.status_code not in (408, 429) and (error.status_code or 0) < 500:
                 raise
-        except ResponseHandlingException:
-            pass
+        except ResponseHandlingException as error:
+            if isinstance(error.source, ValueError):  # an answer, and none of Qdrant's
+                raise
         sleep(pause)
     return call()
 

