@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_e
 from mkdocs_semsearch.embedding.options import check_text
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder, open_sentence_transformer
-from mkdocs_semsearch.errors import EmbeddingError
+from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
 __all__ = ["OnnxModelEmbedder", "default_cache", "open_onnx"]
 
@@ -124,10 +125,21 @@ class OnnxModelEmbedder:
         """Embeds texts, see `Embedder.embed`; the first call may take seconds, for the export."""
         with self._lock:
             if self._embedder is None:
-                folder = self.encoder_folder
-                self._embedder = self.original if folder is None else load_query_encoder(folder, threads=self._threads)
+                self._embedder = self._load()
             embedder = self._embedder
         return embedder.embed(texts, role, progress)
+
+    def _load(self) -> OnnxEmbedder | SentenceTransformerEmbedder:
+        folder = self.encoder_folder
+        if folder is None:
+            return self.original
+        try:
+            return load_query_encoder(folder, threads=self._threads)
+        except MissingExtraError:
+            raise
+        except EmbeddingError:  # a file in the cache is damaged, which must not last for ever
+            shutil.rmtree(folder, ignore_errors=True)
+            return self.original if self.encoder_folder is None else load_query_encoder(folder, threads=self._threads)
 
 
 def default_cache() -> Path:

@@ -66,6 +66,15 @@ def test_auto_falls_back_where_the_vectors_would_differ(model, no_card, tmp_path
         opened(model, runtime="onnx", cache_dir=str(tmp_path)).embed(TEXTS, "document")
 
 
+@pytest.mark.parametrize("name", ["encoder.onnx", "tokenizer.json"])
+def test_a_damaged_export_is_made_again(model, no_card, tmp_path, name):
+    before = opened(model, runtime="auto", cache_dir=str(tmp_path)).embed(TEXTS, "document")
+    (file,) = tmp_path.rglob(name)
+    file.write_bytes(b"no such thing")
+    after = opened(model, runtime="auto", cache_dir=str(tmp_path)).embed(TEXTS, "document")
+    np.testing.assert_array_equal(before, after)
+
+
 def test_a_graphics_card_counts_only_where_torch_can_use_it(monkeypatch):
     monkeypatch.setattr(runtimes, "_DRIVERS", ("/",))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
