@@ -16,7 +16,7 @@ from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.store import Neighbors, Store
 
-__all__ = ["Candidates", "Scoring", "Sides", "next_reach", "search_words"]
+__all__ = ["EVERY", "Candidates", "Scoring", "Sides", "lexical_depth", "next_reach"]
 
 _LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
@@ -24,8 +24,10 @@ _LEXICAL_LIMIT = 1000
 _LEXICAL_LEAST = 200
 """Hits that take part where filters leave few of the thousand: a few are as telling among few."""
 
+EVERY = 2**31
+"""Hits that take part where words alone rank."""
+
 _DEEP = 3000
-_EVERY = 2**31
 _UNKNOWN = np.float32(-1)
 """Similarity of a chunk that the store was not asked about: below all that count."""
 
@@ -91,7 +93,7 @@ class Scoring:
         mode: what ranks.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
         min_score: least cosine similarity; without effect where only words rank.
-        words: what `search_words` finds for the same question, where somebody has begun to look already.
+        words: gives what the words of the question find among `rows`; asked once, unless meaning alone ranks.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Scoring:
         mode: Mode,
         rows: NDArray[np.bool_] | None,
         min_score: float,
-        words: Callable[[], LexicalHits] | None = None,
+        words: Callable[[], LexicalHits],
     ) -> None:
         self._sides = sides
         self._question = question
@@ -113,8 +115,6 @@ class Scoring:
         self._min_score = min_score
         self._scale = SemanticScale.of(np.zeros(0, np.float32))
         self._by_words = vector is None or self._hybrid
-        if words is None:
-            words = functools.partial(search_words, sides.lexical, question, rows, every=vector is None)
         self._words = words
 
     @functools.cached_property
@@ -167,7 +167,7 @@ class Scoring:
     def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
         if self._vector is None:
-            return np.sort(search_words(self._sides.lexical, self._question, rows, every=True).rows)
+            return np.sort(self._sides.lexical.search(self._question, rows, EVERY).rows)
         return self._near_enough(rows).rows
 
     def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
@@ -210,22 +210,15 @@ def next_reach(reach: int | None) -> int | None:
     return _DEEP if reach is not None and reach < _DEEP else None
 
 
-def search_words(lexical: Lexical, question: Question, rows: NDArray[np.bool_] | None, *, every: bool) -> LexicalHits:
-    """Returns the allowed rows that words find, best first.
+def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
+    """Returns how many hits of the words take part: of those that filters leave, as many as are left of the thousand.
 
     Args:
-        lexical: where to look.
-        question: as the reader typed it.
-        rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
-        every: all of them; else those that are good enough for a hybrid ranking.
+        filtered: bool `[n]`, the chunks that filters leave; None for all.
     """
-    if every:
-        limit = _EVERY
-    elif rows is None:
-        limit = _LEXICAL_LIMIT
-    else:
-        limit = max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(rows) / max(1, len(rows))))
-    return lexical.search(question, rows, limit)
+    if filtered is None:
+        return _LEXICAL_LIMIT
+    return max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(filtered) / max(1, len(filtered))))
 
 
 def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:

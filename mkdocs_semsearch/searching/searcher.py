@@ -7,8 +7,8 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, next_reach, search_words
+from mkdocs_semsearch.searching.candidates import EVERY, Candidates, Scoring, Sides, lexical_depth, next_reach
 from mkdocs_semsearch.searching.facets import Tally, facet_field
 from mkdocs_semsearch.searching.filtered import remembering
 from mkdocs_semsearch.searching.fusion import FLOOR_RANK
@@ -140,7 +140,7 @@ class Searcher:
         allowed = self._allowed(read_question(query.query), query.filters)
         words = self._begin_words(query, allowed)
         asked = self._ask(query)
-        scoring = self._scoring(asked, allowed, None if asked.degraded else words)
+        scoring = self._scoring(asked, allowed, words)
         found, ranked = self._find(scoring, query)
         tally = self._tally(asked, scoring, query.filters)
         rows = self._tables.fetched(found.rows[ranked.shown].tolist())
@@ -216,29 +216,27 @@ class Searcher:
             log.warning("Answering by words alone: %s", error)
             return Asked(query, question, None, degraded=True)
 
-    def _begin_words(self, query: SearchQuery, allowed: NDArray[np.bool_] | None) -> Callable[[], LexicalHits] | None:
+    def _begin_words(self, query: SearchQuery, allowed: NDArray[np.bool_] | None) -> Future[LexicalHits] | None:
         """Begins to look for the words of a hybrid question, for encoding it takes about as long and another core."""
         if query.mode != "hybrid" or not self._tables.chunks:
             return None
-        question = read_question(query.query)
-        return self._threads.submit(search_words, self._sides.lexical, question, allowed, every=False).result
+        depth = lexical_depth(self._filtered(query.filters).mask)
+        return self._threads.submit(self._sides.lexical.search, read_question(query.query), allowed, depth)
 
     @functools.cached_property
     def _threads(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="semsearch-words")
 
-    def _scoring(
-        self, asked: Asked, allowed: NDArray[np.bool_] | None, words: Callable[[], LexicalHits] | None
-    ) -> Scoring:
-        query = asked.query
+    def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None, words: Future[LexicalHits] | None) -> Scoring:
+        every = functools.partial(self._sides.lexical.search, asked.question, allowed, EVERY)
         return Scoring(
             self._sides,
             asked.question,
             asked.vector,
-            mode=query.mode,
+            mode=asked.query.mode,
             rows=allowed,
-            min_score=query.min_score,
-            words=words,
+            min_score=asked.query.min_score,
+            words=every if words is None or asked.vector is None else words.result,
         )
 
     def _find(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
