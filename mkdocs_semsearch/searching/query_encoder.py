@@ -14,6 +14,7 @@ from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError, MissingExtraError
+from mkdocs_semsearch.searching.stages import stage
 
 __all__ = ["QueryEncoder", "QuestionEncoder"]
 
@@ -55,7 +56,8 @@ class QueryEncoder:
         except ConfigurationError as error:
             raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
         try:
-            vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
+            with stage("encode"):
+                vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
         except EmbedderUnavailableError as error:
             # Questions would all wait for the same timeout, until nobody is left to answer those that need no vector.
             with self._lock:

@@ -29,15 +29,26 @@ class Metrics:
             self._counters["semsearch_requests_total"][labels] += 1
             self._histograms[(("stage", "request"), ("route", route))].add(seconds)
 
-    def observe_search(self, *, mode: str, seconds: float, results: int, degraded: bool, index: str = "") -> None:
-        """Counts one answered search; `index` is the name of what answered, where a server has several."""
+    def observe_search(
+        self, *, mode: str, seconds: Mapping[str, float], results: int, degraded: bool, index: str = ""
+    ) -> None:
+        """Counts one answered search.
+
+        Args:
+            mode: by what it was ranked.
+            seconds: of every stage of it.
+            results: how many there are.
+            degraded: the embedder did not answer.
+            index: name of what answered, where a server has several.
+        """
         labels = (("index", index), ("mode", mode)) if index else (("mode", mode),)
         with self._lock:
             self._counters["semsearch_searches_total"][labels] += 1
             self._counters["semsearch_results_total"][labels] += results
             self._counters["semsearch_searches_without_results_total"][labels] += results == 0
             self._counters["semsearch_searches_degraded_total"][labels] += degraded
-            self._histograms[(("stage", "search"), *labels)].add(seconds)
+            for stage, time in seconds.items():
+                self._histograms[(("stage", stage), *labels)].add(time)
 
     def render(self, gauges: Gauges | None = None) -> str:
         """Returns everything counted so far and what is given in the Prometheus text format 0.0.4."""
@@ -78,7 +89,7 @@ _HELP = {
     "semsearch_results_total": "Results found in all searches.",
     "semsearch_searches_without_results_total": "Searches that found nothing.",
     "semsearch_searches_degraded_total": "Hybrid searches answered by words alone because the embedder was down.",
-    "semsearch_duration_seconds": "Time of a whole request (stage request) and of the search in it (stage search).",
+    "semsearch_duration_seconds": "Time of a request and of its stages: search, and in it encode; write, its JSON.",
     "semsearch_index_info": "The loaded build of the index; always 1.",
     "semsearch_index_built_timestamp_seconds": "When the loaded build was made, as Unix time.",
     "semsearch_index_pages": "Pages in the loaded build.",

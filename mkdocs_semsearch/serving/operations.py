@@ -11,6 +11,7 @@ from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.searching.stages import stage, timed_stages
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
@@ -120,8 +121,8 @@ class IndexOperations:
         else:
             yield OpenedIndex(_required(self._source()), self)
 
-    def count(self, body: dict[str, Any], seconds: float) -> None:
-        """Counts an answered search."""
+    def count(self, body: dict[str, Any], seconds: Mapping[str, float]) -> None:
+        """Counts an answered search with the seconds of its stages."""
         degraded = bool(body.get("degraded"))
         self._metrics.observe_search(
             mode=body["mode"], seconds=seconds, results=body["total_results"], degraded=degraded, index=self.name
@@ -202,9 +203,12 @@ class OpenedIndex:
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
         """Returns the body of a search answer."""
-        response = self.searcher.search(query)
-        body = to_json(response)
-        self._operations.count(body, response.took_ms / 1000)
+        with timed_stages() as seconds:
+            with stage("search"):
+                response = self.searcher.search(query)
+            with stage("write"):
+                body = to_json(response)
+        self._operations.count(body, seconds)
         return body
 
     def facets(self) -> dict[str, Any]:

@@ -300,6 +300,21 @@ def test_what_is_said_during_a_request_has_its_id(tmp_path, lines):
     assert [line["request_id"] for line in lines if line["message"].startswith("Answering by words")] == ["me-2"]
 
 
+def test_stages_are_timed(index_dir):
+    with client_of(live(index_dir)) as client:
+        for mode in ("hybrid", "hybrid", "lexical"):
+            client.get(f"/api/v1/search?q=keys&mode={mode}")
+        metrics = client.get("/metrics").text
+    for stage, mode, count in (
+        ("search", "hybrid", 2),
+        ("encode", "hybrid", 2),
+        ("write", "hybrid", 2),
+        ("search", "lexical", 1),
+    ):
+        assert f'semsearch_duration_seconds_count{{stage="{stage}",mode="{mode}"}} {count}' in metrics
+    assert 'stage="encode",mode="lexical"' not in metrics
+
+
 def test_readiness_and_metrics_tell_of_refused_builds(tmp_path):
     folder = build(tmp_path / "index")
     source = live(folder)

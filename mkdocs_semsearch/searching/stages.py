@@ -1,0 +1,37 @@
+"""How long the parts of a search take, for who wants to know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["stage", "timed_stages"]
+
+_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("semsearch_stages", default=None)
+
+
+@contextmanager
+def timed_stages() -> Iterator[dict[str, float]]:
+    """Gives a mapping that fills with the seconds of every stage in this block, in this thread."""
+    seconds: dict[str, float] = {}
+    token = _SECONDS.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _SECONDS.reset(token)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Counts the time of this block towards a stage, where somebody wants to know."""
+    seconds = _SECONDS.get()
+    if seconds is None:
+        yield
+        return
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - began
