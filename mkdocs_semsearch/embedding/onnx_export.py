@@ -201,8 +201,9 @@ def _keep(source: Path, cached: Path) -> None:
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
             fresh = Path(name) / "encoder"
             _copy(source, fresh)
-            shutil.rmtree(cached, ignore_errors=True)
-            fresh.replace(cached)
+            if not _is_complete(cached):  # else another build was faster, and may be reading it
+                shutil.rmtree(cached, ignore_errors=True)
+                fresh.replace(cached)
     except OSError:
         return
 

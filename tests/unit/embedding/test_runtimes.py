@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -73,6 +75,21 @@ def test_a_damaged_export_is_made_again(model, no_card, tmp_path, name):
     file.write_bytes(b"no such thing")
     after = opened(model, runtime="auto", cache_dir=str(tmp_path)).embed(TEXTS, "document")
     np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.slow
+def test_two_builds_at_once_export_without_harm(model, no_card, tmp_path):
+    code = (
+        "import sys; from mkdocs_semsearch.embedding import open_embedder\n"
+        f"embedder = open_embedder(model={model!r}, runtime='onnx', cache_dir={str(tmp_path)!r})\n"
+        "print(embedder.identity.precision, embedder.embed(['the key'], 'document').sum())"
+    )
+    builds = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = {build.communicate()[0] for build in builds}
+    assert [build.returncode for build in builds] == [0, 0]
+    assert len(said) == 1
+    assert said.pop().startswith("int8 ")
+    assert [folder.name[:8] for folder in tmp_path.iterdir()] == ["encoder-"]
 
 
 def test_a_graphics_card_counts_only_where_torch_can_use_it(monkeypatch):
