@@ -76,4 +76,12 @@ def test_a_question_from_the_box_to_the_heading(page, preview):
     page.keyboard.press("Enter")
     page.wait_for_url("**/docs/guide/tokens/**")
     assert page.url.split("#")[1] == "rotation"
+    page.goto(f"{preview}search/?query=rotate+access+token")
+    page.locator(f"semsearch-page {OPTION}").first.wait_for()
+    assert (
+        page.locator("semsearch-page [data-semsearch=list] [role=group]").first.get_attribute("aria-label") == "Tokens"
+    )
+    page.goto(f"{preview}-/semsearch/api/v1/search.html?q=rotate+access+token&f.tags=security")
+    assert page.locator("h2 a").first.get_attribute("href") == f"{preview}guide/tokens/"
+    assert page.get_by_role("checkbox", name="security").is_checked()
     assert page.problems == []

@@ -90,6 +90,32 @@ def test_hostile_sections_stay_text_in_the_preview(page, site):
     assert page.evaluate("window.pwned") is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 10_000, "\u202egnp.exe\u2066 \u202b", "👩‍👩‍👧‍👦" * 300, "</mark></style></script> \"'` &amp; <b>"],
+    ids=["10 kB word", "direction", "emoji", "markup"],
+)
+def test_any_text_is_shown_as_it_is_and_fits(page, site, text):
+    def everywhere(body):
+        for result in body["results"]:
+            result["page"]["title"] = text
+            for section in result["sections"]:
+                section.update(heading_hierarchy=[text, text], excerpt=text, content=text, highlights=[[0, 1]])
+        return body | {"facets": {"tags": [{"value": text, "count": 1}]}}
+
+    site.sidecar.change = everywhere
+    ask(page, site, "token")
+    option = page.locator(OPTION).first
+    assert text in option.locator(".ss-title").text_content()
+    assert option.locator(".ss-excerpt").text_content().replace("`", "") == text.replace("`", "")
+    assert page.locator("#semsearch-facets .ss-value").first.text_content() == text
+    page.locator(f"{PREVIEW} .ss-title").wait_for()
+    assert page.locator(f"{PREVIEW} .ss-title").text_content() == text
+    for part in (".ss-dialog", ".ss-scroll", "#semsearch-facets", ".ss-preview"):
+        assert page.locator(part).evaluate("part => part.scrollWidth <= part.clientWidth + 1"), part
+    assert page.problems == []
+
+
 def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     page.context.grant_permissions(["clipboard-read"])
     ask(page, site, "rotate token")

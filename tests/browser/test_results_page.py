@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 
 import pytest
@@ -20,15 +21,16 @@ OPTION = "semsearch-page [data-semsearch=option]"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Returns `built(theme, **config) -> site folder`, built by the plugin."""
+    """Returns `built(theme, *features) -> site folder`, built by the plugin, each once."""
 
-    def build(theme, *, look=None, **config):
-        offline = {"font": False} if theme == "material" else {"highlightjs": False}
+    @functools.cache
+    def build(theme, *features):
+        look = {"font": False, "features": [*features]} if theme == "material" else {"highlightjs": False}
         facets = {field["name"]: {"type": field["type"], "label": field["label"]} for field in CONFIG["facets"]}
         site = DocsSite(
             tmp_path_factory.mktemp("page"),
             options={"facets": facets},
-            config={"theme": {"name": theme, **offline, **(look or {})}, "markdown_extensions": EXTENSIONS, **config},
+            config={"theme": {"name": theme, **look}, "markdown_extensions": EXTENSIONS},
         )
         site.write(DOCS).build(strict=False)
         return site.site_dir
@@ -38,8 +40,7 @@ def built(tmp_path_factory):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_shared_link_shows_its_results_in_the_page(page, built, serving, theme):
-    site = built(theme, site_url="https://example.org/team/docs/")
-    with serving.SiteServer(site, mount="/team/docs/") as server:
+    with serving.SiteServer(built(theme), mount="/team/docs/") as server:
         page.goto(server.url + "search/?query=rotate+token&f.tags=security")
         page.locator(OPTION).first.wait_for()
         assert page.locator(INPUT).input_value() == "rotate token"
@@ -102,8 +103,7 @@ def test_without_javascript_it_is_a_form_to_the_sidecar(browser, built, serving)
 
 def test_leaving_and_coming_back_with_instant_navigation(page, built, serving, tmp_path):
     site = tmp_path / "site"
-    look = {"features": ["navigation.instant"]}
-    shutil.copytree(built("material", look=look, site_url="https://example.org/"), site)
+    shutil.copytree(built("material", "navigation.instant"), site)
     with serving.SiteServer(site) as server:
         sitemap = site / "sitemap.xml"
         sitemap.write_text(sitemap.read_text().replace("https://example.org/", server.url))

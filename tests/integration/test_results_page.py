@@ -51,7 +51,7 @@ def test_the_page_speaks_the_language_and_knows_the_address_of_the_sidecar(tmp_p
     assert form.css_first("input").attributes["placeholder"] == 'Frag "mich"'
 
 
-@pytest.mark.parametrize("own", ["search.md", "search/index.md", "search/index.html"])
+@pytest.mark.parametrize("own", ["search.md", "search/index.html"])
 def test_a_page_of_the_sites_own_stays(tmp_path, own):
     text = "# Own\n\nOurs.\n" if own.endswith(".md") else "<p>Ours.</p>"
     site = DocsSite(tmp_path).write({**PAGES, own: text})
