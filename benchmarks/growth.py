@@ -132,12 +132,15 @@ def ask(folder: Path) -> dict[str, float]:
     start = time.perf_counter() - began
     times = []
     for number, text in enumerate([*texts[:10], *texts]):
+        if number == 10:
+            worked = time.process_time()
         filters = (Equals("status", ("draft", "review", "stable")[number % 3]),) if number % 2 else ()
         query = SearchQuery(text, facets=("tags", "status"), filters=filters)
         began = time.perf_counter()
         searcher.search(query)
         times.append((time.perf_counter() - began) * 1000)
-    return {**quantiles(times[10:]), "start_s": round(start, 3), "rss_mb": resident_mb()}
+    cpu = round((time.process_time() - worked) * 1000 / len(texts), 3)
+    return {**quantiles(times[10:]), "question_cpu_ms": cpu, "start_s": round(start, 3), "rss_mb": resident_mb()}
 
 
 def encoded(folder: Path, texts: list[str]) -> dict[str, np.ndarray[Any, Any]]:

@@ -44,6 +44,8 @@ def run(name: str, given: argparse.Namespace) -> bool:
     file = given.results / f"{name}.json"
     quick = {"encoders": ["--rounds", "1", "--questions", "20"], "build_cost": ["--rounds", "1"]}.get(name, ["--quick"])
     command = [sys.executable, str(HERE / f"{name}.py"), *([str(given.site)] if name == "build_cost" else [])]
+    if name == "growth" and not given.quick:
+        command += ["--svg", str(HERE.parent / "example-site" / "docs" / "operate" / "growth.svg")]
     print(f"\n=== {name} ===", flush=True)
     started = time.perf_counter()
     done = subprocess.run([*command, *(quick if given.quick else []), "--json", str(file)], check=False)
