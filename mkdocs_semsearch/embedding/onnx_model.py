@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -109,7 +111,10 @@ class OnnxModelEmbedder:
         """
         with self._lock:
             folder = cached_export(self.original, self._cache_dir)
-            if not all((folder / name).is_file() for name in ENCODER_FILES) and self._failure is None:
+            if not _is_whole(folder) and self._failure is None:
+                if not _is_writable(self._cache_dir):
+                    self._cache_dir = self._temporary_folder()
+                    folder = cached_export(self.original, self._cache_dir)
                 result = export_query_encoder(self.original, folder, cache_dir=self._cache_dir)
                 self._failure = None if result.exported else result.reason or "it cannot be exported"
             if self._failure is None:
@@ -120,6 +125,12 @@ class OnnxModelEmbedder:
             f"The model {self.original.identity.model!r} cannot be used with ONNX Runtime: {self._failure}. Set "
             "embedder.runtime to torch."
         )
+
+    def _temporary_folder(self) -> Path:
+        """A cache that cannot be written costs time, not the build."""
+        folder = tempfile.mkdtemp(prefix="semsearch-encoder-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`; the first call may take seconds, for the export."""
@@ -140,6 +151,19 @@ class OnnxModelEmbedder:
         except EmbeddingError:  # a file in the cache is damaged, which must not last for ever
             shutil.rmtree(folder, ignore_errors=True)
             return self.original if self.encoder_folder is None else load_query_encoder(folder, threads=self._threads)
+
+
+def _is_whole(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in ENCODER_FILES)
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def default_cache() -> Path:

@@ -77,6 +77,17 @@ def test_a_damaged_export_is_made_again(model, no_card, tmp_path, name):
     np.testing.assert_array_equal(before, after)
 
 
+def test_a_cache_that_cannot_be_written_costs_only_time(model, no_card, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    embedder = opened(model, runtime="auto", cache_dir=str(tmp_path / "taken" / "below"))
+    assert embedder.identity.precision == "int8"
+    assert embedder.embed(TEXTS, "document").shape == (3, 128)
+    folder = embedder.encoder_folder
+    assert folder.is_dir()
+    del embedder
+    assert not folder.exists()
+
+
 @pytest.mark.slow
 def test_two_builds_at_once_export_without_harm(model, no_card, tmp_path):
     code = (
