@@ -131,3 +131,19 @@ def test_places_are_compared_after_links_are_followed(tmp_path):
     docs.mkdir()
     (tmp_path / "elsewhere").symlink_to(docs)
     assert refuse_place("index_dir", tmp_path / "elsewhere" / "i", docs_dir=docs, site_dir=tmp_path / "site")
+
+
+def test_what_is_exported_and_cached_is_kept_in_one_place():
+    given = settings({"cache_dir": "kept", "cache_max_mb": 50})
+    assert given.cache_max_bytes == 50_000_000
+    assert given.embedder.options == {"runtime": "auto", "cache_dir": "/docs-project/kept"}
+    assert settings({"embedder": {"kind": "onnx"}}).embedder.options.keys() == {"cache_dir"}
+    assert settings({"embedder": {"kind": "openai"}}).embedder.options == {}
+    own = {"runtime": "torch", "cache_dir": "elsewhere"}
+    assert settings({"embedder": own}).embedder.options == own
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "1000", True])
+def test_a_bound_of_the_cache_is_a_whole_number(wrong):
+    _, errors, _ = load({"cache_max_mb": wrong})
+    assert [name for name, _ in errors] == ["cache_max_mb"]
