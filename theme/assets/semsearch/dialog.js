@@ -326,7 +326,6 @@ export class SemsearchDialog extends HTMLElement {
       if (none) this.#later("./empty.js", this.empty);
       if (this.list.childElementCount && this.preview.checkVisibility()) this.#later("./preview.js", this.preview);
     });
-    store.on(["busy"], ({ busy }) => set(this.dialog, "data-busy", busy));
     store.on(["mode"], ({ mode }) => {
       set(this.mode, "hidden", mode === "online");
       this.mode.dataset.mode = mode;
