@@ -28,8 +28,8 @@ QUESTION_LEVELS = 32767
 """A question's components are whole numbers up to this."""
 
 TOKEN_BITS = 4
-TOKEN_BYTES, MOST_TOKEN_SHARDS = 8_000, 200
-CORE_TOKENS = 384
+TOKEN_BYTES, MOST_TOKEN_SHARDS = 3_500, 320
+CORE_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
         packed = pack_codes(codes[rows], ((codes.shape[1], TOKEN_BITS),))
         return {"keys": kept, "scale": scales[rows], "codes": packed.reshape(-1)}
 
-    shards = cut_shards(dict.fromkeys(tokens, codes.shape[1] + 8), TOKEN_BYTES, MOST_TOKEN_SHARDS)
+    shards = cut_shards(dict.fromkeys(tokens, codes.shape[1] * TOKEN_BITS // 8 + 8), TOKEN_BYTES, MOST_TOKEN_SHARDS)
     contents = []
     for shard in shards:
         # A text of this range may begin with a token that stands before the range.

@@ -28,7 +28,7 @@ CHUNK_COLUMNS = (
 )  # fmt: skip
 """Columns of chunks that filters may name."""
 
-TEXT_BYTES, MOST_TEXT_SHARDS = 6_000, 800
+TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700
 
 Record = Mapping[str, Any]
 

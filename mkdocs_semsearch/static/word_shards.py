@@ -17,7 +17,7 @@ from mkdocs_semsearch.static.words import IDENTIFIER_MARK
 
 __all__ = ["suffix_rules", "write_positions", "write_terms", "write_words"]
 
-TERM_BYTES, MOST_TERM_SHARDS = 10_000, 600
+TERM_BYTES, MOST_TERM_SHARDS = 5_000, 500
 WORD_BYTES, MOST_WORD_SHARDS = 16_000, 40
 POSITION_BYTES, MOST_POSITION_SHARDS = 24_000, 200
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import Manifest, open_index
+from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.artifact.lexical import lexical_texts, stems_with, telling_words
 from mkdocs_semsearch.artifact.opening import sha256_of
@@ -63,7 +63,9 @@ class BundleReport:
         return f"static search in {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
 
 
-def write_bundle(index_dir: Path, target: Path, table: TokenTable | None) -> BundleReport:
+def write_bundle(
+    index_dir: Path, target: Path, table: TokenTable | None, *, planes: Planes | None = None
+) -> BundleReport:
     """Writes the bundle of an index.
 
     Args:
@@ -71,6 +73,7 @@ def write_bundle(index_dir: Path, target: Path, table: TokenTable | None) -> Bun
         target: folder of the site, made when missing; other files in it are left alone. The bundle's folder arrives
             before the pointer to it, so a reader sees the bundle that was there before, or this one.
         table: for questions, of the index's model; None leaves the meaning out, and words alone rank.
+        planes: bits of the vectors' components; by the size of the site where they are not given.
 
     Raises:
         IndexFolderError: there is no whole index, or no way to write.
@@ -80,7 +83,7 @@ def write_bundle(index_dir: Path, target: Path, table: TokenTable | None) -> Bun
     try:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
-        pointer = _write_contents(index.manifest, index.build_dir, staging, table)
+        pointer = _write_contents(index, staging, table, planes)
         return _publish(staging, target, pointer)
     except OSError as error:
         raise IndexWriteError(
@@ -115,7 +118,8 @@ def planes_for(chunks: int) -> Planes:
     return next(((dimensions, 4),) for most, dimensions in _DIMENSIONS if chunks <= most)
 
 
-def _write_contents(manifest: Manifest, build_dir: Path, folder: Path, table: TokenTable | None) -> dict[str, Any]:
+def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None) -> dict[str, Any]:
+    manifest, build_dir = index.manifest, index.build_dir
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
     stemmer = manifest.lexical.get("stemmer")
     postings = index_words([_chunk_text(chunk) for chunk in chunks], stems_with(stemmer))
@@ -127,7 +131,7 @@ def _write_contents(manifest: Manifest, build_dir: Path, folder: Path, table: To
     }
     semantic = None
     if table is not None and chunks:
-        meaning = _write_meaning(folder, build_dir, chunks, table)
+        meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
         semantic = meaning.semantic
         shards["tokens"] = meaning.firsts
     return {
@@ -165,10 +169,12 @@ def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
     return lambda word: postings.frequency[word] < common and bool(analyzer.analyze(word))
 
 
-def _write_meaning(folder: Path, build_dir: Path, chunks: Sequence[Record], table: TokenTable) -> WrittenMeaning:
+def _write_meaning(
+    folder: Path, build_dir: Path, chunks: Sequence[Record], table: TokenTable, planes: Planes
+) -> WrittenMeaning:
     stored: NDArray[np.float16] = np.load(build_dir / VECTORS, allow_pickle=False)
     texts = ("\n".join((*chunk["heading_hierarchy"], chunk["content"])) for chunk in chunks)
-    return write_meaning(folder, stored.astype(np.float32), table, planes_for(len(chunks)), texts)
+    return write_meaning(folder, stored.astype(np.float32), table, planes, texts)
 
 
 def _remove_others(target: Path, kept: str) -> None:
