@@ -16,17 +16,16 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
 from mkdocs_semsearch.serving.errors import HttpError, error_body, from_semsearch_error
-from mkdocs_semsearch.serving.get_params import known_parameters, parse_search_parameters, whole_number
+from mkdocs_semsearch.serving.get_params import (
+    known_parameters,
+    parse_parameters,
+    parse_search_parameters,
+    whole_number,
+)
 from mkdocs_semsearch.serving.html_answer import answer_page
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.operations import (
-    IndexOperations,
-    Opened,
-    Operations,
-    SearcherLender,
-    SearcherSource,
-)
+from mkdocs_semsearch.serving.operations import Opened, Operations, SearcherSource, operations_on
 from mkdocs_semsearch.serving.process_metrics import process_gauges
 from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_response, tag_matches
 from mkdocs_semsearch.serving.routes import Route, match_route
@@ -83,7 +82,7 @@ class SearchApi:
         self._name = name
         self._log_queries = log_queries
         self._version = _installed_version()
-        self._operations = _operations(source, self._metrics)
+        self._operations = operations_on(source, self._metrics)
 
     def handle(
         self,
@@ -182,7 +181,8 @@ class SearchApi:
             return _cached(call, tag, lambda: _search(opened, query, call))
 
     def _search_page(self, call: _Call) -> ApiResponse:
-        with self._operations.open() as opened:
+        given = parse_parameters(call.query_string).get("indexes", [])
+        with self._operations.open([name for names in given for name in names.split(",") if name]) as opened:
             return answer_page(
                 opened, call.query_string, lambda request: _search(opened, self._asked(request, call)[1], call)
             )
@@ -263,12 +263,6 @@ def body_too_large() -> HttpError:
 def error_response(error: HttpError) -> ApiResponse:
     """Returns the answer for an error."""
     return json_response(error.status, error_body(error), (NO_STORE, *error.headers))
-
-
-def _operations(source: SearcherSource | Operations, metrics: Metrics) -> Operations:
-    if isinstance(source, SearcherLender) or callable(source):
-        return IndexOperations(source, metrics)
-    return source
 
 
 def _search(opened: Opened, query: SearchQuery, call: _Call) -> dict[str, Any]:

@@ -24,6 +24,7 @@ __all__ = [
     "SearcherLender",
     "SearcherProvider",
     "SearcherSource",
+    "operations_on",
 ]
 
 SearcherProvider = Callable[[], Searcher | None]
@@ -236,6 +237,13 @@ class OpenedIndex:
             )
         results = results_to_json(self.searcher.related(path, limit=limit))
         return {"build_id": self.build_id, "path": path, "results": results}
+
+
+def operations_on(source: SearcherSource | Operations, metrics: Metrics) -> Operations:
+    """Returns the operations on one index, or those that are given."""
+    if isinstance(source, SearcherLender) or callable(source):
+        return IndexOperations(source, metrics)
+    return source
 
 
 def _unix_time(moment: str) -> float:

@@ -85,6 +85,8 @@ def test_some_of_them_by_name(client):
         client.post("/api/v1/search", json={"query": "keys", "indexes": ["cooking"]}),
     ):
         assert {result["index"] for result in answer.json()["results"]} == {"cooking"}
+    pages = [client.get(f"/api/v1/search.html?q=keys{more}").text for more in ("", "&indexes=cooking")]
+    assert ["Über Auth" in page for page in pages] == [True, False]
     wrong = client.get("/api/v1/search?q=keys&indexes=cooking,nobody")
     assert wrong.status_code == 422
     assert wrong.json()["error"]["message"] == "There is no index 'nobody' here: there are manual, cooking."
