@@ -53,7 +53,10 @@ class EngineClient:
         }
         sparse = {key: edge.EdgeSparseVectorParams(memory=edge.Memory.Cold) for key in sparse_vectors_config}
         (self._folder / name).mkdir(parents=True)
-        config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=False)
+        optimizers = edge.EdgeOptimizersConfig(
+            indexing_threshold=1000
+        )  # kilobytes; the server waits for ten times that
+        config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=False, optimizers=optimizers)
         self._shards[name] = edge.EdgeShard.create(str(self._folder / name), config)
         return self._books.create_collection(
             name,
