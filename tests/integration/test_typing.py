@@ -13,10 +13,20 @@ from typing import Any
 import pytest
 
 from mkdocs_semsearch import Searcher, SearchQuery, open_searcher
+from tests.browser.site_server import SiteServer
 from tests.integration.corpora import CORPORA, corpus_config
 from tests.integration.sites import QUIET
+from tests.static_engine import StaticEngine
 
 ROOT = Path(__file__).parents[2]
+CHROMIUM = "/usr/bin/chromium"
+ASK = """typed => new Promise((resolve) => {
+  semsearch.element.addEventListener("semsearch:results", resolve, {once: true});
+  const field = document.querySelector("[data-semsearch=input]");
+  field.value = typed;
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+})"""
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 EXAMPLE_SITE = {
     "how do I let readers narrow results by topic": "guide/facets.md",
@@ -31,6 +41,8 @@ EXAMPLE_SITE = {
     "facet coun": "reference/queries-and-filters.md",
     '"nothing leaves your machines"': "index.md",
 }
+# Stop words alone say something to the model only.
+EXAMPLE_SITE_WITHOUT_A_SERVER = {typed: page for typed, page in EXAMPLE_SITE.items() if not typed.startswith("what:")}
 FASTAPI = {
     "HTTPException": "tutorial/handling-errors.md",
     '"raise an HTTPException"': "tutorial/handling-errors.md",
@@ -52,26 +64,52 @@ pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def example_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
-    """The product's own documentation, built by the product."""
+def example_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The product's own documentation, built by the product, for a server and for none."""
     place = tmp_path_factory.mktemp("example-site") / "site"
     ignored = shutil.ignore_patterns("site", "semsearch-index", ".cache")
     shutil.copytree(ROOT / "example-site", place, ignore=ignored)
-    shutil.copy(ROOT / "CHANGELOG.md", place.parent)
-    build(place / "mkdocs.yml")
-    with open_searcher(place / "semsearch-index") as searcher:
+    for quoted in ("CHANGELOG.md", "Dockerfile"):
+        shutil.copy(ROOT / quoted, place.parent)
+    config = place / "mkdocs.yml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("  - semsearch:\n", "  - semsearch:\n      static: true\n"), encoding="utf-8")
+    build(config)
+    return place
+
+
+@pytest.fixture(scope="module")
+def example_site(example_place: Path) -> Iterator[Searcher]:
+    with open_searcher(example_place / "semsearch-index") as searcher:
         yield searcher
 
 
 @pytest.fixture(scope="module")
-def fastapi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
+def example_engine(example_place: Path) -> Iterator[StaticEngine]:
+    with StaticEngine(example_place / "site") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def fastapi_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not CORPORA.is_dir():
         pytest.skip("the folder ../shared is not here")
     place = tmp_path_factory.mktemp("fastapi")
-    options: dict[str, Any] = {"exclude": ["release-notes.md"], "embedder": {"kind": "onnx"}}
+    options: dict[str, Any] = {"exclude": ["release-notes.md"], "embedder": {"kind": "onnx"}, "static": True}
     build(corpus_config("fastapi", place, plugins=["search", {"semsearch": options}]))
-    with open_searcher(place / "semsearch-index") as searcher:
+    return place
+
+
+@pytest.fixture(scope="module")
+def fastapi(fastapi_place: Path) -> Iterator[Searcher]:
+    with open_searcher(fastapi_place / "semsearch-index") as searcher:
         yield searcher
+
+
+@pytest.fixture(scope="module")
+def fastapi_engine(fastapi_place: Path) -> Iterator[StaticEngine]:
+    with StaticEngine(fastapi_place / "site") as engine:
+        yield engine
 
 
 def build(config: Path) -> None:
@@ -84,9 +122,60 @@ def first_page(searcher: Searcher, typed: str) -> str:
     return searcher.search(SearchQuery(typed)).results[0].page.path
 
 
+def first_page_in_browser(engine: StaticEngine, typed: str) -> str:
+    found: str = engine.search(typed)["results"][0]["page"]["path"]
+    return found
+
+
 @pytest.mark.parametrize(("typed", "page"), EXAMPLE_SITE.items())
 def test_example_site(example_site: Searcher, typed: str, page: str) -> None:
     assert first_page(example_site, typed) == page
+
+
+@pytest.mark.parametrize(("typed", "page"), EXAMPLE_SITE_WITHOUT_A_SERVER.items())
+def test_example_site_without_a_server(example_engine: StaticEngine, typed: str, page: str) -> None:
+    assert first_page_in_browser(example_engine, typed) == page
+
+
+@pytest.mark.browser
+def test_example_site_on_a_bare_file_server(example_place: Path) -> None:
+    """Nothing but the site's files; then a filter, the keyboard, and the section that was found."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is missing")
+    from playwright.sync_api import sync_playwright
+
+    with SiteServer(example_place / "site", mount="/docs/") as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        problems: list[str] = []
+        page.on("console", lambda said: said.type in ("error", "warning") and problems.append(said.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(server.url + "guide/facets/")
+        page.keyboard.press("Control+k")
+        page.locator("[data-semsearch=input]").wait_for()
+        for typed, path in EXAMPLE_SITE_WITHOUT_A_SERVER.items():
+            page.evaluate(ASK, typed)
+            address = path.removesuffix("index.md").removesuffix(".md")
+            assert (
+                page.locator("[data-semsearch=option]").first.get_attribute("href").startswith(f"{server.url}{address}")
+            ), typed
+        page.locator("[data-semsearch=input]").fill("rotate a token")
+        page.locator("#semsearch-facets").get_by_label("deployment").check()
+        page.get_by_role("button", name="Remove filter Topic: deployment").wait_for()
+        page.locator("[data-semsearch=list]:not([aria-busy])").wait_for()
+        page.locator("[data-semsearch=input]").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/operate/**")
+        assert server.sidecar.requests == []
+        assert problems == []
+        browser.close()
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize(("typed", "page"), FASTAPI.items())
+def test_fastapi_without_a_server(fastapi_engine: StaticEngine, typed: str, page: str) -> None:
+    assert first_page_in_browser(fastapi_engine, typed) == page
 
 
 @pytest.mark.corpora
