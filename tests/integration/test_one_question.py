@@ -196,7 +196,7 @@ def test_the_command_line_gives_the_same(site, wanted, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "question", (question for question in QUESTIONS if not question.needs_model), ids=lambda question: question.text
+    "question", [question for question in QUESTIONS if not question.needs_model], ids=lambda question: question.text
 )
 def test_without_a_server_the_expected_page_is_first(site, question):
     with StaticEngine(site.site_dir) as engine:
