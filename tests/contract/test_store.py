@@ -71,7 +71,15 @@ def qdrant_server(folder: Path, vectors):
     return qdrant(connect(timeout=60), folder, vectors)
 
 
-STORES = {"embedded": embedded, "qdrant in memory": qdrant_in_memory}
+def qdrant_engine(folder: Path, vectors):
+    pytest.importorskip("qdrant_edge")
+    from tests.qdrant_engine import EngineClient
+
+    (folder / "engine").mkdir()
+    return qdrant(EngineClient(folder / "engine"), folder, vectors)
+
+
+STORES = {"embedded": embedded, "qdrant in memory": qdrant_in_memory, "qdrant engine": qdrant_engine}
 if os.environ.get("QDRANT_URL"):
     STORES["qdrant server"] = qdrant_server
 

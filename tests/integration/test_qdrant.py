@@ -178,6 +178,22 @@ def test_the_cluster_goes_away_and_comes_back(server, build):
         assert searcher.search(QUERY).results
 
 
+def test_a_sidecar_says_that_the_cluster_is_away(server, build, monkeypatch):
+    from starlette.testclient import TestClient
+
+    from mkdocs_semsearch.serving.app import create_app
+
+    build(PAGES)
+    with TestClient(create_app(build.index)) as client:
+        question = {"query": "rotate keys", "mode": "lexical"}
+        assert client.post("/api/v1/search", json=question).json()["results"][0]["page"]["path"] == "keys.md"
+        server.refuse = (503, "query", 1)
+        answer = client.post("/api/v1/search", json=question)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unavailable")
+        assert answer.headers["retry-after"]
+        assert client.post("/api/v1/search", json=question).status_code == 200
+
+
 def test_without_an_embedder_words_rank(server, build):
     class Broken(WordHashEmbedder):
         def embed(self, texts, role):
