@@ -23,7 +23,7 @@ __all__ = ["WALK_ABOVE", "EmbeddedStore", "Neighbors", "Store"]
 WALK_ABOVE = 200_000
 """Rows beyond which a walk costs less than a scan; below it every answer is exact."""
 
-_GATHER_BELOW = 0.05
+_GATHER_BELOW = 0.12
 """Share of rows below which comparing them one by one costs less than scanning everything."""
 
 _SCANNED_IN_A_STEP = 200
