@@ -18,10 +18,10 @@ from mkdocs_semsearch.artifact.layout import CHUNKS
 from mkdocs_semsearch.static.sentences import site_sentences
 from mkdocs_semsearch.static.token_table import TokenTable, read_table, shipped_table, write_table
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
-from mkdocs_semsearch.static.wordpiece import question_words
+from mkdocs_semsearch.static.wordpiece import CONTINUATION, question_words
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.embedding.protocol import Embedder
+    from mkdocs_semsearch.embedding.protocol import Embedder, Role
 
 __all__ = ["tuned_table"]
 
@@ -78,7 +78,7 @@ def _trained(
     if base is None:
         used = np.bincount(np.array([i for text in texts for i in text], np.int64), minlength=len(tokens))
         vectors = vectors * smooth_inverse_frequency(used)[:, None]
-    targets = embedder.embed(sentences, "query")
+    targets = _embedded(sentences, embedder)
     return tokens, train(vectors, texts, targets, _FROM_THE_MODEL if base is None else _TUNING)
 
 
@@ -92,10 +92,20 @@ def _new_words(counts: Mapping[str, int], known: Sequence[str]) -> list[str]:
 def _first_vectors(tokens: Sequence[str], embedder: Embedder, base: TokenTable | None) -> NDArray[np.float32]:
     """Where training starts: a new word at the sum of its pieces; for another model, at what it makes of the token."""
     if base is None:
-        return embedder.embed([token.removeprefix("##") or token for token in tokens], "query")
+        return _embedded([token.removeprefix(CONTINUATION) or token for token in tokens], embedder)
     pieces = [base.vocabulary.of_word(word) for word in tokens[len(base.vocabulary.tokens) :]]
     sums = [base.vectors[list(numbers)].sum(axis=0) for numbers in pieces]
     return np.asarray(np.vstack([base.vectors, *sums]), np.float32)
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
+    """Embeds texts as questions; as documents where that is the same, for which an embedder may have a faster way."""
+    identity = embedder.identity
+    ordered = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    role: Role = "document" if identity.query_prompt == identity.document_prompt else "query"
+    vectors = np.empty((len(texts), identity.dimension), np.float32)
+    vectors[ordered] = embedder.embed([texts[number] for number in ordered], role)
+    return vectors
 
 
 def _chunks(index_dir: Path) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ FACTOR_UNIT = 10
 """Weights of the parts of a lexical score are whole tenths."""
 
 _COMMON_SHARE = 0.2
-_DIMENSIONS = ((2_700, 192), (4_700, 128), (sys.maxsize, 96))
+_DIMENSIONS = ((4_700, 128), (sys.maxsize, 96))
 """Dimensions up to so many chunks: 300 kB at most below 4700 chunks, 1 MB at 20 000."""
 
 
