@@ -7,7 +7,8 @@ import textwrap
 from dataclasses import replace
 from typing import Any
 
-from mkdocs_semsearch.artifact import FORMAT, OpenIndex
+from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
+from mkdocs_semsearch.artifact.collection import collection_name
 from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
 from mkdocs_semsearch.searching.evaluation import Evaluation
@@ -100,12 +101,18 @@ def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
             "reason": manifest.encoder.reason,
         },
         "graph": dict(manifest.graph),
+        "store": {"kind": manifest.store.get("kind", "embedded"), "collection": _collection(manifest)},
         "facets": [{"name": facet.name, "type": facet.type, "label": facet.label} for facet in manifest.facets],
         "size_bytes": manifest.size,
         "parts": _parts(index),
         "files": [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in manifest.files],
         "verified": verified,
     }
+
+
+def _collection(manifest: Manifest) -> str | None:
+    """Returns the collection that holds the chunks, if they are in a cluster."""
+    return collection_name(str(manifest.store.get("collection")), manifest.build_id) if manifest.store else None
 
 
 def _parts(index: OpenIndex) -> dict[str, int]:
@@ -128,6 +135,7 @@ def inspection_text(found: dict[str, Any]) -> str:
         ("embedder", "{model}, {dimension} dimensions, pages in {precision}".format(**found["embedder"])),
         ("encoder", exported + (f" ({encoder['reason']})" if encoder["reason"] else "")),
         ("graph", f"{found['graph'].get('method')}, {found['graph'].get('neighbors')} neighbors"),
+        ("store", " ".join(filter(None, (found["store"]["kind"], found["store"]["collection"])))),
         ("facets", ", ".join(f"{facet['name']} ({facet['type']})" for facet in found["facets"]) or "none"),
         ("size", f"{found['size_bytes'] / 1e6:.1f} MB in {len(found['files'])} files"),
         ("parts", ", ".join(_part(name, size, found["chunks"]) for name, size in found["parts"].items())),

@@ -236,6 +236,8 @@ def test_mkdocs_build_and_the_command_line(server, tmp_path):
     )
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["results"][0]["page"]["path"] == "index.md"
+    inspect = [sys.executable, "-m", "mkdocs_semsearch", "inspect", str(site.index_dir), "--verify"]
+    assert f"qdrant handbook-{build_id}" in subprocess.run(inspect, capture_output=True, text=True).stdout
     without = {name: value for name, value in os.environ.items() if name != "QDRANT_URL"}
     told = subprocess.run(command, capture_output=True, text=True, env=without | QUIET)
     assert told.returncode == 1
