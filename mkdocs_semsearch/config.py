@@ -142,6 +142,14 @@ class SemsearchConfig(Options):
     graph = Choice(GRAPHS, default="auto")
     related = Group(_Related)
 
+    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
+        """Checks every option, and what two of them cannot be together."""
+        errors, warnings = super().validate()
+        if not errors and self.static is not None and self.store.kind != "embedded":
+            text = f"It is made from an index folder, and store.kind is {self.store.kind}: drop one of the two."
+            errors = [("static", ValidationError(text))]
+        return errors, warnings
+
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths are meant from the folder of mkdocs.yml."""
         root = Path(self.config_file_path).resolve().parent if self.config_file_path else Path.cwd()

@@ -74,6 +74,9 @@ def test_options_of_the_embedder_are_handed_on():
     assert settings(options).embedder.options == {"base_url": "http://localhost:1/v1"}
 
 
+QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"}
+
+
 @pytest.mark.parametrize(
     ("options", "option", "words"),
     [
@@ -100,6 +103,12 @@ def test_options_of_the_embedder_are_handed_on():
         ({"publish_index": "yes"}, "publish_index", ["'yes'", "neither true nor false"]),
         ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "embedded, qdrant"]),
         ({"store": {"kind": "qdrant"}}, "store", ["url", "collection"]),
+        ({"store": QDRANT | {"url": "localhost:6333"}}, "store", ["url", "'localhost:6333'", "http://localhost:6333"]),
+        ({"store": QDRANT | {"url": "http://user:key@db"}}, "store", ["url", "QDRANT_API_KEY"]),
+        ({"store": QDRANT | {"collection": "a/b"}}, "store", ["collection", "'a/b'"]),
+        ({"store": QDRANT | {"api_key": "secret"}}, "store", ["api_key", "no such option"]),
+        ({"store": QDRANT | {"replicas": 0}}, "store", ["replicas", "0", "from 1 up"]),
+        ({"store": QDRANT, "static": True}, "static", ["store.kind is qdrant"]),
         ({"api_url": "search.example.org"}, "api_url", ["'search.example.org'", "https://"]),
         ({"widget": False}, "widget", ["False", "shortcut, fallback"]),
         ({"widget": {"shortcut": "k"}}, "widget", ["shortcut", "'k'", "neither true nor false"]),
