@@ -121,13 +121,18 @@ class EngineClient:
             limit=asked.limit or 10,
             query=_nearest(asked.query, asked.using),
             prefetches=[
-                edge.Prefetch(limit=one.limit or 10, query=_nearest(one.query, one.using), filter=_filter(one.filter))
+                edge.Prefetch(
+                    limit=one.limit or 10,
+                    query=_nearest(one.query, one.using),
+                    filter=_filter(one.filter),
+                    params=_params(one.params),
+                )
                 for one in asked.prefetch or ()
             ],
             with_payload=asked.with_payload,
             filter=_filter(asked.filter),
             score_threshold=asked.score_threshold,
-            params=edge.SearchParams(exact=True) if asked.params is not None and asked.params.exact else None,
+            params=_params(asked.params),
         )
         found = shard.query(request)
         return rest.QueryResponse(
@@ -138,6 +143,13 @@ class EngineClient:
         if name not in self._shards:
             raise ValueError(f"Collection {name} not found")
         return self._shards[name]
+
+
+def _params(asked: models.SearchParams | None) -> Any:
+    if asked is None:
+        return None
+    quantization = edge.QuantizationSearchParams(**asked.quantization.model_dump(exclude_none=True))
+    return edge.SearchParams(exact=bool(asked.exact), quantization=quantization)
 
 
 def _vectors(vectors: Any) -> Any:

@@ -23,6 +23,7 @@ WINDOW = 1000
 """Chunks of each side that take part in a ranking, and so how many results can be paged through."""
 
 _NAMES = 256
+_OVERSAMPLING = 1.5
 _AT_ONCE = 1000
 _ADVICE = "try again when it does"
 
@@ -88,11 +89,11 @@ class QdrantStore:
         from qdrant_client import models
 
         allowed = _only(rows) if isinstance(rows, np.ndarray) else rows
-        exactly = models.SearchParams(exact=True)
+        exactly = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
         requests = []
         if limit is None or limit:
             wanted = self._rows if limit is None else min(limit, self._rows)
-            requests.append(self._by_meaning(vector, allowed, wanted, params=exactly if limit is None else None))
+            requests.append(self._by_meaning(vector, allowed, wanted, params=exactly if limit is None else _compared()))
         if at_least is not None:
             requests.append(self._by_meaning(vector, allowed, self._rows, params=exactly, score_threshold=at_least))
         if not self._rows or (isinstance(rows, np.ndarray) and not rows.any()):
@@ -203,10 +204,12 @@ class QdrantStore:
         from qdrant_client import models
 
         if not others:
-            return self._by_meaning(vector, allowed, WINDOW)
-        near = models.Prefetch(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW)
+            return self._by_meaning(vector, allowed, WINDOW, params=_compared())
+        near = models.Prefetch(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW, params=_compared())
         limit = WINDOW + sum(one.limit or 0 for one in others)
-        return self._request(prefetch=[near, *others], query=vector.tolist(), using=MEANING, limit=limit)
+        return self._request(
+            prefetch=[near, *others], query=vector.tolist(), using=MEANING, limit=limit, params=_compared()
+        )
 
     def _by_meaning(
         self, vector: NDArray[np.float32], allowed: models.Filter | None, limit: int, **options: Any
@@ -235,6 +238,13 @@ def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
     scores = np.array([point.score for point in points], np.float32)
     unique, first = np.unique(rows, return_index=True)
     return Neighbors(unique, scores[first])
+
+
+def _compared() -> models.SearchParams:
+    """Finds in 8 bits, and compares what it found in 16: the similarities that readers see are not rounded."""
+    from qdrant_client import models
+
+    return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
 
 
 def _called(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArray[np.int64]:
