@@ -34,7 +34,7 @@ def results_page_context(
     return {
         "base": base,
         "language": spoken,
-        "api_url": api_url or own_url or theming.DEFAULT_API_URL,
+        "api_url": api_url or own_url or (None if settings.static.enabled else theming.DEFAULT_API_URL),
         "strings": {**strings, **settings.widget.strings},
     }
 

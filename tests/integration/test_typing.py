@@ -167,6 +167,9 @@ def test_example_site_on_a_bare_file_server(example_place: Path) -> None:
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.wait_for_url("**/operate/**")
+        page.goto(server.url + "search/?query=narrow+results")
+        page.locator("main [data-semsearch=option]").first.wait_for()
+        assert page.locator("form[data-semsearch=page]").get_attribute("action") is None
         assert server.sidecar.requests == []
         assert problems == []
         browser.close()

@@ -51,7 +51,7 @@ class SemsearchPage extends SemsearchDialog {
 
   /** Shows the search in the address. */
   open() {
-    this.store.set({ open: true, active: -1, ...parseSearch(location.search, NAME) });
+    this.store.set({ open: true, active: -1, mode: this.search.first.mode, ...parseSearch(location.search, NAME) });
     this.input.value = this.store.state.query;
     this.search.loadFields();
     this.search.ask(0);
