@@ -67,8 +67,9 @@ def main() -> None:
     tokens = word_pieces()
     vectors = embedded([token.removeprefix(CONTINUATION) or token for token in tokens], given.work)
     targets = embedded(sentences, given.work)
-    numbers = [Vocabulary(tokens).numbers(text) for text in sentences]
     say("embedded")
+    vocabulary = Vocabulary(tokens)
+    numbers = [vocabulary.numbers(text) for text in sentences]
     counts = np.bincount(np.concatenate([np.array(text, np.int64) for text in numbers]), minlength=len(tokens))
     kept = kept_tokens(tokens, counts)
     new_number = np.full(len(tokens), -1)
