@@ -153,7 +153,7 @@ def open_page(page: Any, url: str) -> None:
     page.goto(url, wait_until="networkidle")
     if not page.evaluate("!!window.semsearch?.open"):  # the site was built without the plugin
         page.add_script_tag(url=f"/{SCRIPT}")
-    page.wait_for_function("window.semsearch?.open")
+    page.wait_for_function("!!window.semsearch?.open")  # a function would be called
     page.wait_for_timeout(300)  # what every page loads is not the search
 
 
