@@ -213,7 +213,9 @@ def found(searcher, *filters, mode="semantic", query="one two three four"):
     return {result.page.path for result in response.results}
 
 
-@pytest.mark.parametrize(("condition", "pages"), TABLE, ids=lambda value: repr(value)[:70])
+@pytest.mark.parametrize(
+    ("condition", "pages"), TABLE, ids=lambda value: repr(sorted(value) if isinstance(value, set) else value)[:70]
+)
 def test_filter(searcher, condition, pages):
     assert found(searcher, condition) == pages
     assert found(searcher, condition, mode="lexical") == pages
@@ -260,7 +262,7 @@ def test_a_value_that_the_field_cannot_have_is_a_sentence(searcher, condition, s
 
 
 @pytest.mark.parametrize("field", ["tags", "year", "date", "draft", "status", "nobody", "people"])
-@pytest.mark.parametrize("value", [None, ["a"], {"a": 1}, b"a", object()], ids=repr)
+@pytest.mark.parametrize("value", [None, ["a"], {"a": 1}, b"a", object()], ids=lambda value: type(value).__name__)
 def test_what_is_no_value_is_a_sentence(searcher, field, value):
     for condition in (
         Equals(field, (value,)),
