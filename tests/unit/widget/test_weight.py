@@ -32,6 +32,10 @@ def test_the_dialog_is_at_most_20_kb():
     assert compressed(shipped() - EVERY_PAGE - LATER - PAGE) <= 20_000
 
 
+def test_the_engine_of_sites_without_a_server_is_at_most_25_kb():
+    assert compressed({path.relative_to(ASSETS) for path in ASSETS.glob("static/*.js")}) <= 25_000
+
+
 def test_what_is_loaded_later_is_loaded_from_the_dialog_and_small():
     loaded = {name for path in ASSETS.glob("*.js") for name in re.findall(r'"\./(\w+\.js)"', path.read_text("utf-8"))}
     assert {name for name in LATER if name.endswith(".js")} <= loaded
