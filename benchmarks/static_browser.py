@@ -30,9 +30,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.static import is_bundle, write_bundle
-from mkdocs_semsearch.static_search import STATIC_FOLDER, fitting_table
+from mkdocs_semsearch.static_search import STATIC_FOLDER
 from mkdocs_semsearch.theming import ASSETS, CONFIG, SCRIPT, theme_dir
 
 CHROMIUM = "/usr/bin/chromium"

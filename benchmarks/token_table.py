@@ -1,4 +1,4 @@
-"""Makes the token table that the package ships: mkdocs_semsearch/static/token_table.npz.
+"""Makes the token table that the package ships: mkdocs_semsearch/embedding/token_table.npz.
 
 Source archives of the packages below are fetched by pip; their documentation and docstrings give 178 000 headings and
 sentences, which the default model embeds; a vector for each of its WordPiece tokens is then trained so that their sum,
@@ -22,11 +22,10 @@ from pathlib import Path
 import numpy as np
 from documentation_texts import sentences_of
 
-from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.static import token_table
-from mkdocs_semsearch.static.token_table import SHIPPED_MODEL, Vocabulary, write_table
+from mkdocs_semsearch.embedding import open_embedder, token_table
+from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, Vocabulary, write_table
+from mkdocs_semsearch.embedding.wordpiece import CONTINUATION
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
-from mkdocs_semsearch.static.wordpiece import CONTINUATION
 
 PACKAGES = {
     "Django==5.1.4": "BSD-3-Clause",

@@ -12,12 +12,11 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.settings import Settings
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.artifact import EmbedderIdentity
     from mkdocs_semsearch.embedding.protocol import Embedder
     from mkdocs_semsearch.searching.searcher import Searcher
-    from mkdocs_semsearch.static import BundleReport, TokenTable
+    from mkdocs_semsearch.static import BundleReport
 
-__all__ = ["STATIC_FOLDER", "fitting_table", "open_static", "write_static_search"]
+__all__ = ["STATIC_FOLDER", "open_static", "write_static_search"]
 
 STATIC_FOLDER = "semsearch"
 """Folder of the site in which the browser looks."""
@@ -36,6 +35,7 @@ def write_static_search(site_dir: Path, settings: Settings, index_dir: Path, emb
         IndexFolderError: there is no whole index, or no way to write.
         EmbeddingError: a sentence could not be embedded.
     """
+    from mkdocs_semsearch.embedding.token_table import fitting_table
     from mkdocs_semsearch.static import write_bundle
 
     table = fitting_table(open_index(index_dir).manifest.embedder)
@@ -57,6 +57,7 @@ def open_static(folder: Path) -> Iterator[Searcher]:
     Raises:
         IndexFolderError: it is none of these, or damaged.
     """
+    from mkdocs_semsearch.embedding.token_table import fitting_table
     from mkdocs_semsearch.static import is_bundle, open_static_searcher, write_bundle
 
     for place in (folder, folder / STATIC_FOLDER):
@@ -67,12 +68,3 @@ def open_static(folder: Path) -> Iterator[Searcher]:
     with tempfile.TemporaryDirectory(prefix="semsearch-") as made:
         write_bundle(folder, Path(made), table)
         yield open_static_searcher(Path(made))
-
-
-def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:
-    """Returns the shipped token table if it was made for a model, else None."""
-    from mkdocs_semsearch.static import shipped_table
-    from mkdocs_semsearch.static.token_table import SHIPPED_DIMENSION, SHIPPED_MODEL
-
-    same = identity.model.rsplit("/", 1)[-1].lower() == SHIPPED_MODEL.rsplit("/", 1)[-1].lower()
-    return shipped_table() if same and identity.dimension == SHIPPED_DIMENSION else None

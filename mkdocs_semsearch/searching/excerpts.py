@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mkdocs_semsearch.artifact.lexical import prepare
 from mkdocs_semsearch.searching.clauses import Matcher
+from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
 
 __all__ = ["Excerpt", "make_excerpt"]
 
@@ -48,21 +49,46 @@ class _Block:
         return frozenset().union(*(stems for _, _, stems in self.found))
 
 
-def make_excerpt(content: str, matcher: Matcher) -> Excerpt:
+def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None = None) -> Excerpt:
     """Cuts the piece with the most different words of the question, whole blocks where they fit.
 
-    Where no word matches, the text's beginning is shown, without marks.
+    Where no word matches, the piece begins with the sentence nearest in meaning, where that can be told, else with the
+    text; there are no marks then.
+
+    Args:
+        content: light Markdown.
+        matcher: tells which words match.
+        nearest: tells which sentence is nearest.
     """
     blocks = list(_blocks(content, matcher))
     if not blocks:
         return Excerpt("", ())
     best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
-    excerpt = _cut(blocks[best])
+    if nearest is not None and not blocks[best].found:
+        best, begin = _nearest_place(blocks, nearest) or (best, 0)
+        excerpt = _prose_from(blocks[best], begin) if begin else _cut(blocks[best])
+    else:
+        excerpt = _cut(blocks[best])
     following = best + 1
     while following < len(blocks) and len(excerpt.text) + len(blocks[following].text) + 2 <= MAX_CHARACTERS:
         excerpt = _join(excerpt, blocks[following])
         following += 1
     return excerpt
+
+
+def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[int, int] | None:
+    """Returns the block and the start of the nearest sentence; 0 for a block that is shown whole."""
+    places: list[tuple[int, int]] = []
+    sentences: list[str] = []
+    for number, block in enumerate(blocks):
+        starts = [] if block.fenced else [0, *(match.end() for match in _SENTENCE_END.finditer(block.text))]
+        places += ((number, start) for start in starts)
+        sentences += (block.text[start:end] for start, end in itertools.pairwise([*starts, len(block.text)]))
+    chosen = nearest(sentences) if len(sentences) > 1 else None
+    if chosen is None:
+        return None
+    number, start = places[chosen]
+    return number, start if len(blocks[number].text) > MAX_CHARACTERS else 0
 
 
 def _blocks(content: str, matcher: Matcher) -> Iterator[_Block]:
@@ -151,6 +177,10 @@ def _cut_prose(block: _Block) -> Excerpt:
     begin = max((place for place in sentences if place <= begin), default=0) if begin else 0
     if block.found and _window_start(block) - begin > MAX_CHARACTERS // 2:
         begin = _word_start(block.text, _window_start(block) - MAX_CHARACTERS // 4)
+    return _prose_from(block, begin)
+
+
+def _prose_from(block: _Block, begin: int) -> Excerpt:
     end = _word_end(block.text, begin + MAX_CHARACTERS)
     before, after = ("… " if begin else ""), (" …" if end < len(block.text) else "")
     kept = block.text[begin:end].rstrip()

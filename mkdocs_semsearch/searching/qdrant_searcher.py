@@ -141,7 +141,9 @@ class QdrantSearcher(Searcher):
         found = found.boosted(self._tables.boost[self._tables.page_of[found.rows]], 1.0)
         ranked = rank(found, self._tables, query)
         tables = self._tables.fetched(int(found.rows[place]) for place in _shown(ranked))
-        writer = ResultWriter(tables, self._clauses.matcher(asked.question), found, explain=query.explain)
+        writer = ResultWriter(
+            tables, self._clauses.matcher(asked.question), found, query.explain, self._nearest_sentence(asked)
+        )
         return SearchResponse(
             query=query.query,
             mode="lexical" if asked.degraded else query.mode,

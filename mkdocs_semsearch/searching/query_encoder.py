@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError, MissingExtraError
+from mkdocs_semsearch.searching.nearest_sentence import NearestSentence, nearest_sentence
 from mkdocs_semsearch.searching.stages import stage
 
 __all__ = ["QueryEncoder", "QuestionEncoder"]
@@ -31,6 +33,10 @@ class QuestionEncoder(Protocol):
 
     def load(self) -> object:
         """Does now what the first question would have to wait for."""
+        ...
+
+    def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence | None:
+        """Returns what tells the sentence nearest to an embedded question; None where nothing can."""
         ...
 
 
@@ -70,6 +76,10 @@ class QueryEncoder:
                 f"ask with {wanted.model}, which embedded it, or build the index again."
             )
         return vector
+
+    def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence:
+        """Returns what tells the sentence nearest to an embedded question."""
+        return nearest_sentence(lambda: fitting_table(self._manifest.embedder), vector)
 
     def load(self) -> Embedder:
         """Loads the embedder now; later calls return the same.

@@ -14,6 +14,7 @@ from mkdocs_semsearch.searching.clauses import Matcher
 from mkdocs_semsearch.searching.excerpts import make_excerpt
 from mkdocs_semsearch.searching.fetched_rows import Rows
 from mkdocs_semsearch.searching.literal import RULES
+from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top
 from mkdocs_semsearch.searching.response import Result, Scores, SectionInfo, presented_score
@@ -105,6 +106,7 @@ class ResultWriter:
     matcher: Matcher
     found: Candidates
     explain: bool
+    nearest: NearestSentence | None = None
 
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""
@@ -123,7 +125,7 @@ class ResultWriter:
 
     def _section(self, position: int) -> SectionInfo:
         row = int(self.found.rows[position])
-        excerpt = make_excerpt(self.tables.content(row), self.matcher)
+        excerpt = make_excerpt(self.tables.content(row), self.matcher, self.nearest)
         return self.tables.section(row, excerpt.text, excerpt.highlights)
 
     def _scores(self, position: int) -> Scores:

@@ -24,6 +24,7 @@ from mkdocs_semsearch.searching.filtered import remembering
 from mkdocs_semsearch.searching.fusion import FLOOR_RANK
 from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
 from mkdocs_semsearch.searching.literal import LiteralNames
+from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncoder
 from mkdocs_semsearch.searching.question import Question, read_question
@@ -144,7 +145,9 @@ class Searcher:
         found, ranked = self._find(scoring, query)
         tally = self._tally(asked, scoring, query.filters)
         rows = self._tables.fetched(found.rows[ranked.shown].tolist())
-        writer = ResultWriter(rows, self._sides.lexical.matcher(asked.question), found, explain=query.explain)
+        writer = ResultWriter(
+            rows, self._sides.lexical.matcher(asked.question), found, query.explain, self._nearest_sentence(asked)
+        )
         return SearchResponse(
             query=query.query,
             mode="lexical" if asked.degraded else query.mode,
@@ -203,6 +206,9 @@ class Searcher:
         if row is None:
             raise PageNotFoundError(path)
         return row
+
+    def _nearest_sentence(self, asked: Asked) -> NearestSentence | None:
+        return None if asked.vector is None else self._encoder.nearest_sentence(asked.vector)
 
     def _ask(self, query: SearchQuery) -> Asked:
         question = read_question(query.query)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from mkdocs_semsearch.static.opening import open_static_searcher
 from mkdocs_semsearch.static.reading import is_bundle, open_bundle
-from mkdocs_semsearch.static.token_table import TokenTable, shipped_table
 from mkdocs_semsearch.static.writing import BundleReport, write_bundle
 
 __all__ = [
     "BundleReport",
-    "TokenTable",
     "is_bundle",
     "open_bundle",
     "open_static_searcher",
-    "shipped_table",
     "write_bundle",
 ]

@@ -12,13 +12,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.store import Neighbors
 from mkdocs_semsearch.static.layout import TOKENS_CORE, VECTORS, shard_name
 from mkdocs_semsearch.static.quantize import planes_of, unpack_codes
 from mkdocs_semsearch.static.reading import Bundle
 from mkdocs_semsearch.static.shards import shard_of
-from mkdocs_semsearch.static.wordpiece import CONTINUATION, pieces_of, question_words
 
 __all__ = ["StaticEncoder", "StaticStore"]
 
@@ -57,6 +57,9 @@ class StaticEncoder:
         if not norm:
             return np.zeros(len(weights), np.float32)
         return np.floor(total / norm * weights + 0.5).astype(np.float32)
+
+    def nearest_sentence(self, vector: NDArray[np.float32]) -> None:
+        """Returns None: a browser has the tokens of the question, not those of the texts."""
 
     @functools.cached_property
     def _weights(self) -> NDArray[np.float64]:

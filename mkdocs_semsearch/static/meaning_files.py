@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.embedding.token_table import TokenTable
+from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, question_words
 from mkdocs_semsearch.static.blocks import Value, pack_blocks
 from mkdocs_semsearch.static.layout import TOKENS_CORE, VECTORS
 from mkdocs_semsearch.static.quantize import Planes, Reduction, fit_reduction, pack_codes, row_scaled
 from mkdocs_semsearch.static.shards import cut_shards, write_shards
-from mkdocs_semsearch.static.token_table import TokenTable
-from mkdocs_semsearch.static.wordpiece import CONTINUATION, question_words
 
 __all__ = ["WrittenMeaning", "write_meaning"]
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.artifact.layout import CHUNKS
+from mkdocs_semsearch.embedding.token_table import TokenTable, read_table, shipped_table, write_table
+from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, question_words
 from mkdocs_semsearch.static.sentences import site_sentences
-from mkdocs_semsearch.static.token_table import TokenTable, read_table, shipped_table, write_table
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
-from mkdocs_semsearch.static.wordpiece import CONTINUATION, question_words
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder, Role
@@ -73,7 +73,7 @@ def _trained(
     counts = Counter(word for sentence in sentences for word in question_words(sentence))
     tokens = [*known.vocabulary.tokens, *_new_words(counts, known.vocabulary.tokens)]
     vectors = _first_vectors(tokens, embedder, base)
-    table = TokenTable.of(tokens, vectors)
+    table = TokenTable(tokens, vectors)
     texts = [table.vocabulary.numbers(sentence) for sentence in sentences]
     if base is None:
         used = np.bincount(np.array([i for text in texts for i in text], np.int64), minlength=len(tokens))

@@ -19,13 +19,13 @@ from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.artifact.lexical import lexical_texts, stems_with, telling_words
 from mkdocs_semsearch.artifact.opening import sha256_of
+from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
 from mkdocs_semsearch.static.layout import BUNDLE_PREFIX, FORMAT, HASHES, POINTER
 from mkdocs_semsearch.static.meaning_files import WrittenMeaning, write_meaning
 from mkdocs_semsearch.static.postings import WEIGHT_UNIT, ChunkText, Postings, index_words
 from mkdocs_semsearch.static.quantize import Planes
 from mkdocs_semsearch.static.site_files import Record, write_site
-from mkdocs_semsearch.static.token_table import TokenTable
 from mkdocs_semsearch.static.word_shards import suffix_rules, write_positions, write_terms, write_words
 
 __all__ = ["BundleReport", "planes_for", "write_bundle"]

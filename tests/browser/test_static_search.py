@@ -14,8 +14,9 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.static import TokenTable, write_bundle
-from mkdocs_semsearch.static.wordpiece import question_words
+from mkdocs_semsearch.embedding.token_table import TokenTable
+from mkdocs_semsearch.embedding.wordpiece import question_words
+from mkdocs_semsearch.static import write_bundle
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,
     test_a_result_on_this_page_is_a_jump,
@@ -58,7 +59,7 @@ def bundle(tmp_path_factory, serving):
     )
     words = sorted({word for page in pages for chunk in page.chunks for word in question_words(chunk.content)})
     vectors = np.concatenate([WordHashEmbedder().embed([word], "query") for word in words])
-    write_bundle(folder / "index", folder / "semsearch", TokenTable.of(words, vectors))
+    write_bundle(folder / "index", folder / "semsearch", TokenTable(words, vectors))
     return folder / "semsearch"
 
 

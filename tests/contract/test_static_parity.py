@@ -14,13 +14,14 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts
+from mkdocs_semsearch.embedding.token_table import TokenTable
+from mkdocs_semsearch.embedding.wordpiece import question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.searching.question import read_question
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
-from mkdocs_semsearch.static import TokenTable, open_static_searcher, write_bundle
+from mkdocs_semsearch.static import open_static_searcher, write_bundle
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name, terms_of
-from mkdocs_semsearch.static.wordpiece import question_words
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder
@@ -163,7 +164,7 @@ def site(tmp_path_factory):
         "##n",
     ]
     vectors = np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens])
-    write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable.of(tokens, vectors))
+    write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable(tokens, vectors))
     return folder / "site"
 
 

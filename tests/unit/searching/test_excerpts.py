@@ -50,6 +50,26 @@ def test_no_match_shows_the_beginning(searcher):
     assert excerpt(searcher, "zebra", "") == excerpt(searcher, "zebra", "\n\n \n") == type(found)("", ())
 
 
+def nearest(word):
+    return lambda sentences: next((i for i, sentence in enumerate(sentences) if word in sentence), None)
+
+
+def test_no_match_shows_the_nearest_sentence(searcher):
+    matcher = searcher._sides.lexical.matcher(read_question("zebra"))
+    content = f"The beginning.\n\n{FILLER * 9}The striped animal sleeps. {FILLER * 9}\n\n- a giraffe"
+    found = make_excerpt(content, matcher, nearest("striped"))
+    assert found.text.startswith("… The striped animal sleeps. Nothing")
+    assert found.highlights == ()
+    assert make_excerpt(content, matcher, nearest("giraffe")).text == "- a giraffe"
+    assert make_excerpt(content, matcher, nearest("unheard of")) == make_excerpt(content, matcher)
+
+
+def test_words_that_match_go_before_the_nearest_sentence(searcher):
+    content = f"{FILLER * 9}\n\nHere the keys are rotated."
+    matcher = searcher._sides.lexical.matcher(read_question("rotate keys"))
+    assert make_excerpt(content, matcher, nearest("Nothing")) == make_excerpt(content, matcher)
+
+
 def test_the_block_with_most_words_is_taken_and_cut_at_a_sentence(searcher):
     content = f"{FILLER * 3}\n\n{FILLER * 5}Here the keys are rotated. {FILLER * 5}"
     found = excerpt(searcher, "rotate keys", content)
@@ -131,10 +151,11 @@ BLOCKS = st.one_of(
 @given(
     content=st.lists(BLOCKS, max_size=6).map("\n\n".join),
     query=st.sampled_from(["restore", "rotate keys", "日本語", "comand rest", "x", "zebra", "キー", "é"]),
+    nearest=st.sampled_from([None, lambda sentences: len(sentences) - 1, lambda sentences: len(sentences) // 2]),
 )
-def test_marks_are_inside_and_point_at_words_that_match(searcher, content, query):
+def test_marks_are_inside_and_point_at_words_that_match(searcher, content, query, nearest):
     matcher = searcher._sides.lexical.matcher(read_question(query))
-    found = make_excerpt(content, matcher)
+    found = make_excerpt(content, matcher, nearest)
     end_before = 0
     for start, end in found.highlights:
         assert end_before <= start < end <= len(found.text)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.embedding.token_table import TokenTable
+from mkdocs_semsearch.embedding.wordpiece import question_words
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
 from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher
-from mkdocs_semsearch.static import TokenTable, is_bundle, open_bundle, open_static_searcher, write_bundle
-from mkdocs_semsearch.static.wordpiece import question_words
+from mkdocs_semsearch.static import is_bundle, open_bundle, open_static_searcher, write_bundle
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
@@ -44,7 +45,7 @@ PAGES = (
 def table():
     texts = " ".join(chunk.content for page in PAGES for chunk in page.chunks)
     words = sorted(set(question_words(texts)) | {"rotate", "nothing"})
-    return TokenTable.of(words, np.concatenate([WordHashEmbedder().embed([word], "query") for word in words]))
+    return TokenTable(words, np.concatenate([WordHashEmbedder().embed([word], "query") for word in words]))
 
 
 @pytest.fixture(scope="module")

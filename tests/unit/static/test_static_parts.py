@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mkdocs_semsearch.embedding.token_table import TokenTable, Vocabulary, read_table, write_table
+from mkdocs_semsearch.embedding.wordpiece import pieces_of, question_words
 from mkdocs_semsearch.static.analysis import fnv1a, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.postings import FIELD_WEIGHTS, LEVELS, ChunkText, index_words
 from mkdocs_semsearch.static.quantize import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.sentences import site_sentences
 from mkdocs_semsearch.static.shards import cut_shards, shard_of
-from mkdocs_semsearch.static.token_table import TokenTable, Vocabulary, read_table, write_table
 from mkdocs_semsearch.static.training import Training, train
 from mkdocs_semsearch.static.word_shards import suffix_rules
-from mkdocs_semsearch.static.wordpiece import pieces_of, question_words
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_tables_are_read_back(tmp_path):
     table = read_table(tmp_path / "t.npz")
     assert table.vocabulary.tokens == tuple(tokens)
     assert np.abs(table.vectors - vectors).max() < 0.05 * np.abs(vectors).max()
-    assert table.fingerprint != TokenTable.of(tokens, vectors).fingerprint
+    assert table.fingerprint != TokenTable(tokens, vectors).fingerprint
     assert table.embed("t3 unknown ####") @ table.embed("t3") == pytest.approx(1, abs=0.2)
 
 

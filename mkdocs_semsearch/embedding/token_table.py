@@ -8,19 +8,20 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.static.wordpiece import CONTINUATION, pieces_of, question_words
+from mkdocs_semsearch.artifact import EmbedderIdentity
+from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, pieces_of, question_words
 
 __all__ = [
     "SHIPPED_DIMENSION",
     "SHIPPED_MODEL",
     "TokenTable",
     "Vocabulary",
+    "fitting_table",
     "read_table",
     "shipped_table",
     "write_table",
@@ -51,40 +52,65 @@ class Vocabulary:
         return tuple(self._number[piece] for piece in pieces_of(word, self.longest))
 
 
-@dataclass(frozen=True, slots=True)
 class TokenTable:
-    """Tokens and their vectors.
+    """Tokens and their vectors, kept as they are stored: a whole table in float32 would take as much as the encoder.
 
     Attributes:
         vocabulary: the tokens, the most frequent first.
-        vectors: float32 `[tokens, d]`, in the space of the model; how much a token counts is their length.
-        fingerprint: hash of both.
     """
 
-    vocabulary: Vocabulary
-    vectors: NDArray[np.float32]
-    fingerprint: str
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        rows: NDArray[np.float32] | NDArray[np.int8],
+        scales: NDArray[np.float32] | None = None,
+        basis: NDArray[np.float32] | None = None,
+    ) -> None:
+        """Puts tokens and vectors together.
 
-    @classmethod
-    def of(cls, tokens: Sequence[str], vectors: NDArray[np.float32]) -> TokenTable:
-        """Puts tokens and vectors together."""
-        digest = hashlib.sha256("\n".join(tokens).encode())
-        digest.update(np.ascontiguousarray(vectors, "<f4").tobytes())
-        return cls(Vocabulary(tokens), vectors, digest.hexdigest()[:16])
+        Args:
+            tokens: the most frequent first.
+            rows: `[tokens, d]`; how much a token counts is the length of its row.
+            scales: float32 `[tokens]` that the rows are multiplied by.
+            basis: float32 `[d, D]`, orthonormal rows: what the vectors are in the space of the model.
+        """
+        self.vocabulary = Vocabulary(tokens)
+        self._rows = rows
+        self._scales = scales
+        self._basis = basis
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """float32 `[tokens, D]`, in the space of the model."""
+        return self._vectors(slice(None))
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Hash of tokens and vectors."""
+        digest = hashlib.sha256("\n".join(self.vocabulary.tokens).encode())
+        digest.update(np.ascontiguousarray(self.vectors, "<f4").tobytes())
+        return digest.hexdigest()[:16]
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Returns the vector of a text at unit length: float32 `[d]`; zero where no token is known."""
-        total = self.vectors[self.vocabulary.numbers(text)].sum(axis=0)
+        """Returns the vector of a text at unit length: float32 `[D]`; zero where no token is known."""
+        total = self._vectors(self.vocabulary.numbers(text)).sum(axis=0)
         length = float(np.linalg.norm(total))
         return np.asarray(total / length if length else total, np.float32)
+
+    def _vectors(self, numbers: slice | list[int]) -> NDArray[np.float32]:
+        rows = self._rows[numbers].astype(np.float32)
+        if self._scales is not None:
+            rows *= self._scales[numbers][:, None]
+        return rows if self._basis is None else np.asarray(rows @ self._basis, np.float32)
 
 
 def read_table(path: Path) -> TokenTable:
     """Reads a table that `write_table` wrote."""
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         tokens = stored["tokens"].tobytes().decode().split("\n")
-        rows = stored["codes"].astype(np.float32) * stored["scales"].astype(np.float32)[:, None]
-        return TokenTable.of(tokens, np.asarray(rows @ stored["basis"].astype(np.float32), np.float32))
+        return TokenTable(
+            tokens, stored["codes"], stored["scales"].astype(np.float32), stored["basis"].astype(np.float32)
+        )
 
 
 def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32], components: int) -> None:
@@ -113,3 +139,9 @@ def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32],
 def shipped_table() -> TokenTable:
     """Returns the table of the default model."""
     return read_table(_SHIPPED)
+
+
+def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:
+    """Returns the shipped table if it was made for a model, else None."""
+    same = identity.model.rsplit("/", 1)[-1].lower() == SHIPPED_MODEL.rsplit("/", 1)[-1].lower()
+    return shipped_table() if same and identity.dimension == SHIPPED_DIMENSION else None

@@ -1,0 +1,36 @@
+"""The token table that is shipped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, fitting_table, shipped_table
+from mkdocs_semsearch.searching.nearest_sentence import nearest_sentence
+
+
+def test_the_shipped_table_is_small_and_knows_likenesses():
+    table = shipped_table()
+    assert len(table.vocabulary.tokens) > 5000
+
+    def likeness(one, other):
+        return float(table.embed(one) @ table.embed(other))
+
+    assert likeness("delete a user", "remove an account") > likeness("delete a user", "network interface") + 0.2
+    assert likeness("how do I log in", "authentication") > likeness("how do I log in", "database migration")
+
+
+def test_the_nearest_sentence_is_told_without_the_encoder():
+    table = shipped_table()
+    nearest = nearest_sentence(lambda: table, table.embed("stop attackers who guess passwords"))
+    sentences = ("Pages are sorted by date.", "Limit how often a login may fail.", "Images are scaled to fit.")
+    assert nearest(sentences) == 1
+    assert nearest(sentences[::-1]) == 1
+    assert nearest_sentence(lambda: None, table.embed("anything"))(sentences) is None
+
+
+def test_only_the_model_of_the_table_gets_it():
+    identity = open_embedder("sentence-transformers", SHIPPED_MODEL).identity
+    assert fitting_table(identity) is shipped_table()
+    assert fitting_table(replace(identity, model="some/other-model")) is None
+    assert fitting_table(replace(identity, dimension=128)) is None
