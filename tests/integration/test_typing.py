@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 
 from mkdocs_semsearch import Searcher, SearchQuery, open_searcher
+from mkdocs_semsearch.searching.evaluation import read_queries
+from mkdocs_semsearch.static import open_static_searcher
 from tests.browser.site_server import SiteServer
 from tests.integration.corpora import CORPORA, corpus_config
 from tests.integration.sites import QUIET
 from tests.static_engine import StaticEngine
 
 ROOT = Path(__file__).parents[2]
+EVALUATION = CORPORA.parent / "eval"
 CHROMIUM = "/usr/bin/chromium"
 ASK = """typed => new Promise((resolve) => {
   semsearch.element.addEventListener("semsearch:results", resolve, {once: true});
@@ -179,6 +182,28 @@ def test_example_site_on_a_bare_file_server(example_place: Path) -> None:
 @pytest.mark.parametrize(("typed", "page"), FASTAPI.items())
 def test_fastapi_without_a_server(fastapi_engine: StaticEngine, typed: str, page: str) -> None:
     assert first_page_in_browser(fastapi_engine, typed) == page
+
+
+@pytest.mark.corpora
+def test_the_browser_ranks_the_evaluation_sets_as_python_does(
+    fastapi_place: Path, fastapi_engine: StaticEngine
+) -> None:
+    asked = [query for path in sorted(EVALUATION.glob("*.jsonl")) for query in read_queries(path)]
+    searcher = open_static_searcher(fastapi_place / "site" / "semsearch")
+    texts = [query.query[:1000] for query in asked if query.corpus == "fastapi"]
+    assert texts
+    for text in texts:
+        wanted = searcher.search(SearchQuery(text, granularity="page"))
+        answer = fastapi_engine.search(text)
+        assert answer["total_results"] == wanted.total_results
+        found = [
+            (result["score"], [(part["score"], part["chunk_id"]) for part in result["sections"]])
+            for result in answer["results"]
+        ]
+        assert found == [
+            (result.score, [(part.score, part.section.chunk_id) for part in result.sections if part.section])
+            for result in wanted.results
+        ], text
 
 
 @pytest.mark.corpora
