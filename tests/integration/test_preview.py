@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -83,6 +84,8 @@ def serving(site, *arguments, engine="mkdocs"):
         text=True,
         cwd=site.root,
         env=os.environ | QUIET,
+        # What a shell starts in the background ignores interrupts, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     server = Server(process, port)
     try:
@@ -225,8 +228,6 @@ def test_says_why_nothing_answers_without_live_reload(site, engine):
 
 
 def test_ends_on_interrupt(site):
-    import signal
-
     with serving(site) as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))
         server.process.send_signal(signal.SIGINT)
