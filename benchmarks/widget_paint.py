@@ -15,6 +15,7 @@ import argparse
 import json
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from http_load import sidecar, wait_until_ready
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "example-site"
@@ -123,6 +126,21 @@ def served(app: Any) -> Iterator[str]:
     thread.join()
 
 
+@contextmanager
+def sidecar_and_site() -> Iterator[str]:
+    """Serves the documentation and its search as `make demo` does, in a process of its own; yields its address."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    process = sidecar(EXAMPLE / "semsearch-index", port, "--site", str(EXAMPLE / "site"))
+    try:
+        wait_until_ready(port)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def file_app(site: Path) -> Any:
     """A static server that compresses, as hosts do."""
     from starlette.applications import Starlette
@@ -199,25 +217,23 @@ def run(questions: list[str]) -> list[dict[str, Any]]:
     """Measures every box there is."""
     from playwright.sync_api import sync_playwright
 
-    from mkdocs_semsearch.serving.app import create_app
-
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         plain = build_plain(folder / "plain")
         boxes = [
-            (OURS, create_app(EXAMPLE / "semsearch-index", site_dir=EXAMPLE / "site")),
-            (MATERIAL, file_app(plain)),
+            (OURS, sidecar_and_site()),
+            (MATERIAL, served(file_app(plain))),
         ]
         if find_spec("pagefind"):
             shutil.copytree(plain, folder / "pagefind")
             add_pagefind(folder / "pagefind")
-            boxes.append((PAGEFIND, file_app(folder / "pagefind")))
+            boxes.append((PAGEFIND, served(file_app(folder / "pagefind"))))
         browser = stack.enter_context(sync_playwright()).chromium.launch(
             executable_path="/usr/bin/chromium", args=FLAGS
         )
         found = []
-        for box, app in boxes:
-            with served(app) as address:
+        for box, server in boxes:
+            with server as address:
                 found.append(measure(browser, address, box, questions))
         browser.close()
         return found
