@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import hashlib
 import json
 import math
@@ -125,7 +124,6 @@ def collection_name(collection: str, build_id: str) -> str:
     return f"{collection}-{build_id}"
 
 
-@functools.lru_cache(maxsize=500_000)
 def word_dimension(kind: str, *terms: str) -> int:
     """Returns the dimension of a term in the sparse vectors: a hash of 32 bits.
 

@@ -7,6 +7,7 @@ stands in two dimensions: that of the stem, and what the written word adds to it
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,9 @@ _STEMMED = ("title", "headings", "text")
 _WRITTEN = ("code", "parts")
 _PAIRED = ("headings", "text")
 Scores = dict[str, float]
+
+_dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
+"""A site says the same words again and again; questions are not remembered, for anybody may ask anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +107,17 @@ class SparseWords:
     def _words(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
         """Scores words wherever they stand."""
         for stem in set().union(*(scores[field] for field in _STEMMED)):
-            yield word_dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
+            yield _dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
         for word in set().union(*(scores[field] for field in _WRITTEN)):
             by_stem = [score for stem in self._stems_of(word) for score in self._weighted(scores, _STEMMED, stem)]
             everywhere = best_field([*by_stem, *self._weighted(scores, _WRITTEN, word)])
-            yield word_dimension("word", word), everywhere - best_field(by_stem)
+            yield _dimension("word", word), everywhere - best_field(by_stem)
 
     def _names(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
         """Scores whole identifiers, and their parts by themselves."""
         for kind, field in (("identifier", "identifiers"), ("part", "parts")):
             for term, score in scores[field].items():
-                yield word_dimension(kind, term), score
+                yield _dimension(kind, term), score
 
     def _pairs(self, terms: Mapping[str, list[str]]) -> Iterable[tuple[int, float]]:
         """Scores neighbours, as phrases of two words."""
@@ -124,7 +128,7 @@ class SparseWords:
                 inverse = sum(self._inverse(field, term) for term in pair)
                 found.setdefault(pair, []).append(WEIGHTS[field] * bm25(inverse, count, length))
         for pair, parts in found.items():
-            yield word_dimension("pair", *pair), best_field(parts)
+            yield _dimension("pair", *pair), best_field(parts)
 
     def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
         return [WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]
