@@ -30,11 +30,10 @@ def results_page_context(
         api_url: where the search answers if not where the options say.
     """
     spoken, strings = widget_strings(language)
-    own_url = theming.for_version(settings.api_url, theming.site_version(os.environ))
     return {
         "base": base,
         "language": spoken,
-        "api_url": api_url or own_url or (None if settings.static.enabled else theming.DEFAULT_API_URL),
+        "api_url": api_url or theming.sidecar_url(settings, theming.site_version(os.environ)),
         "strings": {**strings, **settings.widget.strings},
     }
 

@@ -17,7 +17,7 @@ __all__ = [
     "DEFAULT_API_URL",
     "SCRIPT",
     "STYLE",
-    "for_version",
+    "sidecar_url",
     "site_version",
     "theme_dir",
     "widget_config",
@@ -53,9 +53,8 @@ def widget_config(
         results_page: the site has our page at `search/`.
         api_url: where the search answers if not where the options say; the preview answers for itself.
     """
-    own_url = for_version(settings.api_url, version)
     body: dict[str, Any] = {
-        "api_url": api_url or own_url or (None if settings.static.enabled else DEFAULT_API_URL),
+        "api_url": api_url or sidecar_url(settings, version),
         "static": settings.static.enabled and not api_url,
         "language": language,
         "shortcut": settings.widget.shortcut,
@@ -72,11 +71,14 @@ def widget_config(
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 
 
-def for_version(api_url: str | None, version: str | None) -> str | None:
-    """Returns the address with its `{version}` filled in; without a version, the address of all versions together."""
-    if api_url is None or version is not None:
-        return api_url and api_url.replace("{version}", quote(version or "", safe=""))
-    return api_url.replace("/{version}", "")
+def sidecar_url(settings: Settings, version: str | None) -> str | None:
+    """Returns where the sidecar of a site answers, with its `{version}` filled in; None for a site that needs none.
+
+    Without a version it is the address of all versions together.
+    """
+    url = settings.api_url or ""
+    url = url.replace("/{version}", "") if version is None else url.replace("{version}", quote(version, safe=""))
+    return url or (None if settings.static.enabled else DEFAULT_API_URL)
 
 
 def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:
