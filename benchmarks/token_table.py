@@ -8,6 +8,9 @@ at unit length, is near the vector of the whole text. All packages have permissi
 One thread, fixed seeds: the same machine gives the same bytes; another one the same vectors but for the last bits.
 
     python benchmarks/token_table.py --work /tmp/token-table        # 20 to 30 minutes on two cores
+    python benchmarks/token_table.py --work /tmp/token-table --out /tmp/again.npz --compare
+
+With `--compare` it ends with 1 where the new table is not the one that is shipped.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 from documentation_texts import sentences_of
 
 from mkdocs_semsearch.embedding import open_embedder, token_table
-from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, Vocabulary, write_table
+from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, Vocabulary, read_table, shipped_table, write_table
 from mkdocs_semsearch.embedding.wordpiece import CONTINUATION
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
 
@@ -51,6 +54,7 @@ PACKAGES = {
 MOST_OF_A_PACKAGE = 25_000
 EPOCHS = 5
 COMPONENTS = 256
+LEAST_LIKENESS = 0.999
 TARGET = Path(token_table.__file__).with_name("token_table.npz")
 
 
@@ -59,7 +63,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for archives and vectors; kept between runs")
     parser.add_argument("--out", type=Path, default=TARGET)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--compare", action="store_true", help="tell whether the table is the one that is shipped")
     given = parser.parse_args()
+    if given.compare and given.out == TARGET:
+        parser.error("--compare needs --out: another file than the one that it is compared with")
     given.work.mkdir(parents=True, exist_ok=True)
     sentences = list(dict.fromkeys(text for package in PACKAGES for text in chosen(fetched(package, given.work))))
     say(f"{len(sentences)} different texts")
@@ -78,6 +85,21 @@ def main() -> None:
     trained = train(start, texts, targets, Training(epochs=given.epochs))
     write_table(given.out, [tokens[number] for number in kept], trained, COMPONENTS)
     say(f"{given.out}: {len(kept)} tokens, {given.out.stat().st_size} bytes, SHA-256 {sha256(given.out.read_bytes())}")
+    if given.compare and not is_shipped(given.out, sentences):
+        sys.exit(1)
+
+
+def is_shipped(made: Path, sentences: list[str]) -> bool:
+    """Compares a table with the one that is shipped: its bytes, else what it makes of every hundredth text."""
+    if made.read_bytes() == TARGET.read_bytes():
+        say("the same bytes as the table that is shipped")
+        return True
+    table, shipped = read_table(made), shipped_table()
+    if table.vocabulary.tokens != shipped.vocabulary.tokens:
+        say(f"{len(set(table.vocabulary.tokens) ^ set(shipped.vocabulary.tokens))} tokens stand in one table only")
+    likeness = np.array([table.embed(text) @ shipped.embed(text) for text in sentences[::100]])
+    say(f"cosine of {len(likeness)} texts by both tables: mean {likeness.mean():.6f}, least {likeness.min():.6f}")
+    return bool(likeness.mean() >= LEAST_LIKENESS)
 
 
 def fetched(package: str, work: Path) -> Path:
@@ -85,7 +107,9 @@ def fetched(package: str, work: Path) -> Path:
     name = package.split("==")[0].lower().replace("-", "_")
     folder = work / "archives"
     if not list(folder.glob(f"[{name[0]}{name[0].upper()}]{name[1:]}-*.tar.gz")):
-        command = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder), package]
+        # Only the package itself: what pip needs to read an archive's metadata need not be compiled.
+        source = ["--no-binary", package.split("==")[0]]
+        command = ["download", "--quiet", "--no-deps", *source, "--dest", str(folder), package]
         subprocess.run([sys.executable, "-m", "pip", *command], check=True)
     (archive,) = folder.glob(f"[{name[0]}{name[0].upper()}]{name[1:]}-*.tar.gz")
     return archive
