@@ -31,7 +31,7 @@ from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_res
 from mkdocs_semsearch.serving.routes import Route, match_route
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_request, to_query
 
-__all__ = ["MAX_BODY_BYTES", "SearchApi", "body_too_large", "error_response"]
+__all__ = ["MAX_BODY_BYTES", "SearchApi", "check_body_size", "error_response"]
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class SearchApi:
         if asked not in route.methods:
             message = f"{method[:20]} is not allowed here: use {route.allow}."
             raise HttpError(405, "method_not_allowed", message, headers=(("allow", route.allow),))
-        self._check_size(call)
+        check_body_size(call.headers.get("content-length", ""), len(call.body))
         if route.limited:
             self._admission.count(client)
         return self._endpoint(asked, route)(call)
@@ -244,20 +244,24 @@ class SearchApi:
     def _tag(self, build_id: str, *parts: str) -> str:
         return entity_tag(self._version, build_id, *parts)
 
-    def _check_size(self, call: _Call) -> None:
-        declared = call.headers.get("content-length", "")
-        if len(call.body) > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
-            raise body_too_large()
-
     def _logged(self, answer: HttpError, error: SemsearchError) -> HttpError:
         if answer.status >= 500:
             log.error("%s: %s", type(error).__name__, error)
         return answer
 
 
-def body_too_large() -> HttpError:
-    """Returns the error for a body over the limit."""
-    return HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
+def check_body_size(declared: str, received: int = 0) -> None:
+    """Refuses a body over `MAX_BODY_BYTES`.
+
+    Args:
+        declared: the `Content-Length` header, whatever it says.
+        received: bytes of it that are here.
+
+    Raises:
+        HttpError: 413.
+    """
+    if received > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
+        raise HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
 
 
 def error_response(error: HttpError) -> ApiResponse:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Admission
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, body_too_large, error_response
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, check_body_size, error_response
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.request_log import REQUEST_ID, accepted_request_id
 from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse
@@ -92,9 +92,7 @@ class ApiEndpoint:
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | None:
         """The body; None when the client has gone."""
-        declared = headers.get("content-length", "")
-        if declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES:
-            raise body_too_large()
+        check_body_size(headers.get("content-length", ""))
         with anyio.move_on_after(self._body_seconds):
             return await _read_body(receive)
         raise HttpError(408, "too_slow", "The body of the request did not arrive in time.")
