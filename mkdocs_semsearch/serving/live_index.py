@@ -23,6 +23,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+from mkdocs_semsearch.serving.garbage import spare_the_collector
 from mkdocs_semsearch.serving.index_health import IndexHealth
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 
@@ -225,6 +226,7 @@ class LiveIndex:
     def _take_in(self, loaded: _Loaded) -> bool:
         manifest = loaded.searcher.manifest
         self._replace(loaded)
+        spare_the_collector()
         self._health = replace(
             self._health, by_words=loaded.by_words, loaded=self._health.loaded + 1, loaded_at=time.time()
         )

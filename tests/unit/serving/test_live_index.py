@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import threading
+import weakref
 
 import pytest
 
@@ -95,6 +97,19 @@ def test_a_replaced_searcher_is_closed_after_its_last_request(live, opening):
         assert opening.closed == []
         assert first.search(SearchQuery("keys")).total_results == 6
     assert opening.closed == [first.build_id]
+
+
+def test_nothing_is_left_of_an_index_that_was_replaced(live, opening):
+    build(live.index_dir)
+    live.refresh()
+    with live.lease() as searcher:
+        searcher.search(SearchQuery("keys"))
+        first = weakref.ref(searcher)
+    assert gc.get_freeze_count() > 10_000, "the collector visits what lives as long as the index"
+    del searcher
+    build(live.index_dir, PAGES[:3])
+    live.refresh()
+    assert first() is None
 
 
 def test_a_bad_build_is_refused_and_said_once(live, caplog):
