@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from mkdocs_semsearch import theming
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.pipeline import Site, SiteReport, copy_index, index_site, open_configured_embedder
+from mkdocs_semsearch.pipeline import Site, SiteReport, index_site, open_configured_embedder
+from mkdocs_semsearch.publishing import publish_search
 from mkdocs_semsearch.results_page import write_results_page
 from mkdocs_semsearch.settings import Settings, StaticSettings
-from mkdocs_semsearch.static_search import write_static_search
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Progress
@@ -57,22 +57,12 @@ def index_built_site(
     )
     source = SiteFolder(site_dir, config_file=config_file)
     documents = (page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
-    target = index_dir or settings.index_dir
+    settings = replace(settings, index_dir=index_dir or settings.index_dir)
     if static and not settings.static.enabled:
         settings = replace(settings, static=StaticSettings(enabled=True))
     embedder = open_configured_embedder(settings.embedder)
-    report = index_site(
-        documents,
-        site=site,
-        settings=settings,
-        embedder=embedder,
-        index_dir=target,
-        progress=progress,
-    )
-    if settings.publish_index:
-        copy_index(target, site_dir / "semsearch")
-    if settings.static.enabled:
-        write_static_search(site_dir, settings, target, embedder)
+    report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
+    publish_search(site_dir, settings, embedder)
     if widget:
         _copy_widget(site_dir, settings, site)
     return report

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.artifact.layout import MANIFEST
-from mkdocs_semsearch.artifact.manifest import is_build_id, manifest_to_json
-from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest, verify_build
-from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 from mkdocs_semsearch.settings import EmbedderSettings, Settings, StoreSettings
 
 if TYPE_CHECKING:
@@ -21,7 +15,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.indexing.build import BuildReport
     from mkdocs_semsearch.indexing.store_writer import StoreWriter
 
-__all__ = ["EmbedderFactory", "Site", "SiteReport", "copy_index", "index_site", "open_configured_embedder"]
+__all__ = ["EmbedderFactory", "Site", "SiteReport", "index_site", "open_configured_embedder"]
 
 _UPLOAD_SECONDS = 60
 
@@ -63,7 +57,6 @@ def index_site(
     site: Site,
     settings: Settings,
     embedder: Embedder,
-    index_dir: Path,
     progress: Progress | None = None,
 ) -> SiteReport:
     """Chunks, embeds and writes a site.
@@ -71,9 +64,8 @@ def index_site(
     Args:
         documents: pages in the order in which they are to be stored.
         site: name, address and language.
-        settings: the options.
+        settings: the options; they say where to.
         embedder: the one that `settings` names, or a stand-in.
-        index_dir: where to; `settings.index_dir` but for a preview.
         progress: called while texts are being embedded.
 
     Raises:
@@ -94,7 +86,7 @@ def index_site(
     report = build_index(
         pages,
         embedder=embedder,
-        index_dir=index_dir,
+        index_dir=settings.index_dir,
         cache_dir=settings.cache_dir,
         cache_max_bytes=settings.cache_max_bytes,
         options=options,
@@ -131,63 +123,3 @@ def _chunked(
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
     return pages, chunker.misfits()
-
-
-def copy_index(index_dir: Path, target: Path) -> None:
-    """Copies the current build into a folder that may hold other files; its manifest arrives last, in one step.
-
-    Args:
-        index_dir: the index.
-        target: made when missing; a reader of it sees the build that was there before, or this one.
-
-    Raises:
-        IndexFolderError: there is no whole index to copy, or no way to write.
-    """
-    index = open_index(index_dir)
-    try:
-        previous = _published_build(target)
-        _copy_build(index, target)
-        part = target / f".{MANIFEST}.part"
-        part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
-        part.replace(target / MANIFEST)
-        _remove_earlier_builds(target, {index.manifest.build_id, previous or ""})
-    except OSError as error:
-        raise IndexWriteError(
-            f"The index could not be copied to {target} ({error.strerror or error}): "
-            "make room or allow writing there, then build again."
-        ) from error
-
-
-def _published_build(target: Path) -> str | None:
-    try:
-        return read_manifest(target).build_id
-    except IndexFolderError:
-        return None
-
-
-def _copy_build(index: OpenIndex, target: Path) -> None:
-    build_dir = target / index.manifest.build_id
-    if _is_whole(index, build_dir):
-        return
-    staging = target / f".{build_dir.name}.part"
-    shutil.rmtree(staging, ignore_errors=True)
-    for file in index.manifest.files:
-        (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(index.build_dir / file.path, staging / file.path)
-    shutil.rmtree(build_dir, ignore_errors=True)
-    staging.rename(build_dir)
-
-
-def _is_whole(index: OpenIndex, build_dir: Path) -> bool:
-    try:
-        verify_build(index.manifest, build_dir, hashes=True)
-    except IndexFolderError:
-        return False
-    return True
-
-
-def _remove_earlier_builds(target: Path, kept: set[str]) -> None:
-    """What is published must not grow from build to build; the one before stays for those who are still reading it."""
-    for entry in target.iterdir():
-        if entry.is_dir() and is_build_id(entry.name) and entry.name not in kept:
-            shutil.rmtree(entry, ignore_errors=True)

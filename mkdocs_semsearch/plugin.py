@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
@@ -19,13 +19,13 @@ from mkdocs_semsearch.pipeline import (
     EmbedderFactory,
     Site,
     SiteReport,
-    copy_index,
     index_site,
     open_configured_embedder,
 )
-from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, preview_path
+from mkdocs_semsearch.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
 from mkdocs_semsearch.progress import EmbeddingProgress
-from mkdocs_semsearch.related_links import PLACEHOLDER
+from mkdocs_semsearch.publishing import publish_search
+from mkdocs_semsearch.related_links import PLACEHOLDER, write_related_links
 from mkdocs_semsearch.results_page import RESULTS_PAGE, results_page_context
 from mkdocs_semsearch.settings import EmbedderSettings, Settings, StoreSettings
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
     from mkdocs.utils.templates import TemplateContext
 
-    from mkdocs_semsearch.chunking.document import Document
     from mkdocs_semsearch.chunking.mkdocs_pages import MkDocsPages
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.searching.searcher import Searcher
@@ -70,7 +69,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
         """Learns what MkDocs was started for; loads nothing, other commands than these come by too."""
-        self._serving = command == "serve" or _command_line()[0] == "serve"
+        self._serving = command == "serve" or running_command()[0] == "serve"
         self._dirty = dirty
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
@@ -129,7 +128,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         """Tells the results page what it needs."""
         if template_name == RESULTS_PAGE:
             context["semsearch"] = results_page_context(  # type: ignore[typeddict-unknown-key]
-                self._checked_settings, language=self._language(config), api_url=self._preview_url(config)
+                self._checked_settings, language=_site(config).language, api_url=self._preview_url(config)
             )
         return context
 
@@ -192,80 +191,59 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @property
     def _preview_answers(self) -> bool:
-        return self._serving and not live_reload_is_off(_command_line()[1])
+        return self._serving and not live_reload_is_off(running_command()[1])
 
     def _widget_config(self, config: MkDocsConfig, *, results_page: bool) -> str:
+        site = _site(config)
         return theming.widget_config(
             self._checked_settings,
-            language=self._language(config),
-            site_name=config.site_name or "",
+            language=site.language,
+            site_name=site.name,
             version=theming.site_version(os.environ),
             results_page=results_page,
             api_url=self._preview_url(config),
         )
 
-    def _language(self, config: MkDocsConfig) -> str:
-        from mkdocs_semsearch.chunking.mkdocs_pages import site_language
-
-        return site_language(config)
-
     def _preview_url(self, config: MkDocsConfig) -> str | None:
         return preview_path(config.site_url) if self._preview_answers else None
 
     def _index_build(self, config: MkDocsConfig) -> None:
-        settings = self._checked_settings
+        settings, site_dir = self._checked_settings, Path(config.site_dir)
         progress = EmbeddingProgress(log.info)
         try:
-            report = self._index(tuple(self._collected), _site(config), settings, settings.index_dir, progress)
+            report = index_site(
+                tuple(self._collected),
+                site=_site(config),
+                settings=settings,
+                embedder=self._embedder(),
+                progress=progress,
+            )
             if settings.related:
-                self._write_related(Path(config.site_dir))
-            if settings.publish_index:
-                copy_index(settings.index_dir, Path(config.site_dir) / "semsearch")
-            if settings.static.enabled:
-                from mkdocs_semsearch.static_search import write_static_search
-
-                written = write_static_search(Path(config.site_dir), settings, settings.index_dir, self._embedder())
-                log.log(logging.INFO if written.semantic else logging.WARNING, f"Wrote {written}")
+                write_related_links(site_dir, settings)
+            written = publish_search(site_dir, settings, self._embedder())
         except SemsearchError as error:
             raise PluginError(f"semsearch: {error}") from error
         finally:
             progress.close()
+        if written is not None:
+            log.log(logging.INFO if written.semantic else logging.WARNING, f"Wrote {written}")
         _say(report)
-
-    def _write_related(self, site_dir: Path) -> None:
-        from mkdocs_semsearch.related_links import write_related_links
-        from mkdocs_semsearch.searching import open_searcher
-
-        settings = self._checked_settings
-        with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
-            write_related_links(site_dir, searcher, count=settings.related, title=settings.related_title)
 
     def _index_preview(self, config: MkDocsConfig) -> None:
         if not self._preview_answers:
             self._hint_at_live_reload()
             return
         documents, site = tuple(self._collected), _site(config)
-        # What one author is trying out is not for the cluster.
-        settings = replace(self._checked_settings, store=StoreSettings())
-        index_dir = settings.cache_dir / "preview"
+        # What one author is trying out is neither for the index that is deployed nor for the cluster.
+        index_dir = self._checked_settings.cache_dir / "preview"
+        settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())
 
         def job(progress: Progress) -> Searcher:
-            _say(self._index(documents, site, settings, index_dir, progress))
-            return open_preview(index_dir, self._embedder())
+            embedder = self._embedder()
+            _say(index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress))
+            return open_preview(index_dir, embedder)
 
         self._preview.submit(job)
-
-    def _index(
-        self, documents: Sequence[Document], site: Site, settings: Settings, index_dir: Path, progress: Progress
-    ) -> SiteReport:
-        return index_site(
-            documents,
-            site=site,
-            settings=settings,
-            embedder=self._embedder(),
-            index_dir=index_dir,
-            progress=progress,
-        )
 
     def _embedder(self) -> Embedder:
         """The embedder, with its weights loaded once for all rebuilds of a preview."""
@@ -308,11 +286,3 @@ def _say(report: SiteReport) -> None:
     for misfit in report.misfits:
         log.warning(misfit)
     log.info(f"Indexed {report.build}")
-
-
-def _command_line() -> tuple[str, Mapping[str, Any]]:
-    """The command that runs and its parameters; `mkdocs serve --clean` tells plugins that it is a build."""
-    import click
-
-    context = click.get_current_context(silent=True)
-    return ("", {}) if context is None else (context.info_name or "", context.params)

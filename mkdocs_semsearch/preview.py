@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Job = Callable[[Progress], Searcher]
 
-__all__ = ["MOUNT", "Preview", "live_reload_is_off", "open_preview", "preview_path"]
+__all__ = ["MOUNT", "Preview", "live_reload_is_off", "open_preview", "preview_path", "running_command"]
 
 MOUNT = "-/semsearch"
 SECONDS_TO_STOP = 2.0
@@ -140,6 +140,14 @@ def preview_path(site_url: str | None) -> str:
 
     path = urlsplit(site_url or "/").path.strip("/")
     return f"/{path}/{MOUNT}" if path else f"/{MOUNT}"
+
+
+def running_command() -> tuple[str, Mapping[str, Any]]:
+    """Returns name and parameters of the command that runs; plugins hear that `serve --clean` is a build."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    return ("", {}) if context is None else (context.info_name or "", context.params)
 
 
 def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch import theming
-
-if TYPE_CHECKING:
-    from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.settings import Settings
 
 __all__ = ["PLACEHOLDER", "write_related_links"]
 
@@ -21,34 +18,31 @@ PLACEHOLDER = "<div data-semsearch-related hidden></div>"
 _PLACEHOLDER = re.compile(r"<div\b[^>]*\bdata-semsearch-related\b[^>]*>\s*</div>", re.IGNORECASE)
 
 
-def write_related_links(site_dir: Path, searcher: Searcher, *, count: int, title: str) -> int:
+def write_related_links(site_dir: Path, settings: Settings) -> None:
     """Puts links to the nearest pages where the placeholders are.
 
     Args:
         site_dir: the built site; only pages that hold a placeholder are touched.
-        searcher: over the index of the same build.
-        count: links a page.
-        title: heading above them.
+        settings: the options; their `index_dir` holds the index that was built from it.
 
-    Returns:
-        Number of pages written.
+    Raises:
+        IndexFolderError: there is no whole index.
     """
     from jinja2 import Environment, FileSystemLoader
 
+    from mkdocs_semsearch.searching.searcher import open_searcher
+
     folder = theming.theme_dir() / theming.ASSETS
     template = Environment(loader=FileSystemLoader(folder), autoescape=True).get_template("related.html")
-    written = 0
-    for path, url in searcher.page_urls():
-        file = site_dir / _file_of(url)
-        html = file.read_text(encoding="utf-8") if file.is_file() else ""
-        if not _PLACEHOLDER.search(html):
-            continue
-        pages = [result.page for result in searcher.related(path, count)]
-        links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]
-        block = template.render(title=title, links=links) if links else ""
-        _replace(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
-        written += 1
-    return written
+    with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
+        for path, url in searcher.page_urls():
+            file = site_dir / _file_of(url)
+            html = file.read_text(encoding="utf-8") if file.is_file() else ""
+            if _PLACEHOLDER.search(html):
+                pages = [result.page for result in searcher.related(path, settings.related)]
+                links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]
+                block = template.render(title=settings.related_title, links=links) if links else ""
+                _replace(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
 
 
 def _file_of(url: str) -> str:

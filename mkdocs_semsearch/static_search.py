@@ -16,19 +16,18 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.static import BundleReport
 
-__all__ = ["STATIC_FOLDER", "open_static", "write_static_search"]
+__all__ = ["SITE_FOLDER", "open_static", "write_static_search"]
 
-STATIC_FOLDER = "semsearch"
-"""Folder of the site in which the browser looks."""
+SITE_FOLDER = "semsearch"
+"""Folder of the site in which the browser looks, and a sidecar that is given the address of the site's index."""
 
 
-def write_static_search(site_dir: Path, settings: Settings, index_dir: Path, embedder: Embedder) -> BundleReport:
+def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport:
     """Writes what the reader's browser searches into a built site.
 
     Args:
         site_dir: the site.
-        settings: the options.
-        index_dir: the index that was built from it.
+        settings: the options; their `index_dir` holds the index that was built from it.
         embedder: the one that embedded it; used when the token table is tuned.
 
     Raises:
@@ -38,12 +37,12 @@ def write_static_search(site_dir: Path, settings: Settings, index_dir: Path, emb
     from mkdocs_semsearch.embedding.token_table import fitting_table
     from mkdocs_semsearch.static import write_bundle
 
-    table = fitting_table(open_index(index_dir).manifest.embedder)
+    table = fitting_table(open_index(settings.index_dir).manifest.embedder)
     if settings.static.tune:
         from mkdocs_semsearch.static.tuning import tuned_table
 
-        table = tuned_table(index_dir, embedder, base=table, cache_dir=settings.cache_dir)
-    return write_bundle(index_dir, site_dir / STATIC_FOLDER, table)
+        table = tuned_table(settings.index_dir, embedder, base=table, cache_dir=settings.cache_dir)
+    return write_bundle(settings.index_dir, site_dir / SITE_FOLDER, table)
 
 
 @contextlib.contextmanager
@@ -51,7 +50,7 @@ def open_static(folder: Path) -> Iterator[Searcher]:
     """Opens the search that a browser would do.
 
     Args:
-        folder: with `static.json`, or a built site that has one in `STATIC_FOLDER`, or an index, of which the static
+        folder: with `static.json`, or a built site that has one in `SITE_FOLDER`, or an index, of which the static
             search is then made for the occasion.
 
     Raises:
@@ -60,7 +59,7 @@ def open_static(folder: Path) -> Iterator[Searcher]:
     from mkdocs_semsearch.embedding.token_table import fitting_table
     from mkdocs_semsearch.static import is_bundle, open_static_searcher, write_bundle
 
-    for place in (folder, folder / STATIC_FOLDER):
+    for place in (folder, folder / SITE_FOLDER):
         if is_bundle(place):
             yield open_static_searcher(place)
             return

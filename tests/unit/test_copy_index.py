@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.pipeline import copy_index
+from mkdocs_semsearch.publishing import copy_index
 from tests.made_index import built, made_page
 
 
