@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -84,6 +85,10 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
         site_dir, settings, language=site.language, site_name=site.name
     )
     config = theming.widget_config(
-        settings, language=site.language, site_name=site.name, version=None, results_page=results_page
+        settings,
+        language=site.language,
+        site_name=site.name,
+        version=theming.site_version(os.environ),
+        results_page=results_page,
     )
     (site_dir / theming.CONFIG).write_text(config, encoding="utf-8")
