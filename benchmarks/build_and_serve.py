@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -22,26 +20,14 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
+from query_latency import QUESTIONS
+from sidecar_process import serving
 
 ROOT = Path(__file__).resolve().parents[1]
-QUESTIONS = (
-    "how do I configure it",
-    "where are the settings stored",
-    "what does this error mean",
-    "install on linux",
-    "change the default port",
-    "security best practices",
-    "run the tests",
-    "api reference",
-    "upgrade to a new version",
-    "how are permissions checked",
-)
 ROUNDS = 30
 
 
@@ -148,14 +134,13 @@ def run(*arguments: str) -> str:
 
 def ask(index: Path, facets: list[dict[str, str]]) -> dict[str, Any]:
     names = ",".join(facet["name"] for facet in facets[:2])
-    with serving(index) as (url, ready):
-        fetch(f"{url}/api/v1/search?q=first")
-        first_answer = time.perf_counter() - ready
+    with serving(index, first="/api/v1/search?q=first") as server:
+        first_answer = time.perf_counter() - server.started
         times, server_times = [], []
         for number in range(ROUNDS * len(QUESTIONS)):
             question = urllib.parse.quote(f"{QUESTIONS[number % len(QUESTIONS)]} {number}")
             started = time.perf_counter()
-            answer = fetch(f"{url}/api/v1/search?q={question}&facets={names}&limit=10")
+            answer = fetch(f"{server.url}/api/v1/search?q={question}&facets={names}&limit=10")
             times.append((time.perf_counter() - started) * 1000)
             server_times.append(answer["took_ms"])
     return {
@@ -164,31 +149,6 @@ def ask(index: Path, facets: list[dict[str, str]]) -> dict[str, Any]:
         "http_p95_ms": round(statistics.quantiles(times, n=20)[18], 2),
         "search_p50_ms": round(statistics.median(server_times), 2),
     }
-
-
-@contextmanager
-def serving(index: Path) -> Iterator[tuple[str, float]]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    started = time.perf_counter()
-    server = subprocess.Popen(
-        [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port), "--log-level", "warning"],
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while True:
-            try:
-                fetch(f"{url}/readyz")
-                break
-            except OSError:
-                time.sleep(0.01)
-        yield url, started
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def fetch(url: str) -> dict[str, Any]:

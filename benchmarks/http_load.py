@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-__all__ = ["Load", "addresses", "ask_all", "memory", "sidecar", "wait_until_ready"]
+__all__ = ["Load", "addresses", "ask_all"]
 
 Check = Callable[[dict[str, Any]], str | None]
 
@@ -101,27 +96,3 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, addre
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
     return int(head.split(b" ", 2)[1]), await reader.readexactly(length)
-
-
-def sidecar(index: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
-    """Starts `semsearch serve`."""
-    command = [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port), *options]
-    return subprocess.Popen([*command, "--log-level", "warning"], stdout=subprocess.DEVNULL)
-
-
-def wait_until_ready(port: int, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2):
-                return
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-
-
-def memory(process: subprocess.Popen[bytes]) -> float:
-    """Resident megabytes of a process."""
-    pages = int(Path(f"/proc/{process.pid}/statm").read_text(encoding="ascii").split()[1])
-    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)

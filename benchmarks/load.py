@@ -21,7 +21,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from http_load import addresses, ask_all, memory, sidecar, wait_until_ready
+from http_load import addresses, ask_all
+from sidecar_process import serving
 from synthetic import synthetic_pages, write_index
 
 
@@ -72,8 +73,8 @@ async def one_round(port: int, given: argparse.Namespace, folder: Path, builds: 
         replacing.cancel()
 
 
-def reloads(port: int) -> int:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+def reloads(url: str) -> int:
+    with urllib.request.urlopen(f"{url}/metrics") as answer:
         text = answer.read().decode()
     return int(text.split('semsearch_index_reloads_total{result="loaded"} ')[1].split("\n")[0])
 
@@ -92,7 +93,6 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--reload-every", type=float, default=5)
-    parser.add_argument("--port", type=int, default=9511)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="3 rounds of 10 s over 2000 chunks")
     given = parser.parse_args()
@@ -104,19 +104,14 @@ def main() -> int:
         builds = two_builds(folder, given.chunks)
         put_in_place(folder, builds[0][0])
         wanted = addresses(questions())
-        process = sidecar(folder, given.port)
-        try:
-            wait_until_ready(given.port)
-            at_start = memory(process)
+        with serving(folder) as server:
+            at_start = server.resident_mb()
             for number in range(1, given.rounds + 1):
-                load = asyncio.run(one_round(given.port, given, folder, builds, wanted))
-                rounds.append({**load.figures(), "rss_mb": memory(process), "reloads": reloads(given.port)})
+                load = asyncio.run(one_round(server.port, given, folder, builds, wanted))
+                rounds.append({**load.figures(), "rss_mb": server.resident_mb(), "reloads": reloads(server.url)})
                 print(f"round {number}: {rounds[-1]}", flush=True)
                 for problem in load.wrong[:3]:
                     print(f"  wrong: {problem}")
-        finally:
-            process.terminate()
-            process.wait()
     report = {
         "chunks": given.chunks,
         "connections": given.connections,

@@ -14,8 +14,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from http_load import addresses, ask_all, memory, sidecar, wait_until_ready
+from http_load import addresses, ask_all
 from load import questions
+from sidecar_process import free_port, start_sidecar
 from synthetic import write_index
 
 
@@ -25,7 +26,6 @@ def main() -> None:
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--port", type=int, default=9521)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true", help="5 s over 2000 chunks")
     given = parser.parse_args()
@@ -37,18 +37,17 @@ def main() -> None:
         write_index(folder, given.chunks)
         wanted = addresses(questions())
         for count in given.processes:
-            running = [sidecar(folder, given.port, "--reuse-port") for _ in range(count)]
+            port = free_port()
+            running = [start_sidecar(folder, "--reuse-port", port=port) for _ in range(count)]
             try:
                 for _ in range(8 * count):  # each new connection may reach another process
-                    wait_until_ready(given.port)
-                asyncio.run(ask_all(given.port, wanted, connections=given.connections, seconds=2))
-                load = asyncio.run(ask_all(given.port, wanted, connections=given.connections, seconds=given.seconds))
-                found.append({"processes": count, **load.figures(), "rss_mb": [memory(one) for one in running]})
+                    running[0].wait_for()
+                asyncio.run(ask_all(port, wanted, connections=given.connections, seconds=2))
+                load = asyncio.run(ask_all(port, wanted, connections=given.connections, seconds=given.seconds))
+                found.append({"processes": count, **load.figures(), "rss_mb": [one.resident_mb() for one in running]})
             finally:
                 for one in running:
-                    one.terminate()
-                for one in running:
-                    one.wait()
+                    one.stop()
             print(found[-1], flush=True)
     if given.json:
         report = {"chunks": given.chunks, "cores": os.cpu_count(), "connections": given.connections, "runs": found}

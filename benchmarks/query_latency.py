@@ -15,20 +15,18 @@ import argparse
 import http.client
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from sidecar_process import Sidecar, serving
 from synthetic import write_index
 
 QUESTIONS = (
@@ -80,25 +78,29 @@ def made_index(folder: Path, chunks: int) -> Path:
 
 def measure(index: Path, questions: int, *, torch: bool) -> dict[str, Any]:
     encoder = child("encoder", str(index), questions)
-    starts = []
-    for _ in range(3):
-        with serving(index) as (_, first):
-            starts.append(first)
-    with serving(index) as (server, first):
+    starts = [start_of(index)["start_to_first_answer_s"] for _ in range(4)]
+    with serving(index, first=path_of(0)) as server:
         figures = {
-            "start_to_first_answer_s": round(statistics.median([*starts, first]), 2),
+            "start_to_first_answer_s": round(statistics.median(starts), 2),
             "rss_after_first_answer_mb": server.resident_mb(),
             **ask(server, questions),
             **child("clients", str(server.port), questions),
             "rss_mb": server.resident_mb(),
         }
-    figures |= {"encoder_p50_ms": encoder["p50_ms"], "encoder_questions_per_s": encoder["questions_per_s"]}
+    figures |= {f"encoder_{name}": value for name, value in encoder.items()}
     figures["p50_times_encoder"] = round(figures["p50_ms"] / encoder["p50_ms"], 2)
     figures["throughput_share_of_encoder"] = round(figures["questions_per_s"] / encoder["questions_per_s"], 2)
     if torch:
-        with tempfile.TemporaryDirectory() as place, serving(without_encoder(index, Path(place))) as (server, first):
-            figures |= {"torch_start_to_first_answer_s": round(first, 2), "torch_rss_mb": server.resident_mb()}
+        with tempfile.TemporaryDirectory() as place:
+            figures |= {f"torch_{name}": value for name, value in start_of(without_encoder(index, Path(place))).items()}
     return figures
+
+
+def start_of(index: Path) -> dict[str, float]:
+    """From the start of a server to its first answer, and the memory it takes then."""
+    with serving(index, first=path_of(0)) as server:
+        seconds = time.perf_counter() - server.started
+        return {"start_to_first_answer_s": round(seconds, 2), "rss_mb": server.resident_mb()}
 
 
 def without_encoder(index: Path, place: Path) -> Path:
@@ -110,40 +112,6 @@ def without_encoder(index: Path, place: Path) -> Path:
     return place
 
 
-@dataclass(frozen=True)
-class Server:
-    """A running sidecar."""
-
-    port: int
-    process: int
-
-    def resident_mb(self) -> float:
-        """Resident memory, mapped files included."""
-        pages = int(Path(f"/proc/{self.process}/statm").read_text(encoding="ascii").split()[1])
-        return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
-
-
-@contextmanager
-def serving(index: Path) -> Iterator[tuple[Server, float]]:
-    """Runs `semsearch serve`; yields the server and the seconds from its start to the first answered question."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port)]
-    began = time.perf_counter()
-    with subprocess.Popen([*command, "--log-level", "warning"], stdout=subprocess.DEVNULL) as process:
-        try:
-            while True:
-                try:
-                    fetch(http.client.HTTPConnection("127.0.0.1", port), path_of(0))
-                    break
-                except OSError:
-                    time.sleep(0.005)
-            yield Server(port, process.pid), time.perf_counter() - began
-        finally:
-            process.terminate()
-
-
 def path_of(number: int) -> str:
     """Two facets, one filter."""
     question = f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}"
@@ -152,11 +120,12 @@ def path_of(number: int) -> str:
     return f"/api/v1/search?{urlencode(wanted)}"
 
 
-def ask(server: Server, questions: int) -> dict[str, float]:
+def ask(server: Sidecar, questions: int) -> dict[str, float]:
     client = http.client.HTTPConnection("127.0.0.1", server.port)
     for number in range(20):
         fetch(client, path_of(number))
     times, inside = [], []
+    worked = server.processor_s()
     for number in range(questions):
         began = time.perf_counter()
         body = fetch(client, path_of(number))
@@ -166,6 +135,7 @@ def ask(server: Server, questions: int) -> dict[str, float]:
         "p50_ms": round(statistics.median(times), 2),
         "p99_ms": round(statistics.quantiles(times, n=100)[98], 2),
         "searcher_p50_ms": round(statistics.median(inside), 2),
+        "processor_ms": round((server.processor_s() - worked) * 1000 / questions, 2),
     }
 
 

@@ -15,7 +15,6 @@ import argparse
 import json
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from http_load import sidecar, wait_until_ready
+from sidecar_process import serving
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "example-site"
@@ -129,16 +128,8 @@ def served(app: Any) -> Iterator[str]:
 @contextmanager
 def sidecar_and_site() -> Iterator[str]:
     """Serves the documentation and its search as `make demo` does, in a process of its own; yields its address."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    process = sidecar(EXAMPLE / "semsearch-index", port, "--site", str(EXAMPLE / "site"))
-    try:
-        wait_until_ready(port)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.terminate()
-        process.wait()
+    with serving(EXAMPLE / "semsearch-index", "--site", str(EXAMPLE / "site")) as server:
+        yield f"{server.url}/"
 
 
 def file_app(site: Path) -> Any:
