@@ -97,11 +97,31 @@ class TokenTable:
         length = float(np.linalg.norm(total))
         return np.asarray(total / length if length else total, np.float32)
 
+    def similarities(self, texts: Sequence[str], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Compares texts with a vector of the model: float32 `[texts]`, cosine; zero where no token is known.
+
+        The vector goes to where the rows are, for its basis keeps angles and there are many rows.
+        """
+        numbers = [self.vocabulary.numbers(text) for text in texts]
+        known = [i for i, tokens in enumerate(numbers) if tokens]
+        found = np.zeros(len(texts), np.float32)
+        if known:
+            rows = self._scaled([number for tokens in numbers for number in tokens])
+            begins = np.cumsum([0, *(len(numbers[i]) for i in known[:-1])])
+            totals = np.add.reduceat(rows, begins)
+            target = vector if self._basis is None else self._basis @ vector
+            found[known] = totals @ target / np.maximum(np.linalg.norm(totals, axis=1), 1e-12)
+        return found
+
     def _vectors(self, numbers: slice | list[int]) -> NDArray[np.float32]:
+        rows = self._scaled(numbers)
+        return rows if self._basis is None else np.asarray(rows @ self._basis, np.float32)
+
+    def _scaled(self, numbers: slice | list[int]) -> NDArray[np.float32]:
         rows = self._rows[numbers].astype(np.float32)
         if self._scales is not None:
             rows *= self._scales[numbers][:, None]
-        return rows if self._basis is None else np.asarray(rows @ self._basis, np.float32)
+        return rows
 
 
 def read_table(path: Path) -> TokenTable:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts, prepare, telling_words
+from mkdocs_semsearch.searching.matcher import Matcher, WordStems
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.vocabulary import Terms, Vocabulary
 
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["Clause", "Clauses", "Matcher"]
+__all__ = ["Clause", "Clauses"]
 
 IDENTIFIER_WEIGHT = 1.0
 PART_WEIGHT = 0.4
@@ -33,7 +33,6 @@ LOOK_UP_WORDS = 2
 """Up to so many words look something up, and the last one may be the beginning of a longer one."""
 
 MAX_COMPLETIONS = 12
-_REMEMBERED_WORDS = 50_000
 MAX_CORRECTED = 8
 
 
@@ -52,44 +51,13 @@ class Clause:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
-    """Tells which words of a text a question meant.
-
-    Attributes:
-        stems: stemmed terms of the question.
-        last: its last term, unstemmed; what it begins counts too, since it may not be finished.
-        stems_of: gives the stems of a word; remembers them, for texts repeat their words.
-    """
-
-    stems: frozenset[str]
-    last: str | None
-    stems_of: Callable[[str], frozenset[str]]
-    _looked_at: set[str] = field(default_factory=set, repr=False, compare=False)
-    _meant: set[str] = field(default_factory=set, repr=False, compare=False)
-
-    def meant_among(self, words: set[str]) -> set[str]:
-        """Returns those words that have a stem of the question; looks at each different word once."""
-        new = words - self._looked_at
-        self._meant.update(word for word in new if self.stems_in(word))
-        self._looked_at.update(new)
-        return words & self._meant
-
-    def stems_in(self, word: str) -> frozenset[str]:
-        """Returns the stems of the question that a word has; the empty set when it is none of them."""
-        found = self.stems & self.stems_of(word)
-        if not found and self.last and len(self.last) > 2 and word.lower().startswith(self.last):
-            return frozenset((self.last,))
-        return frozenset(found)
-
-
 class Clauses:
     """Reads questions against the terms of one open index."""
 
     def __init__(self, terms: Terms, analyzers: Mapping[str, tantivy.TextAnalyzer], stemmer: str | None) -> None:
         self._terms = terms
         self._analyzers = analyzers
-        self._stems_of = functools.lru_cache(_REMEMBERED_WORDS)(lambda word: frozenset(self.analyse("text", word)))
+        self._word_stems = WordStems(lambda word: frozenset(self.analyse("text", word)))
         self._telling = telling_words(stemmer)
         self._vocabulary = Vocabulary(terms, lambda word: self.analyse("text", word))
 
@@ -117,7 +85,7 @@ class Clauses:
         ] or terms
         telling += [correction for correct in self._corrected(words).values() for correction in correct]
         stems = frozenset(stem for term in telling for stem in self.analyse("text", term))
-        return Matcher(stems, terms[-1] if terms else None, self._stems_of)
+        return Matcher(stems, terms[-1] if terms else None, self._word_stems)
 
     def analyse(self, field: str, text: str) -> list[str]:
         """Returns the terms of a text as they stand in a field of the index."""

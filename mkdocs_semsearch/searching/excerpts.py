@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mkdocs_semsearch.artifact.lexical import prepare
-from mkdocs_semsearch.searching.clauses import Matcher
+from mkdocs_semsearch.searching.matcher import Matcher
 from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
 
 __all__ = ["Excerpt", "make_excerpt"]
 
 MAX_CHARACTERS = 320
 
-_WORD = re.compile(r"\w+")
 _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -107,30 +106,42 @@ def _blocks(content: str, matcher: Matcher) -> Iterator[_Block]:
 
 def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
     """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
-    # Most blocks have none of them, and looking where words stand takes longer than looking which there are.
-    words = set(_WORD.findall(text))
-    candidates = matcher.meant_among(words) if text.isascii() else words
-    for word in _WORD.finditer(text) if candidates else ():
-        if word.group() not in candidates:
-            continue
-        start = word.start() + offset
-        if word.group().isascii() or prepare(word.group()) == word.group():
-            pieces: Iterable[tuple[int, int]] = ((0, len(word.group())),)
+    # Few words of a text are meant, and looking for those takes less than looking at all.
+    found = ((start, word) for word in matcher.may_mean(text) for start in _places(text, word))
+    for start, word in sorted(found):
+        if word.isascii() or prepare(word) == word:
+            pieces: Iterable[tuple[int, int]] = ((0, len(word)),)
         else:
-            pieces = _pieces(word.group())
+            pieces = _pieces(word)
         last: tuple[int, int, frozenset[str]] | None = None
         for begin, end in pieces:
-            stems = matcher.stems_in(word.group()[begin:end])
+            stems = matcher.stems_in(word[begin:end])
             if not stems:
                 continue
-            if last is not None and start + begin < last[1]:
-                last = (last[0], start + end, last[2] | stems)
+            begin, end = begin + start + offset, end + start + offset
+            if last is not None and begin < last[1]:
+                last = (last[0], end, last[2] | stems)
                 continue
             if last is not None:
                 yield last
-            last = (start + begin, start + end, stems)
+            last = (begin, end, stems)
         if last is not None:
             yield last
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yields where a word stands by itself."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not _in_word(text[max(0, start - 1) : start]) and not _in_word(text[end : end + 1]):
+            yield start
+        start = text.find(word, end)
+
+
+def _in_word(character: str) -> bool:
+    """Whether a character is one of those that `WORD` is made of."""
+    return character.isalnum() or character == "_"
 
 
 def _pieces(word: str) -> Iterator[tuple[int, int]]:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.layout import LEXICAL
 from mkdocs_semsearch.artifact.lexical import lexical_schema, register_analyzers
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.clauses import Clauses, Matcher
+from mkdocs_semsearch.searching.clauses import Clauses
 from mkdocs_semsearch.searching.lexical_query import LexicalQueries
+from mkdocs_semsearch.searching.matcher import Matcher
 from mkdocs_semsearch.searching.question import Question
 
 if TYPE_CHECKING:

@@ -27,9 +27,6 @@ def nearest_sentence(open_table: Callable[[], TokenTable | None], vector: NDArra
 
     def nearest(sentences: Sequence[str]) -> int | None:
         table = open_table()
-        if table is None:
-            return None
-        near = [float(table.embed(sentence) @ vector) for sentence in sentences]
-        return int(np.argmax(near))
+        return None if table is None else int(np.argmax(table.similarities(sentences, vector)))
 
     return nearest

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.searching.candidates import Candidates
-from mkdocs_semsearch.searching.clauses import Matcher
 from mkdocs_semsearch.searching.excerpts import make_excerpt
 from mkdocs_semsearch.searching.fetched_rows import Rows
 from mkdocs_semsearch.searching.literal import RULES
+from mkdocs_semsearch.searching.matcher import Matcher
 from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top

@@ -18,9 +18,9 @@ from mkdocs_semsearch.searching.clauses import (
     MAX_WORDS,
     PART_WEIGHT,
     PREFIX_WEIGHT,
-    Matcher,
 )
 from mkdocs_semsearch.searching.lexical import LexicalHits
+from mkdocs_semsearch.searching.matcher import Matcher, WordStems
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.static.analysis import terms_of
 from mkdocs_semsearch.static.reading import Bundle
@@ -73,7 +73,7 @@ class StaticLexical:
         telling = [term for term in terms if (found := known[term]) is None or found.telling] or terms
         telling += [correction for correct in self._corrected(words).values() for correction in correct]
         stems = frozenset(stem for term in telling for stem in self._stems_of(term))
-        return Matcher(stems, terms[-1] if terms else None, self._stems_of)
+        return Matcher(stems, terms[-1] if terms else None, WordStems(self._stems_of))
 
     def _stems_of(self, text: str) -> frozenset[str]:
         """Stems of a word of a result; all words with a stem of the question are in shards that are loaded by now."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, fitting_table, shipped_table
+from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, TokenTable, fitting_table, shipped_table
 from mkdocs_semsearch.searching.nearest_sentence import nearest_sentence
 
 
@@ -34,3 +37,14 @@ def test_only_the_model_of_the_table_gets_it():
     assert fitting_table(identity) is shipped_table()
     assert fitting_table(replace(identity, model="some/other-model")) is None
     assert fitting_table(replace(identity, dimension=128)) is None
+
+
+@pytest.mark.parametrize(
+    "table", [shipped_table(), TokenTable(["keys", "pump", "##s"], np.eye(3, 4, dtype=np.float32))]
+)
+def test_texts_are_compared_as_their_vectors_are(table):
+    texts = ["rotate the keys", "", "§", "pumps", "keys keys pump"]
+    vector = table.embed("keys and pumps")
+    expected = [table.embed(text) @ vector for text in texts]
+    np.testing.assert_allclose(table.similarities(texts, vector), expected, atol=2e-3)
+    assert table.similarities(["§"], vector).tolist() == [0]
