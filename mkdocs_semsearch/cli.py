@@ -83,7 +83,13 @@ def _index(given: argparse.Namespace) -> int:
     return 0
 
 
+def _leave_cores_to_other_questions() -> None:
+    """Keeps NumPy, not loaded yet, to one thread: others would spin for milliseconds after every product."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def _serve(given: argparse.Namespace) -> int:
+    _leave_cores_to_other_questions()
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.server import run
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
@@ -152,6 +158,7 @@ def _query(given: argparse.Namespace) -> int:
 
 
 def _mcp(given: argparse.Namespace) -> int:
+    _leave_cores_to_other_questions()
     from importlib.util import find_spec
 
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool

@@ -38,6 +38,25 @@ def test_serve_answers_for_each_by_name(folders):
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_a_question_leaves_the_other_cores_alone(command, folders):
+    """Threads of NumPy's linear algebra spin after every product: they would take the cores of other questions."""
+    pytest.importorskip("mcp")
+    pytest.importorskip("threadpoolctl")
+    program = f"""
+import uvicorn
+from mkdocs_semsearch.cli import main
+uvicorn.Server.run = lambda *given, **options: None
+main([{command!r}, {str(folders["latest"])!r}])
+import numpy, threadpoolctl
+print([pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["internal_api"] == "openblas"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    assert set(json.loads(done.stdout.splitlines()[-1])) <= {1}
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_one_index_or_several(command, capsys):
     with pytest.raises(SystemExit) as caught:
         main([command, "folder", "--index", "a=b"])
