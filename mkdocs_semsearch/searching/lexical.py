@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lexical", "LexicalHits", "LexicalIndex"]
 
-_FEW_ROWS = 2000
-"""Rows up to which naming them to Tantivy costs less than dropping the others."""
+_HITS_A_NAMED_ROW = 4
+"""Hits that can be looked at and dropped in the time it takes to name one row to Tantivy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,10 @@ class LexicalIndex:
         wanted = min(limit, allowed)
         if rows is None:
             return self._run(query, wanted)
-        if allowed <= _FEW_ROWS:
-            return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         # Tantivy knows no bit sets: rows that may not be returned are dropped, and more are looked at in their place.
         reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
+        if _HITS_A_NAMED_ROW * allowed < reach:
+            return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         while True:
             found = self._run(query, reach)
             kept = np.flatnonzero(rows[found.rows])[:wanted]
@@ -143,9 +144,10 @@ class LexicalIndex:
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits
-        scores, addresses = zip(*hits, strict=True) if hits else ((), ())
-        rows = self._searcher.fast_field_values("row", list(addresses))
-        return LexicalHits(np.array(rows, np.int64), np.array(scores, np.float32))
+        rows = self._searcher.fast_field_values("row", list(map(itemgetter(1), hits)))
+        # One by one: unpacked, thousands of hits would be copied twice for the garbage collector to look at.
+        scores = np.fromiter(map(itemgetter(0), hits), np.float32, len(hits))
+        return LexicalHits(np.fromiter(rows, np.int64, len(rows)), scores)
 
 
 @contextlib.contextmanager
