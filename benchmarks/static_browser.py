@@ -33,7 +33,7 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.static import is_bundle, write_bundle
-from mkdocs_semsearch.static_search import STATIC_FOLDER
+from mkdocs_semsearch.static_search import SITE_FOLDER
 from mkdocs_semsearch.theming import ASSETS, CONFIG, SCRIPT, theme_dir
 
 CHROMIUM = "/usr/bin/chromium"
@@ -106,9 +106,9 @@ def prepared(site: Path, index: Path, pagefind: list[str] | None) -> Iterator[Pa
             subprocess.run([*pagefind, "--site", str(folder)], check=True, stdout=subprocess.DEVNULL)
         shutil.copytree(theme_dir() / ASSETS, folder / ASSETS, dirs_exist_ok=True)
         if is_bundle(index):
-            shutil.copytree(index, folder / STATIC_FOLDER)
+            shutil.copytree(index, folder / SITE_FOLDER)
         else:
-            write_bundle(index, folder / STATIC_FOLDER, fitting_table(open_index(index).manifest.embedder))
+            write_bundle(index, folder / SITE_FOLDER, fitting_table(open_index(index).manifest.embedder))
         pointer = pointer_of(folder)
         config = {"static": True, "api_url": None, "language": pointer["language"], "facets": pointer["facets"]}
         (folder / CONFIG).write_text(json.dumps(config), encoding="utf-8")
@@ -116,7 +116,7 @@ def prepared(site: Path, index: Path, pagefind: list[str] | None) -> Iterator[Pa
 
 
 def pointer_of(site: Path) -> dict[str, Any]:
-    pointer: dict[str, Any] = json.loads((site / STATIC_FOLDER / "static.json").read_text(encoding="utf-8"))
+    pointer: dict[str, Any] = json.loads((site / SITE_FOLDER / "static.json").read_text(encoding="utf-8"))
     return pointer
 
 

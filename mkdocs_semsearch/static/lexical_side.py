@@ -72,13 +72,14 @@ class StaticLexical:
         known = {term: self._words.find(term) for term in terms}
         telling = [term for term in terms if (found := known[term]) is None or found.telling] or terms
         telling += [correction for correct in self._corrected(words).values() for correction in correct]
-        stems = frozenset(stem for term in telling for stem in self._stems_of(term))
-        return Matcher(stems, terms[-1] if terms else None, WordStems(self._stems_of))
+        told = [same for term in telling if (same := self._words.same_stem(term)) is not None]
+        stem_of = {word: frozenset((stem,)) for stem, same_words in told for word in same_words}
 
-    def _stems_of(self, text: str) -> frozenset[str]:
-        """Stems of a word of a result; all words with a stem of the question are in shards that are loaded by now."""
-        loaded = (term for term in terms_of(text) if self._words.is_loaded(term))
-        return frozenset(stem for term in loaded if (stem := self._words.stem(term)) is not None)
+        def stems_in(text: str) -> frozenset[str]:
+            return frozenset().union(*(stem_of.get(term, ()) for term in terms_of(text)))
+
+        stems = frozenset(stem for stem, _ in told)
+        return Matcher(stems, terms[-1] if terms else None, WordStems(stems_in))
 
     def _lists(self, question: Question) -> Iterator[tuple[TermList, int]]:
         words = tuple(dict.fromkeys(question.words))[:MAX_WORDS]

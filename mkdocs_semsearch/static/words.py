@@ -76,9 +76,10 @@ class Words:
                     return stem
         return word if word in shard.list_of_stem else None
 
-    def is_loaded(self, word: str) -> bool:
-        """Tells whether the shard of a word has been read."""
-        return self._number(word) in self._terms
+    def same_stem(self, word: str) -> tuple[str, list[str]] | None:
+        """Returns the stem of a word and all words of the site that have it; None where it is unknown."""
+        stem = self.stem(word)
+        return None if stem is None else (stem, self._shard(word).with_stem(stem))
 
     def identifier(self, form: str) -> TermList | None:
         """Returns the list of an identifier, or None."""
@@ -114,13 +115,10 @@ class Words:
         return np.array(sorted(held), np.int64)
 
     def _shard(self, key: str) -> _TermShard:
-        number = self._number(key)
+        number = shard_of(key, self._bundle.firsts("terms"))
         if number not in self._terms:
             self._terms[number] = _TermShard(self._bundle.read(shard_name("terms", number)))
         return self._terms[number]
-
-    def _number(self, key: str) -> int:
-        return shard_of(key, self._bundle.firsts("terms"))
 
     def _read_words(self, number: int) -> dict[str, int]:
         blocks = self._bundle.read(shard_name("words", number))
@@ -167,6 +165,11 @@ class _TermShard:
 
     def by_stem(self, stem: str) -> TermList:
         return self._list(self.list_of_stem[stem], 0, telling=True)
+
+    def with_stem(self, stem: str) -> list[str]:
+        """Returns all words with a stem: the shard has them all, whatever its range."""
+        number = self.list_of_stem[stem]
+        return [word for word, place in self.places.items() if self.lists[place] == number]
 
     def _list(self, number: int, chunks: int, telling: bool) -> TermList:
         here = slice(self._begins[number], self._ends[number])

@@ -18,9 +18,11 @@ from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.embedding.wordpiece import question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
+from mkdocs_semsearch.searching.candidates import lexical_depth
+from mkdocs_semsearch.searching.fusion import SemanticScale
 from mkdocs_semsearch.searching.question import read_question
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
-from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.static import open_static_searcher, word_shards, write_bundle
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name, terms_of
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine
@@ -222,6 +224,39 @@ def test_facets_and_pages_are_the_same(engine, searcher):
     path = engine.search("rotate")["results"][0]["page"]["path"]
     wanted = json.loads(json.dumps(page_to_json(searcher.page(path))))
     assert engine.call("page", path) == {"build_id": searcher.build_id, **wanted}
+
+
+def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr(word_shards, "TERM_BYTES", 40)
+    texts = (
+        "We add an adapter.",
+        "Adding what was added adds up.",
+        "Advance the adverbs.",
+        "An app for all apps, applied.",
+    )
+    built(tmp_path / "index", [made_page("add.md", *texts)])
+    write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+    searcher = open_static_searcher(tmp_path / "semsearch")
+    with StaticEngine(tmp_path) as engine:
+        for text in ("added", "an app", "adding apps", "addition"):
+            assert engine.search(text) == reference(searcher, SearchQuery(text))
+        sections = engine.search("added")["results"][0]["sections"]
+    marked = {section["excerpt"][begin:end] for section in sections for begin, end in section["highlights"]}
+    assert marked == {"add", "Adding", "added", "adds"}
+
+
+@pytest.mark.parametrize("spread", [0.15, 0.01])
+@pytest.mark.parametrize("rows", [1, 299, 300, 301, 5000])
+def test_similarities_are_scaled_alike(engine, rows, spread):
+    similarities = np.random.default_rng(rows).normal(0.2, spread, rows).astype(np.float32)
+    (found,) = engine.map("ranking.js", "scaleSemantic", [[similarities.tolist()]])
+    assert np.float32(found).tolist() == SemanticScale.of(similarities).apply(similarities).tolist()
+
+
+def test_filters_leave_as_deep_a_part_of_the_hits(engine):
+    masks = [[1] * kept + [0] * (4096 - kept) for kept in (0, 1, 777, 2047, 2048, 2049, 4096)]
+    wanted = [lexical_depth(np.array(mask, np.bool_)) for mask in masks]
+    assert engine.map("ranking.js", "lexicalDepth", [[mask] for mask in masks] + [[None]]) == [*wanted, 1000]
 
 
 def test_without_a_table_words_alone_answer(tmp_path):

@@ -22,18 +22,15 @@ export class Lexical {
     this.unit = bundle.pointer.lexical.unit;
   }
 
+  /** Fetches what finished words need. */
+  prepare(words) {
+    return this.#load(wordsOf(words));
+  }
+
   /** Fetches what the words of a question need; what it returns answers without waiting. */
   async read(question) {
-    const words = [...new Set(question.words)].slice(0, MAX_WORDS).map((word) => {
-      const terms = termsOf(word);
-      const parts = identifierParts(word).flatMap(termsOf);
-      return { word, terms, parts, forms: identifierForms(word), corrections: [] };
-    });
-    const everything = words.flatMap(({ terms, parts }) => [...terms, ...parts]);
-    await this.words.load(
-      everything,
-      words.flatMap(({ forms }) => forms.slice(0, MAX_FORMS)),
-    );
+    const words = wordsOf(question.words);
+    await this.#load(words);
     const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
     const correcting = single.slice(0, MAX_CORRECTED).map(async (item) => {
       item.corrections = await this.words.corrections(item.terms[0]);
@@ -46,21 +43,39 @@ export class Lexical {
     return new Asked(this, { words, completions, last });
   }
 
+  #load(words) {
+    const everything = words.flatMap(({ terms, parts }) => [...terms, ...parts]);
+    return this.words.load(
+      everything,
+      words.flatMap(({ forms }) => forms.slice(0, MAX_FORMS)),
+    );
+  }
+
   async #completions({ terms } = { terms: [] }, finished) {
     if (terms.length !== 1 || [...terms[0]].length < 2) return [];
     if (finished && this.words.find(terms[0])?.chunks) return [];
     return this.words.beginningWith(terms[0], MAX_COMPLETIONS);
   }
 
-  /** 1 for the rows in which every phrase occurs, word for word. */
+  /** 1 for the rows in which every phrase occurs, word for word; null without phrases. */
   async phraseMask(phrases) {
-    const mask = new Uint8Array(this.rows).fill(1);
-    for (const rows of await Promise.all(phrases.map((phrase) => this.words.phraseRows(termsOf(phrase))))) {
-      const held = new Set(rows);
-      mask.forEach((_, row) => held.has(row) || (mask[row] = 0));
-    }
-    return mask;
+    if (!phrases.length) return null;
+    const found = await Promise.all(phrases.map((phrase) => this.words.phraseRows(termsOf(phrase))));
+    const [mask, ...others] = found.map((rows) => {
+      const held = new Uint8Array(this.rows);
+      for (const row of rows) held[row] = 1;
+      return held;
+    });
+    return others.reduce((all, other) => all.map((bit, row) => bit & other[row]), mask);
   }
+}
+
+function wordsOf(words) {
+  return [...new Set(words)].slice(0, MAX_WORDS).map((word) => {
+    const terms = termsOf(word);
+    const parts = identifierParts(word).flatMap(termsOf);
+    return { word, terms, parts, forms: identifierForms(word), corrections: [] };
+  });
 }
 
 class Asked {
@@ -68,14 +83,15 @@ class Asked {
     Object.assign(this, { known, rows, unit, words, completions, last });
   }
 
-  /** The scores of all rows in parts of `unit`; 0 where no word stands. */
-  totals() {
+  /** The scores of the rows that a mask leaves, in parts of `unit`; 0 where no word stands. */
+  totals(mask) {
     const totals = new Float64Array(this.rows);
     for (const [term, factor] of this.#clauses()) {
       if (!term) continue;
       const { rows, impacts, weight } = term.postings;
-      rows.forEach((row, at) => (totals[row] += factor * weight * impacts[at]));
+      for (let at = 0; at < rows.length; at++) totals[rows[at]] += factor * weight * impacts[at];
     }
+    if (mask) for (let row = 0; row < totals.length; row++) totals[row] *= mask[row];
     return totals;
   }
 

@@ -25,6 +25,11 @@ export class Meaning {
     this.#core().catch(() => {});
   }
 
+  /** Loads what the tokens of a text need. */
+  async prepare(text) {
+    await this.#tokens(text);
+  }
+
   /** The similarities of all rows to a text, -1 to 1. */
   async similarities(text) {
     const [table, tokens] = await Promise.all([this.#table(), this.#tokens(text)]);

@@ -3,13 +3,14 @@
 const { fround } = Math;
 
 const FLOOR_RANK = 300;
-const DEEPEST_RANK = 3000;
 const LEAST_SPAN = 0.15;
 const LEXICAL_LIMIT = 1000;
+const LEXICAL_LEAST = 200;
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // below the three bands of the literal rule
 const PAGE_EVIDENCE = fround(0.1);
 const EVIDENCE_SECTIONS = 5;
+const WHOLE = fround(1 + 0.1 * EVIDENCE_SECTIONS);
 
 /** Cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins. */
 export function scaleSemantic(similarities) {
@@ -17,8 +18,7 @@ export function scaleSemantic(similarities) {
   const sorted = Float32Array.from(similarities).sort();
   const atRank = (rank) => sorted.at(-Math.min(rank, sorted.length));
   const best = sorted.at(-1);
-  let floor = Math.min(atRank(FLOOR_RANK), best - LEAST_SPAN);
-  if (sorted.length >= DEEPEST_RANK) floor = Math.max(floor, Math.min(atRank(DEEPEST_RANK), best - LEAST_SPAN / 10));
+  const floor = Math.min(atRank(FLOOR_RANK), best - LEAST_SPAN);
   const span = fround(best - floor);
   return similarities.map((similarity) => Math.max(0, Math.min(1, fround(similarity - fround(floor)) / span)));
 }
@@ -33,48 +33,63 @@ export function scaleLexical(scores) {
 export const fuse = (semantic, lexical, weight) =>
   semantic.map((score, at) => fround(weight * score) + fround((1 - weight) * lexical[at]));
 
-/** Sets all but the best 1000 to 0; of equals the first stay. */
-export function keepBest(totals) {
+/** How many hits of the words take part: of those that filters leave, as many as are left of the thousand. */
+export function lexicalDepth(mask) {
+  if (!mask) return LEXICAL_LIMIT;
+  const kept = mask.reduce((sum, bit) => sum + bit, 0);
+  return Math.max(LEXICAL_LEAST, rounded((LEXICAL_LIMIT * kept) / Math.max(1, mask.length), 0));
+}
+
+/** Sets all but the best to 0; of equals the first stay. */
+export function keepBest(totals, depth) {
   const sorted = Float64Array.from(totals).sort();
-  const edge = sorted.at(-LEXICAL_LIMIT) ?? 0;
+  const edge = sorted.at(-depth) ?? 0;
   if (edge <= 0) return totals;
-  let equals = LEXICAL_LIMIT - (sorted.length - 1 - sorted.lastIndexOf(edge));
+  let equals = depth - (sorted.length - 1 - sorted.lastIndexOf(edge));
   return totals.map((total) => (total > edge || (total === edge && equals-- > 0) ? total : 0));
 }
 
 /** Lifts titles (3), headings (2) and identifiers (1) that are what was asked for above all others. */
-export function applyLiteralRule(scores, ranks) {
-  if (!ranks.some(Boolean)) return scores;
-  return scores.map((score, at) => (ranks[at] ? FLOOR + fround(BAND * fround(ranks[at] - 1 + score)) : score * FLOOR));
+export function applyLiteralRule(scores, ranks, rows) {
+  const lifted = (score, rank) => (rank ? FLOOR + fround(BAND * fround(rank - 1 + score)) : score * FLOOR);
+  const holds = ranks.size && rows.some((row) => ranks.has(row));
+  return holds ? scores.map((score, at) => lifted(score, ranks.get(rows[at]))) : scores;
 }
 
-/** The best of each run of equal keys, the first of equals: {key, best, score}. */
-export function groupBest(keys, scores) {
-  const groups = [];
-  let group = null;
-  keys.forEach((key, at) => {
-    if (group?.key !== key) groups.push((group = { key, best: at, score: scores[at] }));
-    else if (scores[at] > group.score) Object.assign(group, { best: at, score: scores[at] });
-  });
-  return groups;
-}
-
-/** Groups sections by page; a page scores its best section and a little for each of the next five. */
-export function rankPages(sections, pageOf) {
-  const pages = [];
-  for (const section of sections) {
-    const page = pageOf(section);
-    if (pages.at(-1)?.page !== page) pages.push({ page, sections: [] });
-    pages.at(-1).sections.push(section);
+/** The best of each run of rows of one section, the first of equals: their places, and how many. */
+function bestOfSections(rows, scores, sectionOf) {
+  const best = new Uint32Array(rows.length);
+  let count = 0;
+  let section = -1;
+  for (let at = 0; at < rows.length; at++) {
+    if (sectionOf[rows[at]] !== section) {
+      section = sectionOf[rows[at]];
+      best[count++] = at;
+    } else if (scores[at] > scores[best[count - 1]]) best[count - 1] = at;
   }
-  const whole = fround(1 + 0.1 * EVIDENCE_SECTIONS);
-  for (const found of pages) {
-    found.sections.sort((a, b) => b.score - a.score);
-    const [best, ...others] = found.sections.slice(0, EVIDENCE_SECTIONS + 1);
-    const total = others.reduce((sum, { score }) => fround(sum + fround(PAGE_EVIDENCE * score)), best.score);
-    found.score = fround(total / whole);
+  return best.subarray(0, count);
+}
+
+/**
+ * Groups sections by page, best page first; a page scores its best section and a little for each of the next five.
+ * `sections` of a page: the places of what is best in each of its sections, best first.
+ */
+export function rankPages({ rows, scores }, { sectionOf, pageOf }) {
+  const best = bestOfSections(rows, scores, sectionOf);
+  const pages = [];
+  for (let from = 0, to = 0; from < best.length; from = to) {
+    const page = pageOf[rows[best[from]]];
+    while (to < best.length && pageOf[rows[best[to]]] === page) to += 1;
+    const sections = [...best.subarray(from, to)].sort((a, b) => scores[b] - scores[a]);
+    pages.push({ page, sections, score: pageScore(sections, scores) });
   }
   return pages.sort((a, b) => b.score - a.score);
+}
+
+function pageScore([first, ...others], scores) {
+  let total = scores[first];
+  for (const at of others.slice(0, EVIDENCE_SECTIONS)) total = fround(total + fround(PAGE_EVIDENCE * scores[at]));
+  return fround(total / WHOLE);
 }
 
 /** Rounds as Python does, halves to even; exact for 32-bit floats. */

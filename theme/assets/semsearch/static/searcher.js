@@ -1,12 +1,12 @@
 /* A question in, the answer of the HTTP API out (`granularity: page`), from the files of a static bundle. */
 
 import { Bundle } from "./bundle.js";
-import { findCandidates } from "./candidates.js";
+import { findCandidates, rowsOf } from "./candidates.js";
 import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { groupBest, presented, rankPages, rounded } from "./ranking.js";
+import { lexicalDepth, presented, rankPages, rounded } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -47,23 +47,20 @@ export class Searcher {
     const started = performance.now();
     const question = readQuestion(query.trim());
     const meaning = mode === "lexical" ? null : this.meaning;
-    const [asked, similarities, mask] = await Promise.all([
+    const [asked, similarities, filtered, held] = await Promise.all([
       this.lexical.read(question),
       meaning && inTime(meaning.similarities(question.text), mode === "hybrid" && patience),
-      this.#allowed(question, filters),
+      this.#filtered(filters),
+      this.lexical.phraseMask(question.phrases),
     ]);
-    const found = this.#boosted(
-      findCandidates({ mode, question, asked, similarities, mask, weight: meaning?.weight, core: this.core }),
-    );
-    const sections = groupBest(
-      found.rows.map((row) => this.sectionOf[row]),
-      found.scores,
-    );
-    const pages = rankPages(sections, ({ best }) => this.pageOf[found.rows[best]]);
+    const [mask, depth] = [both(filtered, held), lexicalDepth(filtered)];
+    const parts = { mode, question, asked, similarities, mask, depth, weight: meaning?.weight, core: this.core };
+    const found = this.#boosted(findCandidates(parts));
+    const pages = rankPages(found, this);
     const shown = pages.slice(offset, offset + limit);
     const [results, counts] = await Promise.all([
       this.#write(shown, sections_per_page, found, asked.matcher()),
-      Promise.all(facets.map((name) => this.#count(name, question, filters, { asked, similarities, found }))),
+      Promise.all(facets.map((name) => this.#count(name, filters, { asked, similarities, held, found }))),
     ]);
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
     const loading = similarities === undefined;
@@ -80,6 +77,12 @@ export class Searcher {
       ...(degraded && { degraded }),
       ...(loading && { loading }),
     };
+  }
+
+  /** Fetches what a question will need whose last word is not finished yet. */
+  async prepare(text) {
+    const { text: plain, words } = readQuestion(text.trim());
+    await Promise.all([this.lexical.prepare(words), this.meaning?.prepare(plain)]);
   }
 
   /** Every declared facet with the number of pages for each of its values. Asked for when a question is near. */
@@ -102,12 +105,10 @@ export class Searcher {
     return { build_id: this.bundle.pointer.build_id, page: pageRecord(records[0].page), sections };
   }
 
-  /** 1 for the chunks that filters and phrases leave; null for all. */
-  async #allowed({ phrases }, filters) {
-    const masks = filters.map((filter) => this.#filterMask(filter));
-    if (phrases.length) masks.push(this.lexical.phraseMask(phrases));
-    const [mask = null, ...others] = await Promise.all(masks);
-    return others.reduce((all, other) => all.map((bit, row) => bit & other[row]), mask);
+  /** 1 for the chunks that filters leave; null for all. */
+  async #filtered(filters) {
+    const [mask = null, ...others] = await Promise.all(filters.map((filter) => this.#filterMask(filter)));
+    return others.reduce(both, mask);
   }
 
   async #filterMask(filter) {
@@ -128,13 +129,12 @@ export class Searcher {
   }
 
   /** Counts a field over all matching pages; its own filter does not shrink its own counts. */
-  async #count(name, question, filters, { asked, similarities, found }) {
+  async #count(name, filters, { asked, similarities, held, found }) {
     const others = filters.filter(({ field }) => field !== name);
     let { rows } = found;
     if (others.length < filters.length) {
-      const mask = await this.#allowed(question, others);
-      const totals = similarities ? null : asked.totals();
-      rows = [...this.pageOf.keys()].filter((row) => (!mask || mask[row]) && (!totals || totals[row] > 0));
+      const mask = both(await this.#filtered(others), held);
+      rows = similarities ? rowsOf(mask, this.chunks) : rowsOf(asked.totals(mask));
     }
     const column = await this.fields.column(name);
     const groups = new Map();
@@ -147,7 +147,7 @@ export class Searcher {
   }
 
   async #write(pages, sectionsPerPage, { rows, scores, semantic, lexical }, matcher) {
-    const best = pages.map(({ sections }) => sections.slice(0, sectionsPerPage).map((section) => section.best));
+    const best = pages.map(({ sections }) => sections.slice(0, sectionsPerPage));
     const records = await this.records.read(best.flat().map((at) => rows[at]));
     const partsOf = (at) => ({
       semantic: semantic && presented(semantic[at]),
@@ -165,6 +165,9 @@ export class Searcher {
     });
   }
 }
+
+/** What two masks leave; null leaves all. */
+const both = (mask, other) => (mask && other ? mask.map((bit, row) => bit & other[row]) : (mask ?? other));
 
 /** What a promise gives, or undefined after so many milliseconds. */
 const inTime = (promise, limit) =>
