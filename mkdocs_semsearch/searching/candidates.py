@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.store import Neighbors, Store
 
-__all__ = ["EVERY", "Candidates", "Scoring", "Sides", "lexical_depth", "next_reach"]
+__all__ = ["EVERY", "UNKNOWN", "Candidates", "Scoring", "Sides", "lexical_depth", "score"]
 
 _LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
@@ -27,8 +27,7 @@ _LEXICAL_LEAST = 200
 EVERY = 2**31
 """Hits that take part where words alone rank."""
 
-_DEEP = 3000
-_UNKNOWN = np.float32(-1)
+UNKNOWN = np.float32(-1)
 """Similarity of a chunk that the store was not asked about: below all that count."""
 
 
@@ -148,7 +147,7 @@ class Scoring:
             return replace(self._scored(near.rows, near.similarities), unseen=unseen)
         literal = np.fromiter(self._literal, np.int64, len(self._literal))
         rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
-        similarities = np.full(len(rows), _UNKNOWN)
+        similarities = np.full(len(rows), UNKNOWN)
         similarities[np.searchsorted(rows, near.rows)] = near.similarities
         # Who is neither near, nor a hit of the words, nor named scores nothing.
         return replace(self._scored(rows, similarities), unseen=0.0)
@@ -189,25 +188,44 @@ class Scoring:
         return Neighbors(near.rows[kept], near.similarities[kept])
 
     def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
-        ranks = np.zeros(len(rows), np.int8)
-        semantic = None if similarities is None else self._scale.apply(similarities)
-        if similarities is not None and not self._by_words:
-            return Candidates(rows, np.clip(similarities, 0, 1), similarities, None, ranks, (semantic, None))
-        words = _spread(self._hits, rows)
-        lexical = words / self._hits.scores.max(initial=1e-9)
-        scores = lexical if semantic is None else fuse(semantic, lexical, self._sides.weight)
-        if self._literal:
-            named = np.array(sorted(self._literal.items()), np.int64)
-            places = np.searchsorted(rows, named[:, 0])
-            here = np.isin(named[:, 0], rows)
-            ranks[places[here]] = named[here, 1]
-            scores = apply_literal_rule(scores, ranks)
-        return Candidates(rows, scores, similarities, words, ranks, (semantic, lexical))
+        if self._by_words:
+            return score(rows, similarities, self._scale, self._hits, self._literal, self._sides.weight)
+        return score(rows, similarities, self._scale, None, {})
 
 
-def next_reach(reach: int | None) -> int | None:
-    """Returns how many more to look at when the nearest were not enough: at last, all."""
-    return _DEEP if reach is not None and reach < _DEEP else None
+def score(
+    rows: NDArray[np.int64],
+    similarities: NDArray[np.float32] | None,
+    scale: SemanticScale,
+    words: LexicalHits | None,
+    literal: Mapping[int, int],
+    weight: float = SEMANTIC_WEIGHT,
+) -> Candidates:
+    """Scores chunks by meaning, words and the literal rule.
+
+    Args:
+        rows: int64 `[m]`, rising.
+        similarities: float32 `[m]`, cosine; None where words alone rank.
+        scale: of the similarities.
+        words: all hits of the words, in any order; None where meaning alone ranks.
+        literal: row to rank of the literal rule that holds, also of rows that are not here.
+        weight: share of meaning where both rank.
+    """
+    ranks = np.zeros(len(rows), np.int8)
+    semantic = None if similarities is None else scale.apply(similarities)
+    if words is None:
+        assert similarities is not None
+        return Candidates(rows, np.clip(similarities, 0, 1), similarities, None, ranks, (semantic, None))
+    bm25 = _spread(words, rows)
+    lexical = bm25 / words.scores.max(initial=1e-9)
+    scores = lexical if semantic is None else fuse(semantic, lexical, weight)
+    if literal:
+        named = np.array(sorted(literal.items()), np.int64)
+        places = np.searchsorted(rows, named[:, 0])
+        here = np.isin(named[:, 0], rows)
+        ranks[places[here]] = named[here, 1]
+        scores = apply_literal_rule(scores, ranks)
+    return Candidates(rows, scores, similarities, bm25, ranks, (semantic, lexical))
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
@@ -222,7 +240,7 @@ def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
 
 
 def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Spreads lexical scores over rows, both rising; a hit that is not among them is dropped."""
+    """Spreads lexical scores over rising rows; a hit that is not among them is dropped."""
     scores = np.zeros(len(rows), np.float32)
     places = np.searchsorted(rows, hits.rows)
     inside = places < len(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.searching.response import FacetCount, FacetField
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["Tally", "facet_field"]
+__all__ = ["Tally", "facet_counts", "facet_field"]
 
 
 class Tally:
@@ -45,7 +46,7 @@ class Tally:
             counts = column.counts(self._chunks, self._result_of(self._chunks))
         else:
             counts = column.counts(*self._places)
-        return tuple(FacetCount(_plain(value), count) for value, count in counts)
+        return facet_counts(counts)
 
     @functools.cached_property
     def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -71,9 +72,11 @@ class Tally:
 def facet_field(tables: Tables, facet: FacetDeclaration) -> FacetField:
     """Returns a declared facet with the number of pages for each of its values."""
     counts = tables.column(facet.name).counts(np.arange(tables.pages), np.arange(tables.pages))
-    values = tuple(FacetCount(_plain(value), count) for value, count in counts)
-    return FacetField(facet.name, facet.type, facet.label, values)
+    return FacetField(facet.name, facet.type, facet.label, facet_counts(counts))
 
 
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime.date) else value
+def facet_counts(counts: Iterable[tuple[Any, int]]) -> tuple[FacetCount, ...]:
+    """Returns values and their counts as answers show them: dates in ISO 8601."""
+    return tuple(
+        FacetCount(value.isoformat() if isinstance(value, datetime.date) else value, count) for value, count in counts
+    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
 
-__all__ = ["PAGE_COLUMNS", "SECTION_COLUMNS", "FetchedRows", "Rows", "page_info"]
+__all__ = ["PAGE_COLUMNS", "SECTION_COLUMNS", "FetchedRows", "Rows", "page_info", "section_info"]
 
 PAGE_COLUMNS = ["path", "url", "title", "front_matter", "file_size", "chunk_count", "languages"]
 SECTION_COLUMNS = [f.name for f in fields(SectionInfo) if f.name not in ("url", "excerpt", "highlights")]
@@ -68,15 +68,20 @@ class FetchedRows:
 
     def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
         """Returns what a result says of the section that a chunk belongs to."""
-        record = self.records[row]
-        lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-        page_url = self.page(int(self.page_of[row])).url
-        url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
-        return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
+        return section_info(self.records[row], self.page(int(self.page_of[row])).url, excerpt, highlights)
 
 
-def page_info(record: dict[str, Any]) -> PageInfo:
-    """Reads a row of `pages.parquet`."""
+def section_info(
+    record: Mapping[str, Any], page_url: str, excerpt: str, highlights: tuple[tuple[int, int], ...]
+) -> SectionInfo:
+    """Reads what is kept of a chunk: its `SECTION_COLUMNS`."""
+    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+    url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
+    return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
+
+
+def page_info(record: Mapping[str, Any]) -> PageInfo:
+    """Reads what is kept of a page: its `PAGE_COLUMNS`."""
     languages = tuple(record["languages"])
     return PageInfo(
         path=record["path"],

@@ -6,11 +6,10 @@ more than that match, results, totals and counts are the same; beyond it, so man
 
 from __future__ import annotations
 
-import datetime
 import functools
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +29,23 @@ from mkdocs_semsearch.artifact.layout import TERMS
 from mkdocs_semsearch.artifact.lexical import lexical_analyzers, literal_name
 from mkdocs_semsearch.artifact.qdrant import connect
 from mkdocs_semsearch.artifact.term_list import TermList
-from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import Candidates
+from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
+from mkdocs_semsearch.searching.candidates import Candidates, score
 from mkdocs_semsearch.searching.clauses import Clauses
-from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT, SemanticScale, fuse
-from mkdocs_semsearch.searching.literal import RULES, apply_literal_rule
+from mkdocs_semsearch.searching.facets import facet_counts
+from mkdocs_semsearch.searching.fusion import SemanticScale
+from mkdocs_semsearch.searching.lexical import LexicalHits
+from mkdocs_semsearch.searching.literal import RULES
 from mkdocs_semsearch.searching.qdrant_filters import QdrantFilters
 from mkdocs_semsearch.searching.qdrant_store import Found, QdrantStore
 from mkdocs_semsearch.searching.qdrant_tables import QdrantTables
 from mkdocs_semsearch.searching.qdrant_words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import QuestionEncoder
+from mkdocs_semsearch.searching.question import read_question
 from mkdocs_semsearch.searching.related import related_pages
-from mkdocs_semsearch.searching.response import FacetCount, FacetField, PageDetail, Result, SearchResponse
-from mkdocs_semsearch.searching.results import Ranked, ResultWriter, rank
+from mkdocs_semsearch.searching.response import FacetCount, FacetField, Result, SearchResponse
+from mkdocs_semsearch.searching.results import rank
 from mkdocs_semsearch.searching.searcher import Asked, Searcher
 from mkdocs_semsearch.searching.store import Neighbors
 from mkdocs_semsearch.searching.values import Value
@@ -136,37 +138,17 @@ class QdrantSearcher(Searcher):
             StoreUnavailableError: the cluster does not answer.
         """
         started = time.perf_counter()
-        asked = self._ask(query)
+        asked = self._ask(read_question(query.query), query)
         found = self._candidates(asked, query.filters)
         found = found.boosted(self._tables.boost[self._tables.page_of[found.rows]], 1.0)
         ranked = rank(found, self._tables, query)
-        tables = self._tables.fetched(int(found.rows[place]) for place in _shown(ranked))
-        writer = ResultWriter(
-            tables, self._clauses.matcher(asked.question), found, query.explain, self._nearest_sentence(asked)
-        )
-        return SearchResponse(
-            query=query.query,
-            mode="lexical" if asked.degraded else query.mode,
-            granularity=query.granularity,
-            build_id=self.build_id,
-            results=tuple(writer.write(item) for item in ranked.results),
-            total_results=ranked.total,
-            filters_applied=query.filters,
+        return self._response(
+            asked,
+            self._written(asked, found, ranked, self._clauses.matcher(asked.question)),
+            total=ranked.total,
             facets={name: self._facet(name, asked, found) for name in query.facets},
-            degraded=asked.degraded,
-            took_ms=(time.perf_counter() - started) * 1000,
+            started=started,
         )
-
-    def has_page(self, path: str) -> bool:
-        """Tells whether the index has a page with that path."""
-        return self._find_page(path) is not None
-
-    def page(self, path: str) -> PageDetail:
-        """Returns a page with the text of its sections in order, see `Searcher.page`."""
-        row = self._page_row(path)
-        chunks = self._chunks_of(row)
-        tables = self._tables.fetched(chunks)
-        return PageDetail(tables.page(row), tuple(tables.section(chunk) for chunk in chunks))
 
     def related(self, path: str, limit: int = 5) -> tuple[Result, ...]:
         """Returns the pages nearest to a page, each with the section that is nearest, see `Searcher.related`."""
@@ -187,16 +169,6 @@ class QdrantSearcher(Searcher):
             for facet, field in fields
             if field is not None
         )
-
-    def _chunks_of(self, page: int) -> range:
-        first = int(self._tables.first_chunk[page])
-        return range(first, first + int(self._tables.chunk_count[page]))
-
-    def _page_row(self, path: str) -> int:
-        row = self._find_page(path)
-        if row is None:
-            raise PageNotFoundError(path)
-        return row
 
     def _find_page(self, path: str) -> int | None:
         field = self._filters.field("page.path")
@@ -251,10 +223,8 @@ class QdrantSearcher(Searcher):
         return self._counted(field, list(Counter(value for _, value in pairs).items()))
 
     def _counted(self, field: CollectionField, counts: Sequence[tuple[Any, int]]) -> tuple[FacetCount, ...]:
-        values = sorted(
-            ((field.counted(value), count) for value, count in counts), key=lambda pair: (-pair[1], pair[0])
-        )
-        return tuple(FacetCount(_plain(value), count) for value, count in values)
+        values = ((field.counted(value), count) for value, count in counts)
+        return facet_counts(sorted(values, key=lambda pair: (-pair[1], pair[0])))
 
     def _values_of(self, field: CollectionField) -> tuple[Value, ...]:
         counts = self._store.counts(field.counting_key, None, _MOST_VALUES)
@@ -277,21 +247,11 @@ class _Remembered:
 
 
 def _scored(found: Found, *, by_words: bool) -> Candidates:
-    """Scores what was found as `Scoring` scores the chunks of a folder."""
-    similarities = None if found.near is None else found.near.similarities
     rows = found.worded.rows if found.near is None else found.near.rows
-    semantic = None if similarities is None else SemanticScale.of(similarities).apply(similarities)
-    ranks = _ranks(found, rows)
-    if similarities is not None and not by_words:
-        return Candidates(rows, np.clip(similarities, 0, 1), similarities, None, ranks, (semantic, None))
-    words = np.zeros(len(rows), np.float32)
-    known = np.isin(found.worded.rows, rows)
-    words[np.searchsorted(rows, found.worded.rows[known])] = found.worded.similarities[known]
-    lexical = words / found.worded.similarities.max(initial=1e-9)
-    scores = lexical if semantic is None else fuse(semantic, lexical, SEMANTIC_WEIGHT)
-    if ranks.any():
-        scores = apply_literal_rule(scores, ranks)
-    return Candidates(rows, scores, similarities, words, ranks, (semantic, lexical))
+    words = LexicalHits(found.worded.rows, found.worded.similarities) if by_words else None
+    similarities = None if found.near is None else found.near.similarities
+    scale = SemanticScale.of(np.zeros(0, np.float32) if similarities is None else similarities)
+    return score(rows, similarities, scale, words, _named(found, rows))
 
 
 def _kept(found: Candidates, mask: NDArray[np.bool_]) -> Candidates:
@@ -302,17 +262,11 @@ def _kept(found: Candidates, mask: NDArray[np.bool_]) -> Candidates:
     )
 
 
-def _ranks(found: Found, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-    ranks = np.zeros(len(rows), np.int8)
-    for rule, chosen in (("identifier", found.identified), ("heading", found.headed), ("title", found.titled)):
-        inside = np.isin(rows, chosen)
-        ranks[inside] = np.maximum(ranks[inside], RULES.index(rule))
-    return ranks
-
-
-def _shown(ranked: Ranked) -> Iterator[int]:
-    for item in ranked.results:
-        yield from (item.best, *(item.sections or ()))
+def _named(found: Found, rows: NDArray[np.int64]) -> dict[int, int]:
+    by_rule = (("identifier", found.identified), ("heading", found.headed), ("title", found.titled))
+    ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
+    here = set(rows.tolist())
+    return {row: rank for row, rank in ranks.items() if row in here}
 
 
 def _of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
@@ -320,7 +274,3 @@ def _of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
 
     wanted = models.FieldCondition(key=KIND, match=models.MatchValue(value=kind))
     return models.Filter(must=[wanted] if allowed is None else [wanted, allowed])
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime.date) else value

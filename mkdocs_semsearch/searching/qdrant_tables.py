@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.collection import CHUNK, PAGE
 from mkdocs_semsearch.artifact.layout import PAGE_ROWS, ROWS
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching.fetched_rows import page_info, section_info
 from mkdocs_semsearch.searching.qdrant_store import QdrantStore
 from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
 from mkdocs_semsearch.searching.tables import Tables
@@ -64,26 +64,12 @@ class QdrantTables(Tables):
 
     def page(self, row: int) -> PageInfo:
         """Returns what a result says of a page."""
-        record = self._record(self.chunks + row, PAGE)
-        languages = tuple(record["languages"])
-        return PageInfo(
-            path=record["path"],
-            url=record["url"],
-            title=record["title"],
-            frontmatter=json.loads(record["front_matter"]),
-            file_size=record["file_size"],
-            chunk_count=record["chunk_count"],
-            languages=languages,
-            primary_language=languages[0] if languages else None,
-        )
+        return page_info(self._record(self.chunks + row, PAGE))
 
     def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
         """Returns what a result says of the section that a chunk belongs to."""
-        record = dict(self._record(row, CHUNK))
         page_url = self._record(self.chunks + int(self.page_of[row]), PAGE)["url"]
-        lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-        url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
-        return SectionInfo(**(record | lists), url=url, excerpt=excerpt, highlights=highlights)
+        return section_info(self._record(row, CHUNK), page_url, excerpt, highlights)
 
     def content(self, row: int) -> str:
         """Returns the text of a chunk."""

@@ -20,7 +20,7 @@ from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, 
 from mkdocs_semsearch.searching.response import Result, Scores, SectionInfo, presented_score
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["Ranked", "RankedItem", "ResultWriter", "rank", "whole_results"]
+__all__ = ["Ranked", "RankedItem", "ResultWriter", "rank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,6 @@ class Ranked:
 def rank(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
     """Ranks what was found, by what the question wants results to be."""
     return (rank_pages if query.granularity == "page" else rank_sections)(found, tables, query)
-
-
-def whole_results(found: Candidates, ranked: Ranked, tables: Tables, query: SearchQuery) -> NDArray[np.bool_]:
-    """Returns bool `[chunks]`: all chunks that belong to the ranked results, found or not."""
-    best = found.rows[[item.best for item in ranked.results]]
-    if query.granularity == "page":
-        return tables.of_pages(tables.page_of[best])
-    return tables.of_groups(tables.group_of[best])
 
 
 def rank_sections(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:

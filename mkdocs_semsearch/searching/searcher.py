@@ -7,9 +7,9 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import EVERY, Candidates, Scoring, Sides, lexical_depth, next_reach
+from mkdocs_semsearch.searching.candidates import EVERY, Candidates, Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.facets import Tally, facet_field
 from mkdocs_semsearch.searching.filtered import remembering
-from mkdocs_semsearch.searching.fusion import FLOOR_RANK
+from mkdocs_semsearch.searching.finding import Finder
 from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
 from mkdocs_semsearch.searching.literal import LiteralNames
-from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
+from mkdocs_semsearch.searching.matcher import Matcher
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncoder
 from mkdocs_semsearch.searching.question import Question, read_question
 from mkdocs_semsearch.searching.related import related_pages
 from mkdocs_semsearch.searching.response import FacetCount, FacetField, PageDetail, Result, SearchResponse
-from mkdocs_semsearch.searching.results import Ranked, ResultWriter, rank, whole_results
+from mkdocs_semsearch.searching.results import Ranked, ResultWriter
 from mkdocs_semsearch.searching.store import EmbeddedStore
 from mkdocs_semsearch.searching.tables import Tables
 
@@ -99,7 +99,9 @@ class Searcher:
         self._tables = tables
         self._sides = sides
         self._encoder = encoder
+        self._finder = Finder(tables)
         self._filtered = remembering(tables)
+        self._threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="semsearch-words")
 
     def __enter__(self) -> Searcher:
         return self
@@ -138,27 +140,19 @@ class Searcher:
             EmbeddingError: in semantic mode, the question could not be embedded.
         """
         started = time.perf_counter()
-        allowed = self._allowed(read_question(query.query), query.filters)
-        words = self._begin_words(query, allowed)
-        asked = self._ask(query)
+        question = read_question(query.query)
+        allowed = self._allowed(question, query.filters)
+        words = self._begin_words(question, query, allowed)
+        asked = self._ask(question, query)
         scoring = self._scoring(asked, allowed, words)
-        found, ranked = self._find(scoring, query)
+        found, ranked = self._finder.find(scoring, query)
         tally = self._tally(asked, scoring, query.filters)
-        rows = self._tables.fetched(found.rows[ranked.shown].tolist())
-        writer = ResultWriter(
-            rows, self._sides.lexical.matcher(asked.question), found, query.explain, self._nearest_sentence(asked)
-        )
-        return SearchResponse(
-            query=query.query,
-            mode="lexical" if asked.degraded else query.mode,
-            granularity=query.granularity,
-            build_id=self.build_id,
-            results=tuple(writer.write(item) for item in ranked.results),
-            total_results=tally.total,
-            filters_applied=query.filters,
+        return self._response(
+            asked,
+            self._written(asked, found, ranked, self._sides.lexical.matcher(question)),
+            total=tally.total,
             facets={name: self._count(name, asked, scoring, tally) for name in query.facets},
-            degraded=asked.degraded,
-            took_ms=(time.perf_counter() - started) * 1000,
+            started=started,
         )
 
     async def search_async(self, query: SearchQuery) -> SearchResponse:
@@ -171,7 +165,7 @@ class Searcher:
 
     def has_page(self, path: str) -> bool:
         """Tells whether the index has a page with that path."""
-        return self._tables.page_row(path) is not None
+        return self._find_page(path) is not None
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
         """Yields path and URL of every page."""
@@ -184,8 +178,7 @@ class Searcher:
             PageNotFoundError: no page with that path.
         """
         row = self._page_row(path)
-        first = int(self._tables.first_chunk[row])
-        chunks = range(first, first + int(self._tables.chunk_count[row]))
+        chunks = self._chunks_of(row)
         rows = self._tables.fetched(chunks)
         return PageDetail(self._tables.page(row), tuple(rows.section(chunk) for chunk in chunks))
 
@@ -201,17 +194,49 @@ class Searcher:
     def _facet_fields(self) -> tuple[FacetField, ...]:
         return tuple(facet_field(self._tables, facet) for facet in self.manifest.facets)
 
+    def _find_page(self, path: str) -> int | None:
+        return self._tables.page_row(path)
+
     def _page_row(self, path: str) -> int:
-        row = self._tables.page_row(path)
+        row = self._find_page(path)
         if row is None:
             raise PageNotFoundError(path)
         return row
 
-    def _nearest_sentence(self, asked: Asked) -> NearestSentence | None:
-        return None if asked.vector is None else self._encoder.nearest_sentence(asked.vector)
+    def _chunks_of(self, page: int) -> range:
+        first = int(self._tables.first_chunk[page])
+        return range(first, first + int(self._tables.chunk_count[page]))
 
-    def _ask(self, query: SearchQuery) -> Asked:
-        question = read_question(query.query)
+    def _written(self, asked: Asked, found: Candidates, ranked: Ranked, matcher: Matcher) -> tuple[Result, ...]:
+        rows = self._tables.fetched(found.rows[ranked.shown].tolist())
+        nearest = None if asked.vector is None else self._encoder.nearest_sentence(asked.vector)
+        writer = ResultWriter(rows, matcher, found, asked.query.explain, nearest)
+        return tuple(writer.write(item) for item in ranked.results)
+
+    def _response(
+        self,
+        asked: Asked,
+        results: tuple[Result, ...],
+        *,
+        total: int,
+        facets: Mapping[str, tuple[FacetCount, ...]],
+        started: float,
+    ) -> SearchResponse:
+        query = asked.query
+        return SearchResponse(
+            query=query.query,
+            mode="lexical" if asked.degraded else query.mode,
+            granularity=query.granularity,
+            build_id=self.build_id,
+            results=results,
+            total_results=total,
+            filters_applied=query.filters,
+            facets=facets,
+            degraded=asked.degraded,
+            took_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def _ask(self, question: Question, query: SearchQuery) -> Asked:
         if query.mode == "lexical" or not self._tables.chunks:
             return Asked(query, question, None, degraded=False)
         try:
@@ -222,16 +247,14 @@ class Searcher:
             log.warning("Answering by words alone: %s", error)
             return Asked(query, question, None, degraded=True)
 
-    def _begin_words(self, query: SearchQuery, allowed: NDArray[np.bool_] | None) -> Future[LexicalHits] | None:
+    def _begin_words(
+        self, question: Question, query: SearchQuery, allowed: NDArray[np.bool_] | None
+    ) -> Future[LexicalHits] | None:
         """Begins to look for the words of a hybrid question, for encoding it takes about as long and another core."""
         if query.mode != "hybrid" or not self._tables.chunks:
             return None
         depth = lexical_depth(self._filtered(query.filters).mask)
-        return self._threads.submit(self._sides.lexical.search, read_question(query.query), allowed, depth)
-
-    @functools.cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="semsearch-words")
+        return self._threads.submit(self._sides.lexical.search, question, allowed, depth)
 
     def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None, words: Future[LexicalHits] | None) -> Scoring:
         every = functools.partial(self._sides.lexical.search, asked.question, allowed, EVERY)
@@ -244,30 +267,6 @@ class Searcher:
             min_score=asked.query.min_score,
             words=every if words is None or asked.vector is None else words.result,
         )
-
-    def _find(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
-        """Ranks no more chunks than it takes to be sure of the results asked for."""
-        reach: int | None = FLOOR_RANK
-        while True:
-            found = self._boosted(scoring.candidates(reach))
-            if found.unseen is not None and query.granularity == "page" and query.mode == "semantic":
-                # The score of a page comes from all its sections.
-                pages = self._tables.of_pages(np.unique(self._tables.page_of[found.rows]))
-                found = replace(self._boosted(scoring.of(pages)), unseen=found.unseen)
-            ranked = rank(found, self._tables, query)
-            if found.unseen is None:
-                return found, ranked
-            if len(ranked.results) == query.limit and ranked.results[-1].score > found.unseen:
-                found = self._boosted(scoring.of(whole_results(found, ranked, self._tables, query)))
-                return found, rank(found, self._tables, query.with_offset(0))
-            reach = next_reach(reach)
-
-    def _boosted(self, found: Candidates) -> Candidates:
-        return found.boosted(self._tables.boost[self._tables.page_of[found.rows]], self._highest_boost)
-
-    @functools.cached_property
-    def _highest_boost(self) -> float:
-        return float(self._tables.boost.max(initial=1.0))
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
         mask = self._filtered(filters).mask
