@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mkdocs_semsearch.artifact.lexical import prepare
-from mkdocs_semsearch.searching.matcher import Matcher
+from mkdocs_semsearch.searching.matcher import Matcher, Words
 from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
 
 __all__ = ["Excerpt", "make_excerpt"]
 
 MAX_CHARACTERS = 320
 
+_REMEMBERED_TEXTS = 500
+
 _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+_BREAK = re.compile(r"\n{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
@@ -36,8 +40,19 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
+class _Passage:
+    """A block of a text; fenced code begins and ends with its fence, and `begin` and `end` are those of the code."""
+
+    text: str
+    fenced: bool
+    begin: int
+    end: int
+    words: Words
+
+
+@dataclass(frozen=True, slots=True)
 class _Block:
-    """A block of a text; fenced code begins and ends with its fence."""
+    """A passage and the words of the question in it."""
 
     text: str
     fenced: bool
@@ -59,7 +74,7 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
         matcher: tells which words match.
         nearest: tells which sentence is nearest.
     """
-    blocks = list(_blocks(content, matcher))
+    blocks = [_Block(part.text, part.fenced, tuple(_matches(part, matcher))) for part in _passages(content)]
     if not blocks:
         return Excerpt("", ())
     best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
@@ -90,25 +105,33 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
     return number, start if len(blocks[number].text) > MAX_CHARACTERS else 0
 
 
-def _blocks(content: str, matcher: Matcher) -> Iterator[_Block]:
+@functools.lru_cache(_REMEMBERED_TEXTS)
+def _passages(content: str) -> tuple[_Passage, ...]:
+    """Reads a text; while readers type their questions, the same texts are shown again and again."""
+    return tuple(_read(content))
+
+
+def _read(content: str) -> Iterator[_Passage]:
     position = 0
     for match in (*_FENCE.finditer(content), None):
         prose = content[position : match.start() if match else len(content)]
-        for text in re.split(r"\n{2,}", prose):
+        for text in _BREAK.split(prose):
             if text.strip():
                 block = text.strip("\n")
-                yield _Block(block, False, tuple(_matches(block, 0, matcher)))
+                yield _Passage(block, False, 0, len(block), Words.of(block))
         if match and (code := match["code"].removesuffix("\n")).strip():
             text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside
-            yield _Block(text, True, tuple(_matches(code, len(match["open"]) + 1, matcher)))
+            begin = len(match["open"]) + 1
+            yield _Passage(text, True, begin, begin + len(code), Words.of(code))
         position = match.end() if match else position
 
 
-def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
+def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
     """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
     # Few words of a text are meant, and looking for those takes less than looking at all.
-    found = ((start, word) for word in matcher.may_mean(text) for start in _places(text, word))
-    for start, word in sorted(found):
+    meant = matcher.may_mean(passage.text, passage.words)
+    found = sorted((start, word) for word in meant for start in _places(passage, word))
+    for start, word in found:
         if word.isascii() or prepare(word) == word:
             pieces: Iterable[tuple[int, int]] = ((0, len(word)),)
         else:
@@ -118,7 +141,7 @@ def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, in
             stems = matcher.stems_in(word[begin:end])
             if not stems:
                 continue
-            begin, end = begin + start + offset, end + start + offset
+            begin, end = begin + start, end + start
             if last is not None and begin < last[1]:
                 last = (last[0], end, last[2] | stems)
                 continue
@@ -129,14 +152,15 @@ def _matches(text: str, offset: int, matcher: Matcher) -> Iterator[tuple[int, in
             yield last
 
 
-def _places(text: str, word: str) -> Iterator[int]:
+def _places(passage: _Passage, word: str) -> Iterator[int]:
     """Yields where a word stands by itself."""
-    start = text.find(word)
+    text = passage.text
+    start = text.find(word, passage.begin, passage.end)
     while start >= 0:
         end = start + len(word)
         if not _in_word(text[max(0, start - 1) : start]) and not _in_word(text[end : end + 1]):
             yield start
-        start = text.find(word, end)
+        start = text.find(word, end, passage.end)
 
 
 def _in_word(character: str) -> bool:

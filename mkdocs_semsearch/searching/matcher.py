@@ -6,11 +6,9 @@ import re
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 
-__all__ = ["WORD", "Matcher", "WordStems"]
+__all__ = ["Matcher", "WordStems", "Words"]
 
-WORD = re.compile(r"\w+")
-"""What counts as a word of a text; in scripts without spaces a whole run."""
-
+_WORD = re.compile(r"\w+")
 _SHORTEST_BEGINNING = 3
 _Known = tuple[dict[str, frozenset[str]], dict[str, set[str]]]
 
@@ -34,12 +32,12 @@ class WordStems:
         known = self._memory()
         return known[0].get(word) or self._learn(word, known)
 
-    def with_any(self, stems: Set[str], words: set[str]) -> set[str]:
+    def with_any(self, stems: Set[str], words: frozenset[str]) -> set[str]:
         """Returns those words that have at least one of some stems."""
         known = self._memory()
         for word in words.difference(known[0]):
             self._learn(word, known)
-        return set().union(*(words & known[1][stem] for stem in stems if stem in known[1]))
+        return set().union(*(known[1][stem] & words for stem in stems if stem in known[1]))
 
     def _memory(self) -> _Known:
         if len(self._known[0]) >= self._most:
@@ -56,6 +54,26 @@ class WordStems:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """The different words of a text, in scripts without spaces whole runs.
+
+    Attributes:
+        plain: those in ASCII, which are terms by themselves.
+        others: all others, of which a part may be a term.
+    """
+
+    plain: frozenset[str]
+    others: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """Reads a text."""
+        words = frozenset(_WORD.findall(text))
+        plain = words if text.isascii() else frozenset(filter(str.isascii, words))
+        return cls(plain, words - plain)
+
+
+@dataclass(frozen=True, slots=True)
 class Matcher:
     """Tells which words of a text a question meant.
 
@@ -69,14 +87,12 @@ class Matcher:
     last: str | None
     words: WordStems
 
-    def may_mean(self, text: str) -> set[str]:
-        """Returns the words of a text that the question meant, and all that are not ASCII: a part may be meant."""
-        words = set(WORD.findall(text))
-        plain = words if text.isascii() else set(filter(str.isascii, words))
-        found = self.words.with_any(self.stems, plain) | (words - plain)
+    def may_mean(self, text: str, words: Words) -> set[str]:
+        """Returns those words of a text that the question may have meant."""
+        found = self.words.with_any(self.stems, words.plain) | words.others
         # Looking into the text as a whole is quick, and most texts do not have it anywhere.
         if self._beginning and self._beginning in text.lower():
-            found |= {word for word in plain if word.lower().startswith(self._beginning)}
+            found |= {word for word in words.plain if word.lower().startswith(self._beginning)}
         return found
 
     def stems_in(self, word: str) -> frozenset[str]:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from mkdocs_semsearch.searching.matcher import Matcher, WordStems
+from mkdocs_semsearch.searching.matcher import Matcher, Words, WordStems
+
+
+def meant(matcher, text):
+    return matcher.may_mean(text, Words.of(text))
 
 
 class Stems:
@@ -17,19 +21,19 @@ class Stems:
 def test_words_that_a_question_means():
     words = WordStems(Stems())
     matcher = Matcher(frozenset({"key", "pump"}), "rota", words)
-    assert matcher.may_mean("Keys and pumps: rotate the pump, not the key_ring.") == {"Keys", "pumps", "pump", "rotate"}
-    assert matcher.may_mean("nothing of it") == set()
+    assert meant(matcher, "Keys and pumps: rotate the pump, not the key_ring.") == {"Keys", "pumps", "pump", "rotate"}
+    assert meant(matcher, "nothing of it") == set()
     assert matcher.stems_in("Keys") == {"key"}
     assert matcher.stems_in("Rotated") == {"rota"}
     assert matcher.stems_in("ring") == frozenset()
 
 
 def test_a_short_beginning_begins_nothing():
-    assert Matcher(frozenset(), "ro", WordStems(Stems())).may_mean("rotate") == set()
+    assert meant(Matcher(frozenset(), "ro", WordStems(Stems())), "rotate") == set()
 
 
 def test_of_words_that_are_not_ascii_parts_may_be_meant():
-    assert Matcher(frozenset({"key"}), None, WordStems(Stems())).may_mean("Schlüssel key 鍵の回転") == {
+    assert meant(Matcher(frozenset({"key"}), None, WordStems(Stems())), "Schlüssel key 鍵の回転") == {
         "Schlüssel",
         "key",
         "鍵の回転",
@@ -40,7 +44,7 @@ def test_a_word_is_stemmed_once():
     stems = Stems()
     words = WordStems(stems)
     for _ in range(2):
-        assert words.with_any({"key", "pump"}, {"keys", "rings", "pumps"}) == {"keys", "pumps"}
+        assert words.with_any({"key", "pump"}, frozenset({"keys", "rings", "pumps"})) == {"keys", "pumps"}
     assert words.of("rings") == {"ring"}
     assert sorted(stems.asked) == ["keys", "pumps", "rings"]
 
@@ -48,6 +52,6 @@ def test_a_word_is_stemmed_once():
 def test_the_memory_is_bounded():
     words = WordStems(Stems(), most=10)
     for number in range(100):
-        text = {f"word{number}s", "keys", "locks"}
+        text = frozenset({f"word{number}s", "keys", "locks"})
         assert words.with_any({"lock", f"word{number}"}, text) == {f"word{number}s", "locks"}
         assert len(words._known[0]) < 10 + len(text)
