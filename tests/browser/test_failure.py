@@ -28,8 +28,8 @@ def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, build_site, se
         page.locator(OPTION).first.wait_for()
         assert page.locator(MODE).inner_text().startswith("Basic search")
         assert page.locator("[data-semsearch=alert]").inner_text().startswith("Basic search")
-        assert "Rotate an access token" in page.locator(OPTION).first.inner_text()
-        assert {text.lower() for text in page.locator("mark").all_inner_texts()} >= {"rotate", "token"}
+        assert "Rotate an access token" in page.locator(OPTION).first.text_content()
+        assert {text.lower() for text in page.locator("mark").all_text_contents()} >= {"rotate", "token"}
         assert page.locator(OPTION).first.get_attribute("href").endswith("#tokens")
         server.sidecar.alive = True
         page.locator(MODE).wait_for(state="hidden")

@@ -49,19 +49,19 @@ def test_results_are_grouped_by_page_with_at_most_three_sections(page, site):
 def test_excerpts_show_marks_code_lists_and_tables(page, site):
     ask(page, site, "token rotate")
     page.get_by_text("More on this page").click()
-    assert page.locator("[data-semsearch=list] .ss-excerpt pre code").first.inner_text().startswith("def rotate")
+    assert page.locator("[data-semsearch=list] .ss-excerpt pre code").first.text_content().startswith("def rotate")
     assert page.locator("[data-semsearch=list] .ss-excerpt li").count() == 3
-    assert page.locator("[data-semsearch=list] .ss-excerpt li code").inner_text() == "deploy --token"
-    cells = page.locator("[data-semsearch=list] .ss-excerpt td").all_inner_texts()
+    assert page.locator("[data-semsearch=list] .ss-excerpt li code").text_content() == "deploy --token"
+    cells = page.locator("[data-semsearch=list] .ss-excerpt td").all_text_contents()
     assert cells[:3] == ["plan", "token lifetime", "free"]
-    marks = {text.lower() for text in page.locator("[data-semsearch=list] .ss-excerpt mark").all_inner_texts()}
+    marks = {text.lower() for text in page.locator("[data-semsearch=list] .ss-excerpt mark").all_text_contents()}
     assert marks == {"token", "rotate"}
 
 
 def test_highlights_count_code_points(page, site):
     site.sidecar.change = lambda body: with_excerpt(body, "😀😀 café 𝒯oken end", [[3, 7], [8, 13]])
     ask(page, site, "token")
-    assert page.locator(".ss-excerpt").first.locator("mark").all_inner_texts() == ["café", "𝒯oken"]
+    assert page.locator(".ss-excerpt").first.locator("mark").all_text_contents() == ["café", "𝒯oken"]
 
 
 def with_excerpt(body, excerpt, highlights):
@@ -86,7 +86,7 @@ def test_hostile_text_stays_text(page, site):
     site.sidecar.change = poison
     ask(page, site, "token")
     assert page.locator("semsearch-dialog img, semsearch-dialog script").count() == 0
-    assert evil in page.locator(OPTION).first.inner_text()
+    assert evil in page.locator(OPTION).first.text_content()
     assert page.locator(OPTION).first.get_attribute("href") == site.url
     page.locator(OPTION).first.click()
     assert page.evaluate("window.pwned") is None

@@ -103,7 +103,7 @@ def test_typos_identifiers_phrases_and_beginnings(page, site):
         page.locator(INPUT).fill(typed)
         page.wait_for_function("document.querySelector('[data-semsearch=status]').textContent")
         if heading:
-            assert heading in page.locator(OPTION).first.inner_text(), typed
+            assert heading in page.locator(OPTION).first.text_content(), typed
         else:
             page.get_by_text("Nothing found").first.wait_for()
     assert page.problems == []
@@ -182,7 +182,7 @@ def test_a_dead_sidecar_is_replaced_until_it_is_back(page, static_site, serving)
         server.sidecar.alive = False
         ask(page, server, "rotate token")
         assert page.locator(MODE).inner_text().startswith("Searching in your browser: the search service is not")
-        assert "deploy --token" in page.locator(OPTION).first.inner_text()
+        assert "deploy --token" in page.locator(OPTION).first.text_content()
         page.locator("#semsearch-facets").get_by_label("security").check()
         page.wait_for_function(f"{GROUPS} === 1")
         server.sidecar.alive = True
@@ -198,6 +198,22 @@ def test_without_its_bundle_the_theme_index_answers_until_it_is_back(page, stati
         assert page.locator(MODE).inner_text().startswith("Basic search")
         shutil.copytree(bundle, site / "semsearch")
         page.locator(f"{MODE}[data-mode=static]").wait_for()
+
+
+def test_finished_words_are_fetched_while_the_reader_types_on(page, site):
+    page.clock.install()
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.clock.pause_at("2099-01-01")  # the search box waits for the next key for ever
+    for typed, fetches in (("rotate", False), ("rotate a", True)):
+        fetched = []
+        page.on("request", lambda request, fetched=fetched: fetched.append(request.url))
+        page.locator(INPUT).fill(typed)
+        page.evaluate("document.fonts.ready")
+        if fetches:
+            page.wait_for_event("requestfinished", lambda request: "/terms/" in request.url)
+        assert any("/terms/" in url for url in fetched) is fetches, typed
+    assert page.locator(OPTION).count() == 0
 
 
 def test_on_a_slow_line_words_answer_first(page, site):
@@ -233,7 +249,7 @@ IN_FIREFOX = """(async () => {
   field.value = "rotate the tokne";
   field.dispatchEvent(new Event("input", {bubbles: true}));
   const option = await until(() => document.querySelector("[data-semsearch=option]"));
-  return `${document.querySelector("[data-semsearch=mode]").dataset.mode}: ${option.innerText}`;
+  return `${document.querySelector("[data-semsearch=mode]").dataset.mode}: ${option.textContent}`;
 })()"""
 
 

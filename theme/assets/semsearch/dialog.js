@@ -3,7 +3,7 @@
 import { createFacets, createStart, Recents } from "./panels.js";
 import { createResults, optionsOf } from "./results.js";
 import { Search, Sidecar } from "./search.js";
-import { activeFilters, Address, questionKey, sharedSearch, Store } from "./state.js";
+import { Address, countFilters, questionKey, sharedSearch, Store } from "./state.js";
 import { button, h, icon, loadStrings, set } from "./ui.js";
 
 const PHONE = "(max-width: 768px)";
@@ -14,11 +14,15 @@ export class SemsearchDialog extends HTMLElement {
 
   build({ config, root, mac, t, openIndex }) {
     const store = new Store({ fields: config.facets ?? [] });
-    const parts = { store, config, root, t, names: store.state.fields.map(({ name }) => name) };
-    const first = openIndex?.(parts) ?? new Sidecar(parts);
-    const search = new Search({ ...parts, first, report: (name, detail) => this.#emit(name, detail) });
+    const names = store.state.fields.map(({ name }) => name);
+    const parts = { store, config, root, t, names, report: this.report };
+    const search = new Search({ ...parts, first: openIndex?.(parts) ?? new Sidecar(parts) });
     const recents = new Recents(root, config.recents !== false);
     Object.assign(this, { config, root, t, mac, store, search, recents, address: this.createAddress() });
+    // Before the list changes: then it would be laid out for this.
+    store.on(["answer"], (state, { answer }) => {
+      if (state.answer?.query !== answer?.query) this.scroller.scrollTop = this.main.scrollTop = 0;
+    });
     this.#draw();
     this.#listen();
     this.#follow();
@@ -65,7 +69,7 @@ export class SemsearchDialog extends HTMLElement {
       this.address.enter(matchMedia(PHONE).matches);
       this.#lock(true);
       this.dialog.showModal();
-      this.#emit("open");
+      this.report("open");
     }
     this.store.set({ open: true, active: -1, mode: this.search.first.mode, ...shared, ...(query && { query }) });
     this.input.value = this.store.state.query;
@@ -82,18 +86,12 @@ export class SemsearchDialog extends HTMLElement {
     this.address.leave();
   }
 
-  #emit(name, detail) {
-    this.dispatchEvent(new CustomEvent(`semsearch:${name}`, { bubbles: true, detail }));
-  }
+  report = (name, detail) => this.dispatchEvent(new CustomEvent(`semsearch:${name}`, { bubbles: true, detail }));
 
   #draw() {
-    const { store, search, recents, root, t, config } = this;
-    const ask = (query) => this.#ask(query);
-    const setFilters = (filters) => this.#filter(filters);
-    const parts = { prefix: this.prefix, store, t, search, recents, root, config, ask, setFilters };
-    this.parts = parts;
-    this.list = parts.list = createResults(parts);
-    this.input = parts.input = h("input.ss-input", {
+    const { search, t, config } = this;
+    this.list = createResults(this);
+    this.input = h("input.ss-input", {
       type: "text",
       role: "combobox",
       "data-semsearch": "input",
@@ -110,11 +108,11 @@ export class SemsearchDialog extends HTMLElement {
       maxlength: 1000,
       dir: "auto",
     });
-    this.clearing = button("ss-quiet", { "aria-label": t("clear") }, () => this.#ask(""), t("clear_recent"));
+    this.clearing = button("ss-quiet", { "aria-label": t("clear") }, () => this.ask(""), t("clear_recent"));
     this.badge = h("span.ss-badge");
     this.toggle = button(
       "ss-toggle",
-      { "aria-expanded": "false", "aria-controls": `${parts.prefix}-facets` },
+      { "aria-expanded": "false", "aria-controls": `${this.prefix}-facets` },
       () => set(this.toggle, "aria-expanded", `${this.main.classList.toggle("ss-filtering")}`),
       icon("filter"),
       t("filters"),
@@ -129,9 +127,9 @@ export class SemsearchDialog extends HTMLElement {
     this.ends = h("div.ss-offers", {}, this.next, config.results_page && this.link);
     this.summary = h("div.ss-summary", {}, this.total, this.toggle);
     this.empty = h("div.ss-empty", { "data-semsearch": "empty" });
-    this.scroller = h("div.ss-scroll", {}, createStart(parts), this.empty, this.list, this.ends);
+    this.scroller = h("div.ss-scroll", {}, createStart(this), this.empty, this.list, this.ends);
     this.preview = h("section.ss-preview", { "aria-label": t("preview"), "data-semsearch": "preview" });
-    this.main = h("div.ss-main", {}, createFacets(parts), this.scroller, this.preview);
+    this.main = h("div.ss-main", {}, createFacets(this), this.scroller, this.preview);
     this.active = h("div.ss-active", { role: "group", "aria-label": t("filters"), hidden: true });
     const close = button(
       "ss-round.ss-close",
@@ -158,12 +156,15 @@ export class SemsearchDialog extends HTMLElement {
   #footer() {
     const { t, mac } = this;
     const mod = mac ? "⌘" : "Ctrl ";
-    const hints = { "↑ ↓": t("hint_move"), "↵": t("hint_open"), [`${mod}C`]: t("hint_copy"), Esc: t("hint_close") };
-    hints[`${mod}K`] = "";
+    const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);
     return h(
       "div.ss-foot",
       { "aria-hidden": "true" },
-      Object.entries(hints).map(([keys, text]) => h("span", {}, h("kbd", {}, keys), " ", text)),
+      hint("↑ ↓", "move"),
+      hint("↵", "open"),
+      hint(`${mod}C`, "copy"),
+      hint("Esc", "close"),
+      hint(`${mod}K`),
     );
   }
 
@@ -200,6 +201,7 @@ export class SemsearchDialog extends HTMLElement {
     this.recents.add(this.store.state.query);
     if (event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
     if (link.href.split("#")[0] === location.href.split("#")[0]) this.address.restore();
+    else this.address.update(this.store.state);
     this.returnTo = null;
     this.hide();
   }
@@ -254,35 +256,36 @@ export class SemsearchDialog extends HTMLElement {
     } else if (!options.length) return;
     else {
       if (step) next = active < 0 && step < 0 ? options.length - 1 : active + step;
-      else if (key === "Home" && active >= 0) next = 0;
-      // Home and End belong to the text, unless the reader is in the list or End has nothing to do there.
-      else if (key === "End" && (active >= 0 || this.input.selectionEnd === this.input.value.length))
-        next = options.length - 1;
+      else if (active < 0) return; // Home and End belong to the text
+      else if (key === "Home") next = 0;
+      else if (key === "End") next = options.length - 1;
       else return;
       this.store.set({ active: next === options.length ? 0 : next });
     }
     event.preventDefault();
   }
 
-  #ask(query) {
+  /* For the parts. */
+
+  ask = (query) => {
     this.input.value = query;
     this.store.set({ query, active: -1 });
     this.input.focus();
     this.search.ask(0);
-  }
+  };
 
-  #filter(filters) {
+  setFilters = (filters) => {
     this.store.set({ filters, active: -1 });
     this.address.update(this.store.state);
     this.search.ask(0);
-  }
+  };
 
   #closed() {
     this.search.rest();
     this.#lock(false);
     this.store.set({ open: false });
     this.returnTo?.focus({ preventScroll: true });
-    this.#emit("close");
+    this.report("close");
   }
 
   #lock(on) {
@@ -307,23 +310,22 @@ export class SemsearchDialog extends HTMLElement {
       set(this.summary, "hidden", !answer);
     });
     store.on(["answer", "filters"], ({ answer, filters, fields }) => {
-      const chosen = activeFilters(filters);
-      const any = fields.some(({ name }) => answer?.facets?.[name]?.length) || (answer?.facets && chosen.length);
-      set(this.dialog, "data-facets", any);
-      if (chosen.length) this.#later("./chips.js", this.active);
+      const chosen = countFilters(filters);
+      const any = answer?.facets && (chosen || fields.some(({ name }) => answer.facets[name]?.length));
+      set(this.dialog, "data-facets", !!any);
+      if (chosen) this.#later("./chips.js", this.active);
       if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, this.root);
-      this.badge.textContent = chosen.reduce((sum, [, { length = 1 }]) => sum + length, 0) || "";
+      this.badge.textContent = chosen || "";
     });
-    store.on(["query", "answer"], (state, { answer }) => {
-      if (!this.isOpen) return;
-      if (state.answer?.query !== answer?.query) this.scroller.scrollTop = this.main.scrollTop = 0;
-      if (state.answer !== answer || !state.query.trim()) this.address.update(state);
-    });
-    store.on(["answer"], () => this.eager && this.#choose());
     store.on(["answer", "nearest"], ({ answer }) => {
       const none = answer && !answer.results.length;
       set(this.empty, "hidden", !none);
       if (none) this.#later("./empty.js", this.empty);
+      if (this.eager) this.#choose();
+    });
+    store.onPainted(["answer", "nearest"], (state) => {
+      if (!this.isOpen) return;
+      this.address.update(state);
       if (this.list.childElementCount && this.preview.checkVisibility()) this.#later("./preview.js", this.preview);
     });
     store.on(["mode"], ({ mode }) => {
@@ -338,10 +340,10 @@ export class SemsearchDialog extends HTMLElement {
     });
   }
 
-  /** Loads a part that is not always needed into its place. */
+  /** Loads a part when it is needed. */
   #later(module, place) {
     place.filled ??= import(module)
-      .then(({ fill }) => fill(place, this.parts))
+      .then(({ fill }) => fill(place, this))
       .catch(() => (place.filled = null));
   }
 

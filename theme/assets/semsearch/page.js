@@ -59,7 +59,7 @@ class SemsearchPage extends SemsearchDialog {
 
   /** What opens the dialog elsewhere leads to the field here. */
   take({ query }) {
-    if (query) this.parts.ask(query);
+    if (query) this.ask(query);
     this.input.focus();
     this.input.select();
   }

@@ -1,6 +1,6 @@
 /* What stands around the list: facets, recent and suggested searches. */
 
-import { activeFilters, toggled } from "./state.js";
+import { countFilters, toggled } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
 
 const RANGES = ["integer", "number", "date"];
@@ -36,9 +36,9 @@ export function createFacets(parts) {
         panel.append(group);
       }
       const filter = filters[field.name];
-      const chosen = activeFilters({ filter }).length && (filter.length ?? 1);
+      const chosen = countFilters({ filter });
       update(answer.facets[field.name] ?? [], filter);
-      badge.textContent = chosen ? t.number(chosen) : "";
+      badge.textContent = chosen || "";
       if (chosen) group.open = true;
     }
   });
@@ -74,12 +74,13 @@ function valueGroup(parts, field) {
     for (const value of [focused, ...chosen]) if (value && !shown.has(value)) shown.set(value, 0);
     for (const [value, { row }] of boxes) if (!shown.has(value)) (row.remove(), boxes.delete(value));
     const ordered = [...shown].sort(([a], [b]) => chosen.includes(b) - chosen.includes(a));
-    for (const [value, count] of ordered) {
+    ordered.forEach(([value, count], index) => {
       if (!boxes.has(value)) boxes.set(value, facetBox(parts, field, value));
       const { row, update: refresh } = boxes.get(value);
       refresh(count, chosen.includes(value));
-      if (!focused || !row.isConnected) list.append(row);
-    }
+      const place = list.children[index] ?? null;
+      if (focused ? !row.isConnected : row !== place) list.insertBefore(row, place);
+    });
     set(find, "hidden", shown.size < LONG && !find.value);
     set(group, "hidden", !shown.size);
     narrow();
@@ -128,52 +129,35 @@ export class Recents {
 export function createStart(parts) {
   const { store, t, recents, ask, config } = parts;
   const view = h("div.ss-start");
+  const section = (label, content, offers) =>
+    h("section", { "aria-label": label }, h("div.ss-caption", {}, label, offers), content);
   const queryButton = (query, name) =>
     button("ss-query", {}, () => ask(query), icon(name), h("span", { dir: "auto" }, query));
 
-  function recentRow(query) {
-    const forget = () => {
-      recents.queries = recents.queries.filter((item) => item !== query);
+  function recentSection() {
+    const { queries, enabled } = recents;
+    const keep = (some) => () => {
+      recents.queries = some;
       render(store.state);
       parts.input.focus();
     };
-    return h(
-      "li.ss-recent",
-      {},
-      queryButton(query, "recent"),
-      button("ss-round", { "aria-label": t("remove_recent", { query }) }, forget, icon("close")),
-    );
-  }
-
-  function recentSection() {
-    const { queries, enabled } = recents;
-    const keep = (key, value) =>
-      button(
-        "ss-quiet",
-        {},
-        () => {
-          recents.queries = value;
-          render(store.state);
-          parts.input.focus();
-        },
-        t(key),
-      );
+    const offer = (key, some) => button("ss-quiet", {}, keep(some), t(key));
     if (!enabled || queries?.length === 0) return h("p.ss-note", {}, t("start"));
-    if (!queries) return h("div.ss-caption", {}, keep("keep_recent", []));
-    const caption = h(
-      "div.ss-caption",
-      {},
-      t("recent"),
-      h("span", {}, keep("clear_recent", []), keep("stop_recent", null)),
-    );
-    return h("section", { "aria-label": t("recent") }, caption, h("ul", {}, queries.map(recentRow)));
+    if (!queries) return h("div.ss-caption", {}, offer("keep_recent", []));
+    const rows = queries.map((query) => {
+      const forget = keep(queries.filter((item) => item !== query));
+      const name = { "aria-label": t("remove_recent", { query }) };
+      return h("li.ss-recent", {}, queryButton(query, "recent"), button("ss-round", name, forget, icon("close")));
+    });
+    const offers = h("span", {}, offer("clear_recent", []), offer("stop_recent", null));
+    return section(t("recent"), h("ul", {}, rows), offers);
   }
 
   function suggestions() {
     const queries = config.suggestions?.filter((query) => !recents.queries?.includes(query));
     if (!queries?.length) return "";
     const rows = queries.map((query) => h("li.ss-recent", {}, queryButton(query, "search")));
-    return h("section", { "aria-label": t("suggestions") }, h("div.ss-caption", {}, t("suggestions")), h("ul", {}, rows));
+    return section(t("suggestions"), h("ul", {}, rows));
   }
 
   function chipSection(field, chosen = []) {
@@ -183,12 +167,7 @@ export function createStart(parts) {
       row.classList.add("ss-chip");
       return row;
     });
-    return h(
-      "section",
-      { role: "group", "aria-label": field.label },
-      h("div.ss-caption", {}, field.label),
-      h("div.ss-chips", {}, chips),
-    );
+    return set(section(field.label, h("div.ss-chips", {}, chips)), "role", "group");
   }
 
   function render({ answer, fields, filters }) {

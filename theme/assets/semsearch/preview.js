@@ -28,7 +28,7 @@ export async function fill(pane, { store, t, list, href }) {
     if (hit) hovered = setTimeout(() => show(hit), HOVER);
   });
   list.addEventListener("mouseleave", () => clearTimeout(hovered));
-  store.on(["answer", "nearest", "active"], ({ active }) => {
+  store.onPainted(["answer", "nearest", "active"], ({ active }) => {
     // "More on this page" has none: the one before it.
     const { hit } = optionsOf(list).findLast((option, index) => option.hit && index <= Math.max(active, 0)) ?? {};
     if (hit) show(hit);
@@ -70,8 +70,8 @@ export async function fill(pane, { store, t, list, href }) {
       ...texts,
       outline(sections, section),
     ];
-    pane.replaceChildren(...parts.filter(Boolean));
     pane.scrollTop = 0;
+    pane.replaceChildren(...parts.filter(Boolean));
   }
 
   /** The other sections of the page. */

@@ -237,12 +237,6 @@ function headingOf(page, section, terms) {
 }
 
 function crumbs(names, terms) {
-  return (
-    names.length > 0 &&
-    h(
-      "span.ss-crumbs",
-      {},
-      names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]),
-    )
-  );
+  const parts = names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]);
+  return names.length && h("span.ss-crumbs", {}, parts);
 }

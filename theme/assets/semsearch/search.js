@@ -3,6 +3,7 @@
 import { activeFilters, appendFilters } from "./state.js";
 
 const DEBOUNCE = 180;
+const LATE = 150; // most answers are not
 const TIMEOUT = 1500;
 const PATIENCE = 10000; // where nobody waits
 
@@ -71,13 +72,13 @@ export class Search {
     Object.assign(this, parts);
   }
 
-  /** To be called when query or filters change. */
+  /** For a new query or new filters. */
   ask(delay = DEBOUNCE) {
     clearTimeout(this.#timer);
     if (this.store.state.query.trim()) this.#timer = setTimeout(() => this.#run(), delay);
     else {
       this.#supersede();
-      this.store.set({ answer: null, nearest: [], busy: false, active: -1 });
+      this.#settle({ answer: null, nearest: [], active: -1 });
     }
   }
 
@@ -120,10 +121,14 @@ export class Search {
   /** The dialog closed. */
   rest() {
     this.#supersede();
-    clearTimeout(this.#timer);
+    this.#settle();
     this.ladder?.rest();
     this.down = false;
-    this.store.set({ busy: false });
+  }
+
+  #settle(patch) {
+    clearTimeout(this.#timer);
+    this.store.set({ ...patch, busy: false });
   }
 
   #supersede() {
@@ -143,7 +148,7 @@ export class Search {
   async #run() {
     const ticket = this.#supersede();
     const question = pick(this.store.state);
-    this.store.set({ busy: true });
+    this.#timer = setTimeout(() => this.store.set({ busy: true }), LATE);
     if (!this.down)
       try {
         const answer = await this.first.search(question, this.#request.signal, TIMEOUT);
@@ -159,12 +164,12 @@ export class Search {
     const answer = await ladder?.answer(question, this.#request.signal);
     if (ticket !== this.#ticket) return;
     if (answer) this.show(answer);
-    else this.store.set({ mode: "offline", busy: false });
+    else this.#settle({ mode: "offline" });
   }
 
   show(answer) {
     const { mode } = answer;
-    this.store.set({ answer, mode, nearest: [], busy: false, active: -1 });
+    this.#settle({ answer, mode, nearest: [], active: -1 });
     this.report("results", { query: answer.query, total: answer.total, mode });
   }
 

@@ -32,10 +32,17 @@ export class Store {
     });
     render(this.state, this.state);
   }
+
+  /** Calls `render(state)` when the change is on screen. */
+  onPainted(names, render) {
+    this.on(names, () => requestAnimationFrame(() => setTimeout(() => render(this.state))));
+  }
 }
 
 export const activeFilters = (filters) =>
   Object.entries(filters).filter(([, filter]) => filter?.length || filter?.min || filter?.max);
+
+export const countFilters = (filters) => activeFilters(filters).reduce((sum, [, { length = 1 }]) => sum + length, 0);
 
 export function toggled(filters, field, value, on) {
   const others = (filters[field] ?? []).filter((item) => item !== value);

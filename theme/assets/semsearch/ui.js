@@ -4,6 +4,7 @@
 export function set(element, name, value) {
   if (value) element.setAttribute(name, value === true ? "" : value);
   else element.removeAttribute(name);
+  return element;
 }
 
 /** Creates `tag.class`; false and null children are left out. */
@@ -83,16 +84,13 @@ const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
 
 /** Returns `t(key, values)`; languages are files, what they lack is English. */
 export async function loadStrings(base, language, overrides) {
-  let code = language.toLowerCase().split(/[-_]/)[0];
-  let found = null;
-  if (LANGUAGES.includes(code)) {
-    const response = await fetch(new URL(`strings/${code}.json`, base)).catch(() => null);
-    found = response?.ok ? await response.json() : null;
-  }
-  if (!found) code = "en";
+  const [wanted] = language.toLowerCase().split(/[-_]/);
+  const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();
+  const found = LANGUAGES.includes(wanted) && (await load().catch(() => null));
+  const code = found ? wanted : "en";
   const strings = { ...ENGLISH, ...found, ...overrides };
   const plurals = new Intl.PluralRules(code);
-  const number = (value) => value.toLocaleString(code);
+  const { format: number } = new Intl.NumberFormat(code);
   const t = (key, values = {}) => {
     const text = strings[`${key}_${plurals.select(values.count)}`] ?? strings[key] ?? strings[`${key}_other`];
     return text.replace(/\{(\w+)\}/g, (_, name) => (name === "count" ? number(values.count) : values[name]));
