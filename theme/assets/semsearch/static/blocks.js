@@ -26,8 +26,12 @@ export class Blocks {
   static async from(buffer) {
     const [first, second] = new Uint8Array(buffer, 0, 2);
     if (first !== 0x1f || second !== 0x8b) return new Blocks(buffer); // the host said what it is, so it is unpacked
-    const plain = new Blob([buffer]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Blocks(await new Response(plain).arrayBuffer());
+    const { writable, readable } = new DecompressionStream("gzip");
+    const writer = writable.getWriter();
+    // What fails here fails on the readable side too.
+    writer.write(buffer).catch(() => {});
+    writer.close().catch(() => {});
+    return new Blocks(await new Response(readable).arrayBuffer());
   }
 
   /** Empty where the block is missing. */

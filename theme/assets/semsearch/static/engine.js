@@ -23,6 +23,7 @@ class StaticEngine {
   constructor(parts) {
     Object.assign(this, parts);
     this.#start();
+    this.store.on(["query"], ({ query }) => this.#prepare(query));
   }
 
   async search({ query, filters, ...options }, signal) {
@@ -31,6 +32,14 @@ class StaticEngine {
     const answer = toAnswer(this, query, body);
     if (body.loading) this.#complete(Object.assign(answer, { mode: "loading" }), given).catch(() => {});
     return answer;
+  }
+
+  /** Words that are finished are fetched while the reader types on. */
+  #prepare(query) {
+    const [finished] = query.match(/^.*\S(?=\s)/s) ?? [];
+    if (finished === this.finished) return;
+    this.finished = finished;
+    if (finished) this.#call("prepare", finished).catch(() => {}); // the question itself will tell
   }
 
   /** On a slow line, words answer first. */
