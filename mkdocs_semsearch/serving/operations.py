@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, runtime_checkable
 
 from mkdocs_semsearch.artifact.manifest import Manifest
@@ -109,6 +109,7 @@ class IndexOperations:
         self._metrics = metrics or Metrics()
         self.name = name
         self._answers_by_words: bool | None = None
+        self._lease = source.lease if isinstance(source, SearcherLender) else lambda: nullcontext(source())
 
     @contextmanager
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndex]:
@@ -116,11 +117,8 @@ class IndexOperations:
         if names:
             message = "There is one index at this address: leave indexes out."
             raise HttpError(422, "invalid_request", message, field="indexes")
-        if isinstance(self._source, SearcherLender):
-            with self._source.lease() as lent:
-                yield OpenedIndex(_required(lent), self)
-        else:
-            yield OpenedIndex(_required(self._source()), self)
+        with self._lease() as lent:
+            yield OpenedIndex(_required(lent), self)
 
     def count(self, body: dict[str, Any], seconds: Mapping[str, float]) -> None:
         """Counts an answered search with the seconds of its stages."""

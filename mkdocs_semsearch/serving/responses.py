@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
 
 __all__ = ["SECURITY_HEADERS", "ApiResponse", "encode_json", "entity_tag", "json_response", "tag_matches"]
 
@@ -49,10 +49,11 @@ def json_response(status: int, content: Any, headers: Headers = ()) -> ApiRespon
 def encode_json(content: Any) -> bytes:
     """Returns UTF-8 JSON that every parser reads: front matter may hold NaN (becomes null) and half surrogates."""
     try:
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        text = json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+        return to_json(content, inf_nan_mode="null")
+    except PydanticSerializationError:  # what it refuses, half surrogates and 255 levels, the slower one does not
+        plain = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+        finite = json.loads(plain, parse_constant=lambda name: None)
+        return json.dumps(finite, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def entity_tag(*parts: str) -> str:
@@ -67,13 +68,3 @@ def tag_matches(if_none_match: str | None, tag: str) -> bool:
         return False
     given = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
     return "*" in given or tag.removeprefix("W/") in given
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value

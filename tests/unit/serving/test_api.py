@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from urllib.parse import urlencode
@@ -128,6 +129,8 @@ def test_text_is_utf8_and_not_escaped(api):
 
 def test_front_matter_that_json_cannot_hold_still_makes_json():
     assert encode_json({"x": [float("nan")], "y": "\ud800", "z": "ü"}) == '{"x":[null],"y":"?","z":"ü"}'.encode()
+    assert encode_json([float("nan"), float("inf"), 1e16, 2**70]) == b"[null,null,1e+16,1180591620717411303424]"
+    assert encode_json(functools.reduce(lambda inner, _: [inner], range(500), [])) == b"[" * 501 + b"]" * 501
 
 
 def test_a_page_has_its_sections(api):
