@@ -1,7 +1,8 @@
 """Every benchmark that needs nothing but this checkout, one after the other; `make bench` runs it.
 
-Each prints its figures and saves them as JSON in `benchmarks/results/`, with the date and the machine beside them. Run
-it on a quiet machine: it takes about an hour, `--quick` some minutes and tells only that everything runs.
+Each prints its figures and saves them as JSON in `benchmarks/results/`, with the date and the machine beside them; at
+the end all stand beside their targets (`targets.py`). Run it on a quiet machine: it takes about an hour, `--quick` some
+minutes and tells only that everything runs.
 
     python benchmarks/run_all.py --site SITE/mkdocs.yml        without a site: example-site
 """
@@ -19,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from targets import read_results, rows, show
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 BENCHMARKS = ("encoders", "nearest", "query_latency", "growth", "build_cost")
@@ -35,6 +38,8 @@ def main() -> None:
         given.results = RESULTS / "quick"  # what it finds is no figure to keep
     given.results.mkdir(parents=True, exist_ok=True)
     failed = [name for name in given.names if not run(name, given)]
+    print("\n=== beside the targets ===")
+    show(list(rows(read_results(given.results))))
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}")
 
