@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -175,11 +176,7 @@ def parse_request(body: bytes) -> SearchRequest:
     Raises:
         HttpError: 422, with a sentence and the field at fault.
     """
-    try:
-        return SearchRequest.model_validate_json(body)
-    except ValidationError as error:
-        message, field = complaint(error, SearchRequest)
-        raise HttpError(422, "invalid_request", message, field=field) from None
+    return _valid(SearchRequest.model_validate_json, body)
 
 
 def request_from(values: dict[str, Any]) -> SearchRequest:
@@ -188,8 +185,12 @@ def request_from(values: dict[str, Any]) -> SearchRequest:
     Raises:
         HttpError: 422, with a sentence and the field at fault.
     """
+    return _valid(SearchRequest.model_validate, values)
+
+
+def _valid(validate: Callable[[Any], SearchRequest], given: object) -> SearchRequest:
     try:
-        return SearchRequest.model_validate(values)
+        return validate(given)
     except ValidationError as error:
         message, field = complaint(error, SearchRequest)
         raise HttpError(422, "invalid_request", message, field=field) from None

@@ -16,6 +16,7 @@ from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.workers import Workers
 from tests.unit.serving.small_index import PAGES, build, open_small
+from tests.waiting import eventually
 
 BASES = ("", "/-/semsearch")
 
@@ -259,17 +260,6 @@ def test_an_index_may_come_later_and_change(tmp_path):
         assert client.get("/readyz").json()["pages"] == 4
         build(folder, PAGES[:3])
         assert eventually(lambda: client.get("/readyz").json()["pages"] == 3)
-
-
-def eventually(condition, seconds=20):
-    import time
-
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_many_at_once_get_each_their_own_answer(client):

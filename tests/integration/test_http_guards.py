@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import threading
-import time
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,6 +16,7 @@ from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.request_log import JsonFormatter
 from tests.unit.serving.small_index import PAGES, build, open_small
+from tests.waiting import eventually
 
 TOKEN = "a-token-of-some-length"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -153,15 +153,6 @@ def test_a_request_that_never_began_gives_its_place_back(index_dir, monkeypatch)
         assert eventually(lambda: client.get("/api/v1/facets").status_code == 200)
         for _ in range(5):
             assert client.get("/api/v1/facets").status_code == 200
-
-
-def eventually(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_agents_get_no_stream_that_would_hold_a_place(index_dir):

@@ -13,6 +13,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
+from tests.waiting import eventually
 
 
 class Opening:
@@ -246,12 +247,3 @@ def test_the_thread_sees_new_builds_while_requests_go_on(live, opening):
 def pages_of(live):
     with live.lease() as searcher:
         return searcher.manifest.pages
-
-
-def eventually(condition, seconds=20.0):
-    event = threading.Event()
-    for _ in range(int(seconds / 0.02)):
-        if condition():
-            return True
-        event.wait(0.02)
-    return False
