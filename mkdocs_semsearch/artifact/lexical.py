@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS",
+    "exact_text",
     "identifier_forms",
     "identifier_parts",
     "lexical_analyzers",
@@ -40,8 +41,9 @@ lower-cased words; `identifiers` holds whole identifiers."""
 _STEMMED = "semsearch_stemmed"
 _PLAIN = "semsearch_plain"
 _WHOLE = "semsearch_whole"
-# Positions where phrases are looked for; of identifiers, each of which is listed once, not even how often.
-_KEPT = dict.fromkeys(("headings", "text", "exact"), "position") | {"identifiers": "basic"}
+# Positions where neighbours count. Of words as they are written, and of identifiers, not even how often: phrases are
+# looked for in the texts themselves, see `TermText`, since positions of every word would take a quarter of the index.
+_KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
 _TOKENIZER = dict.fromkeys(("title", "headings", "text"), _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
 
 _STEMMERS = {
@@ -139,7 +141,7 @@ def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterabl
     """
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
-    everything = "\n".join((*heading_hierarchy, text, code))
+    everything = exact_text(heading_hierarchy, content)
     found = {word[0]: word for word in map(_identifier, dict.fromkeys(everything.split())) if word is not None}
     identifiers = dict.fromkeys(form for _, forms, _ in found.values() for form in forms)
     parts = [part for _, _, parts in found.values() for part in parts]
@@ -155,6 +157,11 @@ def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterabl
     }
 
 
+def exact_text(heading_hierarchy: Sequence[str], content: str) -> str:
+    """Returns the text in which phrases are looked for: headings, prose, code."""
+    return "\n".join((*heading_hierarchy, *_split_code(content)))
+
+
 @lru_cache(maxsize=1 << 16)  # a site says the same words over and over
 def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     """Returns the identifier that stands between two white spaces, its forms and its parts; None for a plain word."""
@@ -165,8 +172,10 @@ def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | 
 
 def _split_code(content: str) -> tuple[str, str]:
     """Parts the prose of a chunk from its fenced code."""
-    code = [match.group(2) for match in _FENCE.finditer(content)]
-    return (_FENCE.sub("\n", content), "\n".join(code)) if code else (content, "")
+    if "```" not in content and "~~~" not in content:
+        return content, ""
+    pieces = _FENCE.split(content)  # prose, fence, code, prose, …
+    return "\n".join(pieces[::3]), "\n".join(pieces[2::3])
 
 
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +20,7 @@ from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.clauses import Clauses
 from mkdocs_semsearch.searching.lexical_query import LexicalQueries
 from mkdocs_semsearch.searching.matcher import Matcher
+from mkdocs_semsearch.searching.phrases import Phrases
 from mkdocs_semsearch.searching.question import Question
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Lexical", "LexicalHits", "LexicalIndex"]
 
+ExactTexts = Callable[[NDArray[np.int32]], Iterable[str]]
+
+_REMEMBERED_PHRASES = 8
 _HITS_A_NAMED_ROW = 4
 """Hits that can be looked at and dropped in the time it takes to name one row to Tantivy."""
 
@@ -66,15 +71,27 @@ class Lexical(Protocol):
 class LexicalIndex:
     """An open lexical index; safe to share between threads."""
 
-    def __init__(self, searcher: tantivy.Searcher, clauses: Clauses, rows: int) -> None:
+    def __init__(
+        self, searcher: tantivy.Searcher, clauses: Clauses, rows: int, phrases: Phrases, texts: ExactTexts
+    ) -> None:
         self._searcher = searcher
+        self._phrases = phrases
+        self._texts = texts
         self._clauses = clauses
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
+        # Counting and ranking ask for the same phrase one after the other, and so does who pages and filters.
+        self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
     @classmethod
-    def load(cls, build_dir: Path, rows: int, stemmer: str | None) -> LexicalIndex:
+    def load(cls, build_dir: Path, rows: int, stemmer: str | None, texts: ExactTexts) -> LexicalIndex:
         """Opens the index without writing to its folder.
+
+        Args:
+            build_dir: of the index.
+            rows: number of chunks.
+            stemmer: name of the stemmer, if the language of the site has one.
+            texts: gives what `exact_text` makes of the chunks of some rows.
 
         Raises:
             IndexCorruptError: it cannot be read, or has other rows than the manifest says.
@@ -94,7 +111,7 @@ class LexicalIndex:
             ) from None
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
-        return cls(searcher, Clauses(searcher, analyzers, stemmer), rows)
+        return cls(searcher, Clauses(searcher, analyzers, stemmer), rows, Phrases(analyzers["exact"].analyze), texts)
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by BM25.
@@ -127,9 +144,7 @@ class LexicalIndex:
         mask = np.ones(self._rows, np.bool_)
         for phrase in phrases:
             held = np.zeros(self._rows, np.bool_)
-            query = self._queries.phrase(phrase)
-            if query is not None and self._rows:
-                held[self._run(query, self._rows).rows] = True
+            held[self._held(phrase)] = True
             mask &= held
         return mask
 
@@ -141,6 +156,20 @@ class LexicalIndex:
     def matcher(self, question: Question) -> Matcher:
         """Returns what tells which words of a text the question meant."""
         return self._clauses.matcher(question)
+
+    def _rows_with_phrase(self, phrase: str) -> NDArray[np.int32]:
+        import tantivy
+
+        terms = self._clauses.analyse("exact", phrase)
+        if not terms or not self._rows:
+            return np.zeros(0, np.int32)
+        hits = self._searcher.search(
+            self._queries.phrase(terms), limit=self._rows, count=False, order_by_field="row", order=tantivy.Order.Asc
+        ).hits
+        rows = np.fromiter(map(itemgetter(0), hits), np.int32, len(hits))
+        if len(terms) == 1:
+            return rows
+        return rows[np.fromiter(self._phrases.occur(terms, self._texts(rows)), np.bool_, len(rows))]
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits

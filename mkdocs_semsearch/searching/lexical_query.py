@@ -39,16 +39,22 @@ class LexicalQueries:
         chosen = tantivy.Query.boost_query(tantivy.Query.term_set_query(self._schema, "row", rows), 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
-    def phrase(self, phrase: str) -> tantivy.Query | None:
-        """Returns the query for rows in which a phrase occurs word for word."""
+    def phrase(self, terms: Sequence[str]) -> tantivy.Query:
+        """Returns a query for all rows in which terms may stand one behind the other: those that hold all of them.
+
+        Of several, either their stems are neighbours in the prose, or one stands elsewhere: in a heading or in code.
+        """
         import tantivy
 
-        terms = self._clauses.analyse("exact", phrase)
-        if not terms:
-            return None
+        held = [(tantivy.Occur.Must, self._term("exact", term)) for term in dict.fromkeys(terms)]
         if len(terms) == 1:
-            return self._term("exact", terms[0])
-        return tantivy.Query.phrase_query(self._schema, "exact", list(terms))
+            return held[0][1]
+        stems = [stem for term in terms for stem in self._clauses.analyse("text", term)]
+        places = [tantivy.Query.phrase_query(self._schema, "text", list(stems))]
+        places += (self._term(field, stem) for field in ("title", "headings") for stem in dict.fromkeys(stems))
+        places += (self._term("code", term) for term in dict.fromkeys(terms))
+        near = tantivy.Query.boolean_query([(tantivy.Occur.Should, place) for place in places])
+        return tantivy.Query.boolean_query([*held, (tantivy.Occur.Must, near)])
 
     def identifier(self, word: str) -> tantivy.Query | None:
         """Returns the query for rows that hold an identifier whole; None when `word` is a plain word."""

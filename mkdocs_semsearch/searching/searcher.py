@@ -64,7 +64,7 @@ def open_searcher(
     tables = Tables.load(build_dir, manifest)
     sides = Sides(
         store=EmbeddedStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
-        lexical=LexicalIndex.load(build_dir, manifest.chunks, manifest.lexical.get("stemmer")),
+        lexical=LexicalIndex.load(build_dir, tables.chunks, manifest.lexical.get("stemmer"), tables.exact_texts),
         names=LiteralNames(tables),
     )
     return Searcher(manifest, tables, sides, encoder)

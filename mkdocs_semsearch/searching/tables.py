@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
+from mkdocs_semsearch.artifact.lexical import exact_text
 from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.columns import Column, build_column
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Tables"]
+
+_TEXTS_AT_ONCE = 1000
 
 
 class Tables:
@@ -196,6 +199,13 @@ class Tables:
             dict(zip(pages.tolist(), infos, strict=True)),
             dict(zip(rows.tolist(), records, strict=True)),
         )
+
+    def exact_texts(self, rows: NDArray[np.int32]) -> Iterator[str]:
+        """Yields the texts in which phrases are looked for, of some chunks."""
+        for begin in range(0, len(rows), _TEXTS_AT_ONCE):
+            some = self._chunks.select(["heading_hierarchy", "content"]).take(rows[begin : begin + _TEXTS_AT_ONCE])
+            headings, contents = (column.to_pylist() for column in some.columns)
+            yield from map(exact_text, headings, contents)
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
         """Yields path and URL of every page."""

@@ -22,7 +22,7 @@ def lexical(tmp_path_factory):
     chunks = [Chunk(0, 0, ("Page",), None, text) for text in texts]
     folder = tmp_path_factory.mktemp("rows")
     write_lexical_index(chunks, folder / LEXICAL, "en")
-    return LexicalIndex.load(folder, CHUNKS, "english")
+    return LexicalIndex.load(folder, CHUNKS, "english", lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
 
 @pytest.mark.parametrize("share", [0.9, 0.3, 0.1, 0.01, 0.0])
