@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT, SemanticScale, at_rank, fuse
+from mkdocs_semsearch.artifact.lexical import prepare
+from mkdocs_semsearch.searching.clauses import LOOK_UP_WORDS
+from mkdocs_semsearch.searching.fusion import LOOK_UP_SHARE, SEMANTIC_WEIGHT, SemanticScale, at_rank, fuse
 from mkdocs_semsearch.searching.lexical import Lexical, LexicalHits
 from mkdocs_semsearch.searching.literal import RULES, Names, apply_literal_rule
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.question import Question
 from mkdocs_semsearch.searching.store import Neighbors, Store
 
-__all__ = ["EVERY", "UNKNOWN", "Candidates", "Scoring", "Sides", "lexical_depth", "score"]
+__all__ = ["EVERY", "UNKNOWN", "Candidates", "Scoring", "Sides", "lexical_depth", "score", "share_of_meaning"]
 
 _LEXICAL_LIMIT = 1000
 """Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
@@ -189,7 +191,8 @@ class Scoring:
 
     def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
         if self._by_words:
-            return score(rows, similarities, self._scale, self._hits, self._literal, self._sides.weight)
+            weight = share_of_meaning(self._question, self._sides.weight)
+            return score(rows, similarities, self._scale, self._hits, self._literal, weight)
         return score(rows, similarities, self._scale, None, {})
 
 
@@ -226,6 +229,11 @@ def score(
         ranks[places[here]] = named[here, 1]
         scores = apply_literal_rule(scores, ranks)
     return Candidates(rows, scores, similarities, bm25, ranks, (semantic, lexical))
+
+
+def share_of_meaning(question: Question, weight: float = SEMANTIC_WEIGHT) -> float:
+    """Returns the share of meaning in the scores of a question: half as much where it is no more than a word or two."""
+    return weight * (LOOK_UP_SHARE if len(prepare(question.text).split()) <= LOOK_UP_WORDS else 1)
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:

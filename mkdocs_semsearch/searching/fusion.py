@@ -11,10 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FLOOR_RANK", "LEAST_SPAN", "SEMANTIC_WEIGHT", "SemanticScale", "at_rank", "fuse"]
+__all__ = ["FLOOR_RANK", "LEAST_SPAN", "LOOK_UP_SHARE", "SEMANTIC_WEIGHT", "SemanticScale", "at_rank", "fuse"]
 
 SEMANTIC_WEIGHT = 0.5
 """Share of meaning in a hybrid score; measured with `semsearch eval`, see the note on ranking in the documentation."""
+
+LOOK_UP_SHARE = 0.5
+"""Meaning counts half in a question of a word or two: it names a thing more often than it describes one."""
 
 FLOOR_RANK = 300
 """The similarity at this rank becomes 0: a floor that hardly depends on the size of the site."""

@@ -30,7 +30,7 @@ from mkdocs_semsearch.artifact.lexical import lexical_analyzers, literal_name
 from mkdocs_semsearch.artifact.qdrant import connect
 from mkdocs_semsearch.artifact.term_list import TermList
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
-from mkdocs_semsearch.searching.candidates import Candidates, score
+from mkdocs_semsearch.searching.candidates import Candidates, score, share_of_meaning
 from mkdocs_semsearch.searching.clauses import Clauses
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.fusion import SemanticScale
@@ -186,7 +186,7 @@ class QdrantSearcher(Searcher):
             name=literal_name(question.text) if by_words else "",
             allowed=self._allowed_points(asked, filters),
         )
-        candidates = _scored(found, by_words=by_words)
+        candidates = _scored(found, share_of_meaning(question) if by_words else None)
         if candidates.semantic is None or asked.query.min_score <= 0:
             return candidates
         return _kept(candidates, candidates.semantic >= asked.query.min_score)
@@ -246,12 +246,13 @@ class _Remembered:
         return self._near[row]
 
 
-def _scored(found: Found, *, by_words: bool) -> Candidates:
+def _scored(found: Found, weight: float | None) -> Candidates:
+    """Scores what was found; without a weight by meaning alone."""
     rows = found.worded.rows if found.near is None else found.near.rows
-    words = LexicalHits(found.worded.rows, found.worded.similarities) if by_words else None
+    words = LexicalHits(found.worded.rows, found.worded.similarities) if weight is not None else None
     similarities = None if found.near is None else found.near.similarities
     scale = SemanticScale.of(np.zeros(0, np.float32) if similarities is None else similarities)
-    return score(rows, similarities, scale, words, _named(found, rows))
+    return score(rows, similarities, scale, words, _named(found, rows), weight or 0)
 
 
 def _kept(found: Candidates, mask: NDArray[np.bool_]) -> Candidates:

@@ -6,7 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mkdocs_semsearch.searching.candidates import share_of_meaning
 from mkdocs_semsearch.searching.fusion import FLOOR_RANK, SemanticScale, fuse
+from mkdocs_semsearch.searching.question import read_question
 from mkdocs_semsearch.searching.ranking import group_best, page_scores, top
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
@@ -74,3 +76,11 @@ def test_the_nearest_rows_know_the_scale_of_all(seed, rows, spread):
     scale = SemanticScale.of(everyone)
     assert SemanticScale.of(everyone[:FLOOR_RANK]) == scale
     assert not scale.apply(everyone[everyone <= scale.floor]).any()
+
+
+def test_meaning_counts_half_in_a_question_of_a_word_or_two():
+    shares = {
+        text: share_of_meaning(read_question(text), 0.375)
+        for text in ("tokens", '"api keys"', "rotate api keys", "東京", "日本語の文書を検索する")
+    }
+    assert list(shares.values()) == [0.1875, 0.1875, 0.375, 0.1875, 0.375]

@@ -1,12 +1,12 @@
 /* Which chunks match a question, and how well; the same steps as searching/candidates.py. */
 
-import { applyLiteralRule, fuse, keepBest, scaleLexical, scaleSemantic } from "./ranking.js";
+import { applyLiteralRule, fuse, keepBest, scaleLexical, scaleSemantic, shareOfMeaning } from "./ranking.js";
 import { nameHash } from "./text.js";
 
 /**
  * `question`: as `readQuestion` gives it. `asked`: its words, read. `similarities`: of all rows, or nothing where words
  * alone rank. `mask`: 1 for the rows allowed; null for all. `depth`: how many hits of the words take part beside
- * meaning. Gives rows, what ranks them, and its two parts.
+ * meaning. `weight`: its share in longer questions. Gives rows, what ranks them, and its two parts.
  */
 export function findCandidates({ mode, question, asked, similarities, mask, depth, weight, core }) {
   const byMeaning = mode === "semantic" && similarities;
@@ -17,7 +17,7 @@ export function findCandidates({ mode, question, asked, similarities, mask, dept
   if (byMeaning) return { rows, scores: semantic.map((similarity) => Math.max(0, similarity)), semantic, lexical: null };
   const lexical = picked(totals, rows, asked.unit);
   const byWords = scaleLexical(lexical);
-  const fused = semantic ? fuse(scaleSemantic(semantic), byWords, weight) : byWords;
+  const fused = semantic ? fuse(scaleSemantic(semantic), byWords, shareOfMeaning(question.text, weight)) : byWords;
   const ranks = literalRanks({ question, asked, core });
   return { rows, scores: applyLiteralRule(fused, ranks, rows), semantic: semantic ?? null, lexical };
 }

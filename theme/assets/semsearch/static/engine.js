@@ -23,7 +23,7 @@ class StaticEngine {
   constructor(parts) {
     Object.assign(this, parts);
     this.#start();
-    this.store.on(["query"], ({ query }) => this.#prepare(query));
+    this.store.on(["query"], ({ query, answer }) => (answer?.engine ?? this) === this && this.#prepare(query));
   }
 
   async search({ query, filters, ...options }, signal) {

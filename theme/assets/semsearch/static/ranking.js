@@ -1,11 +1,15 @@
 /* From scores of chunks to ranked pages, in 32-bit floats as in searching/fusion.py, literal.py, ranking.py. */
 
+import { prepare } from "./text.js";
+
 const { fround } = Math;
 
 const FLOOR_RANK = 300;
 const LEAST_SPAN = 0.15;
 const LEXICAL_LIMIT = 1000;
 const LEXICAL_LEAST = 200;
+const LOOK_UP_WORDS = 2;
+const LOOK_UP_SHARE = 0.5;
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // below the three bands of the literal rule
 const PAGE_EVIDENCE = fround(0.1);
@@ -28,6 +32,10 @@ export function scaleLexical(scores) {
   const best = scores.reduce((most, score) => Math.max(most, score), 0);
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
+
+/** The share of meaning in the scores of a question: half as much where it is no more than a word or two. */
+export const shareOfMeaning = (text, weight) =>
+  prepare(text).split(" ").filter(Boolean).length > LOOK_UP_WORDS ? weight : weight * LOOK_UP_SHARE;
 
 /** `weight`: share of meaning. */
 export const fuse = (semantic, lexical, weight) =>
