@@ -94,7 +94,7 @@ class Scoring:
         mode: what ranks.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
         min_score: least cosine similarity; without effect where only words rank.
-        words: gives what the words of the question find among `rows`; asked once, unless meaning alone ranks.
+        words: gives the best of what the words of the question find among `rows`, where meaning ranks as well.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Scoring:
         mode: Mode,
         rows: NDArray[np.bool_] | None,
         min_score: float,
-        words: Callable[[], LexicalHits],
+        words: Callable[[], LexicalHits] | None,
     ) -> None:
         self._sides = sides
         self._question = question
@@ -120,10 +120,15 @@ class Scoring:
 
     @functools.cached_property
     def _hits(self) -> LexicalHits:
-        """Hits of the words, in the order of their rows."""
-        hits = self._words()
-        order = np.argsort(hits.rows)
-        return LexicalHits(hits.rows[order], hits.scores[order])
+        """Hits of the words among the allowed rows, in the order of their rows."""
+        if self._words is not None:
+            return _by_row(self._words())
+        return _among(self._every_hit, self._allowed)
+
+    @functools.cached_property
+    def _every_hit(self) -> LexicalHits:
+        """All hits of the words, allowed or not: where words alone rank, what a field counts may be more."""
+        return _by_row(self._sides.lexical.search(self._question, None, EVERY))
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
@@ -168,7 +173,7 @@ class Scoring:
     def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
         if self._vector is None:
-            return np.sort(self._sides.lexical.search(self._question, rows, EVERY).rows)
+            return _among(self._every_hit, rows).rows
         return self._near_enough(rows).rows
 
     def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
@@ -245,6 +250,20 @@ def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
     if filtered is None:
         return _LEXICAL_LIMIT
     return max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(filtered) / max(1, len(filtered))))
+
+
+def _by_row(hits: LexicalHits) -> LexicalHits:
+    scores = np.zeros(hits.rows.max(initial=-1) + 1, np.float32)  # faster than sorting
+    scores[hits.rows] = hits.scores
+    rows = np.flatnonzero(scores)
+    return LexicalHits(rows, scores[rows])
+
+
+def _among(hits: LexicalHits, rows: NDArray[np.bool_] | None) -> LexicalHits:
+    if rows is None:
+        return hits
+    kept = rows[hits.rows]
+    return LexicalHits(hits.rows[kept], hits.scores[kept])
 
 
 def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import EVERY, Candidates, Scoring, Sides, lexical_depth
+from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.facets import Tally, facet_field
 from mkdocs_semsearch.searching.filtered import remembering
 from mkdocs_semsearch.searching.finding import Finder
@@ -257,7 +257,6 @@ class Searcher:
         return self._threads.submit(self._sides.lexical.search, question, allowed, depth)
 
     def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None, words: Future[LexicalHits] | None) -> Scoring:
-        every = functools.partial(self._sides.lexical.search, asked.question, allowed, EVERY)
         return Scoring(
             self._sides,
             asked.question,
@@ -265,7 +264,7 @@ class Searcher:
             mode=asked.query.mode,
             rows=allowed,
             min_score=asked.query.min_score,
-            words=every if words is None or asked.vector is None else words.result,
+            words=None if words is None or asked.vector is None else words.result,
         )
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
