@@ -35,10 +35,10 @@ class Row:
     target: float
 
     @property
-    def met(self) -> bool | None:
-        """Whether the figure is what it should be."""
+    def met(self) -> bool:
+        """Whether the figure is known to be what it should be."""
         if self.measured is None:
-            return None
+            return False
         return self.measured <= self.target if self.aim == "at most" else self.measured >= self.target
 
 
@@ -119,9 +119,11 @@ def _ratio(one: float | None, other: float | None) -> float | None:
 
 def show(found: list[Row]) -> None:
     for row in found:
-        measured = "not measured" if row.measured is None else f"{row.measured:,.4g}"
-        verdict = {True: "met", False: "MISSED", None: ""}[row.met]
-        print(f"{row.figure:62} {measured:>14}   {row.aim} {row.target:<6g} {verdict}")
+        if row.measured is not None:
+            verdict = "met" if row.met else "MISSED"
+            print(f"{row.figure:58} {row.measured:>10,.4g}   {row.aim} {row.target:<6g} {verdict}")
+    if missing := sum(row.measured is None for row in found):
+        print(f"{missing} of {len(found)} figures were not measured.")
 
 
 if __name__ == "__main__":
