@@ -7,6 +7,9 @@ the search box waits for the next key.
 
     python benchmarks/static_browser.py fastapi=SITE,INDEX --queries ../shared/eval/changelog_queries.jsonl \
         --pagefind "python -m pagefind" --json figures.json
+    python benchmarks/static_browser.py --synthetic 20000 --queries ../shared/eval/changelog_queries.jsonl
+
+`--every` asks every question in a fresh browser, for the largest first answer of all.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from synthetic import write_index
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.embedding.token_table import fitting_table
@@ -78,20 +83,35 @@ PAGEFIND = """async (query) => {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sites", nargs="+", metavar="NAME=SITE,INDEX", help="a built site and its index, or bundle")
+    parser.add_argument("sites", nargs="*", metavar="NAME=SITE,INDEX", help="a built site and its index, or bundle")
+    parser.add_argument("--synthetic", type=int, metavar="CHUNKS", help="also a made-up site of so many chunks")
+    parser.add_argument("--every", action="store_true", help="the bytes of every question asked first, no times")
     parser.add_argument("--queries", nargs="+", type=Path, required=True, help="those whose corpus is NAME, or all")
     parser.add_argument("--pagefind", type=shlex.split, help="command that runs Pagefind")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     queries = [query for path in given.queries for query in read_queries(path)]
-    report = {}
+    report: dict[str, Any] = {}
+
+    def add(name: str, site: Path, index: Path) -> None:
+        asked = [query.query[:1000] for query in queries if query.corpus == name] or [query.query for query in queries]
+        questions = list(dict.fromkeys(asked))
+        with prepared(site, index, given.pagefind) as folder, Server(folder) as server:
+            found = first_bytes(server, questions) if given.every else measure(server, questions, given.pagefind)
+            files = sum(path.is_file() for path in (folder / SITE_FOLDER).rglob("*"))
+            report[name] = {"chunks": pointer_of(folder)["chunks"], "files": files} | found
+        print(name, json.dumps(report[name], indent=1), flush=True)
+
     for name, _, folders in (item.partition("=") for item in given.sites):
         site, index = (Path(folder) for folder in folders.split(","))
-        asked = [query.query[:1000] for query in queries if query.corpus == name] or [query.query for query in queries]
-        with prepared(site, index, given.pagefind) as folder, Server(folder) as server:
-            report[name] = measure(server, list(dict.fromkeys(asked)), pagefind=bool(given.pagefind))
-            report[name]["chunks"] = pointer_of(folder)["chunks"]
-        print(name, json.dumps(report[name], indent=1), flush=True)
+        add(name, site, index)
+    if given.synthetic:
+        with tempfile.TemporaryDirectory() as temporary:
+            site, index = Path(temporary) / "site", Path(temporary) / "index"
+            site.mkdir()
+            (site / "index.html").write_text("<!doctype html><title>Made up</title>", encoding="utf-8")
+            write_index(index, given.synthetic)
+            add("synthetic", site, index)
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
@@ -120,7 +140,30 @@ def pointer_of(site: Path) -> dict[str, Any]:
     return pointer
 
 
-def measure(server: Server, questions: list[str], *, pagefind: bool) -> dict[str, Any]:
+def first_bytes(server: Server, questions: list[str]) -> dict[str, Any]:
+    """What every question costs when it is the first one."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        sizes = []
+        for question in questions:
+            context = browser.new_context()
+            page = context.new_page()
+            open_page(page, server.url)
+            sizes.append((counted(server, page, OPEN_AND_ASK, question)[0], question))
+            context.close()
+        browser.close()
+    largest, question = max(sizes)
+    return {
+        "first bytes p50": statistics.median(size for size, _ in sizes),
+        "max": largest,
+        "of": question,
+        "questions": len(sizes),
+    }
+
+
+def measure(server: Server, questions: list[str], pagefind: bool) -> dict[str, Any]:
     """Every figure of one site; bytes and milliseconds."""
     from playwright.sync_api import sync_playwright
 

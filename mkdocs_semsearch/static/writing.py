@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,8 +33,9 @@ FACTOR_UNIT = 10
 """Weights of the parts of a lexical score are whole tenths."""
 
 _COMMON_SHARE = 0.2
-_DIMENSIONS = ((4_700, 128), (sys.maxsize, 96))
-"""Dimensions up to so many chunks: 300 kB at most below 4700 chunks, 1 MB at 20 000."""
+_LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
+_VECTOR_BYTES = 230_000
+"""All vectors are loaded before the first answer: this much, until the least dimensions take more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,8 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
 
 def planes_for(chunks: int) -> Planes:
     """Chooses the dimensions of the vectors, 4 bits each: more where the site is small, for all of them are loaded."""
-    return next(((dimensions, 4),) for most, dimensions in _DIMENSIONS if chunks <= most)
+    affordable = 2 * _VECTOR_BYTES // max(1, chunks) // 16 * 16
+    return ((max(_LEAST_DIMENSIONS, min(_MOST_DIMENSIONS, affordable)), 4),)
 
 
 def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from mkdocs_semsearch.embedding.wordpiece import question_words
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
 from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher
 from mkdocs_semsearch.static import is_bundle, open_bundle, open_static_searcher, write_bundle
+from mkdocs_semsearch.static.writing import planes_for
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
@@ -146,6 +147,11 @@ def test_other_files_stay_and_earlier_bundles_go(folder, tmp_path):
     assert not old.semantic
     assert new.semantic
     assert {path.name for path in tmp_path.iterdir()} == {"index.html", "static.json", new.name}
+
+
+@pytest.mark.parametrize(("chunks", "dimensions"), [(0, 128), (3078, 128), (4052, 112), (4800, 96), (20_000, 96)])
+def test_vectors_stay_small_where_there_are_many(chunks, dimensions):
+    assert planes_for(chunks) == ((dimensions, 4),)
 
 
 def test_a_small_site_gets_few_files(folder):
