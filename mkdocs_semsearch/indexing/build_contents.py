@@ -89,7 +89,7 @@ class BuildContents:
             groups = duplicate_groups(self.pages, vectors, graph)
             if self.store is None:
                 np.save(folder / VECTORS, stored, allow_pickle=False)
-                np.savez(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+                np.savez_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
                 write_tables(self.pages, options.facets, groups, folder)
             else:
                 rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmer)
