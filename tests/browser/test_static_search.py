@@ -231,6 +231,15 @@ def test_on_a_slow_line_words_answer_first(page, site):
     assert page.evaluate(GROUPS) > 1
 
 
+def test_a_file_damaged_on_its_way_is_fetched_again(page, site, bundle):
+    (core,) = bundle.glob("static-*/core.bin")
+    answers = [core.read_bytes(), core.read_bytes()[:-8] + b"damaged!"]
+    page.route("**/static-*/core.bin", lambda route: route.fulfill(body=answers.pop()))
+    ask(page, site, "rotate an access token")
+    assert titles(page)[0] == "Authentication"
+    assert answers == []
+
+
 def test_a_site_published_while_the_box_is_open_answers(page, static_site, serving):
     site = static_site()
     with serving.SiteServer(site) as server:

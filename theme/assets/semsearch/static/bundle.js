@@ -37,9 +37,11 @@ export class Bundle {
     return this.read(`${kind}/${shardOf(this.pointer.shards[kind], key)}.bin`, make);
   }
 
-  async #fetch(name) {
-    const response = await get(new URL(name, this.#folder), "force-cache");
-    return Blocks.from(await response.arrayBuffer());
+  #fetch(name) {
+    const url = new URL(name, this.#folder);
+    const blocks = async (cache) => Blocks.from(await (await get(url, cache)).arrayBuffer());
+    // What was damaged on its way would come out of the browser's cache again.
+    return blocks("force-cache").catch((error) => (error.status ? Promise.reject(error) : blocks("reload")));
   }
 }
 
