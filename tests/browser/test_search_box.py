@@ -175,6 +175,31 @@ def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(pag
     page.keyboard.press("Enter")
     page.wait_for_url("**/guide/auth/**")
     assert page.url.endswith("#tokens")
+    page.go_back()  # the result was opened before the answer was painted
+    page.locator(OPTION).first.wait_for()
+    assert page.input_value(INPUT) == "deploy revoke"
+
+
+def test_results_out_of_sight_are_not_laid_out_but_reached_by_key_and_screen_reader(page, site):
+    def repeat(body):
+        body["results"] = [
+            {**body["results"][0], "page": {**body["results"][0]["page"], "title": f"Page {number}"}}
+            for number in range(20)
+        ]
+        return body
+
+    site.sidecar.change = repeat
+    ask(page, site, "token")
+    last = page.locator("[role=option]").last
+    laid_out = "option => option.checkVisibility({ contentVisibilityAuto: true })"
+    assert not last.evaluate(laid_out)
+    listed = page.locator("[data-semsearch=list]").aria_snapshot()
+    assert all(f'group "Page {number}"' in listed for number in range(20))
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function(f"({laid_out})([...document.querySelectorAll('[role=option]')].at(-1))")
+    seen = "option.getBoundingClientRect().bottom <= option.closest('.ss-scroll').getBoundingClientRect().bottom"
+    assert last.evaluate(f"option => {seen}")
+    assert page.locator(INPUT).get_attribute("aria-activedescendant") == last.get_attribute("id")
 
 
 def test_arrows_in_the_facets_leave_the_list_alone(page, site):
