@@ -1,7 +1,5 @@
 /* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/columns.py. */
 
-import { rangeTest, readValue, wrong } from "./values.js";
-
 const PAGE_FIELDS = {
   "page.path": "string",
   "page.url": "string",
@@ -54,10 +52,11 @@ class Column {
     return filter.negate ? mask.map((bit) => 1 - bit) : mask;
   }
 
-  /** Counts groups of rows by value: [{value, count}], most frequent first. `groupsOf(row)`: the groups a row is in. */
-  counts(groupsOf) {
+  /** Counts pages by value: [{value, count}], most frequent first. `pageOf(row)`: undefined where it does not count. */
+  counts(pageOf) {
     const members = this.values.map(() => new Set());
-    this.entryRows.forEach((row, at) => groupsOf(row).forEach((group) => members[this.entryCodes[at]].add(group)));
+    this.entryRows.forEach((row, at) => members[this.entryCodes[at]].add(pageOf(row)));
+    for (const pages of members) pages.delete(undefined);
     const found = this.values.map((value, code) => ({ value, count: members[code].size })).filter(({ count }) => count);
     return found.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
   }
@@ -153,3 +152,53 @@ function frontMatter(name, pages) {
     values.map((value) => (Array.isArray(value) ? value.map(plain) : plain(value))),
   );
 }
+
+const READERS = { string: String, list: String, integer: asNumber, number: asNumber, date: asDate, boolean: asBoolean };
+const WANTED = { integer: "a number", number: "a number", date: "a date (YYYY-MM-DD)", boolean: "true or false" };
+
+function asNumber(value) {
+  if (typeof value === "number") return value;
+  const text = `${value}`.trim();
+  return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(+text) ? +text : null;
+}
+
+/** As YYYY-MM-DD, which compares as text. */
+function asDate(value) {
+  const [, text] = /^\s*(\d{4}-\d\d-\d\d)(?:[T ].*)?\s*$/.exec(value) ?? [];
+  const date = new Date(`${text}T00:00Z`);
+  return text && !Number.isNaN(+date) && date.toISOString().startsWith(text) ? text : null;
+}
+
+function asBoolean(value) {
+  return { true: true, false: false }[`${value}`.toLowerCase()] ?? null;
+}
+
+/** Throws where a value cannot be one of the field's type. */
+function readValue(value, type, field) {
+  const found = READERS[type](value);
+  if (found === null) throw misfit(value, type, field);
+  return found;
+}
+
+/** What tells whether a value lies in a range; text compares as numbers or dates where the ends are such. */
+function rangeTest({ field, min, max }, type) {
+  const ends = [min, max].filter((end) => end != null);
+  if (!ends.length) throw wrong(`The range on '${field}' has neither min nor max: give at least one.`);
+  const order = orderOf(type, ends);
+  const [low, high] = [min, max].map((end) => (end == null ? null : order(end)));
+  for (const end of ends) if (order(end) === null) throw misfit(end, type, field);
+  return (value) => {
+    const place = order(value);
+    return place !== null && (low === null || place >= low) && (high === null || place <= high);
+  };
+}
+
+function orderOf(type, ends) {
+  if (type !== "string" && type !== "list") return READERS[type];
+  return [asNumber, asDate].find((reader) => ends.every((end) => reader(end) !== null)) ?? String;
+}
+
+const misfit = (value, type, field) =>
+  wrong(`${field} is of type ${type}: '${value}' is not ${WANTED[type] ?? "text"}.`);
+
+const wrong = (message) => Object.assign(new Error(message), { status: 422 });

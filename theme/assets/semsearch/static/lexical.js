@@ -22,15 +22,21 @@ export class Lexical {
     this.unit = bundle.pointer.lexical.unit;
   }
 
-  /** Fetches what finished words need. */
-  prepare(words) {
-    return this.#load(wordsOf(words));
+  /** Fetches what finished words need; returns them read. */
+  async load(given) {
+    const words = [...new Set(given)].slice(0, MAX_WORDS).map((word) => {
+      const terms = termsOf(word);
+      const parts = identifierParts(word).flatMap(termsOf);
+      return { word, terms, parts, forms: identifierForms(word), corrections: [] };
+    });
+    const terms = words.flatMap((word) => [...word.terms, ...word.parts]);
+    await this.words.load(terms, words.map(({ forms }) => forms.slice(0, MAX_FORMS)).flat());
+    return words;
   }
 
   /** Fetches what the words of a question need; what it returns answers without waiting. */
   async read(question) {
-    const words = wordsOf(question.words);
-    await this.#load(words);
+    const words = await this.load(question.words);
     const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
     const correcting = single.slice(0, MAX_CORRECTED).map(async (item) => {
       item.corrections = await this.words.corrections(item.terms[0]);
@@ -43,14 +49,6 @@ export class Lexical {
     return new Asked(this, { words, completions, last });
   }
 
-  #load(words) {
-    const everything = words.flatMap(({ terms, parts }) => [...terms, ...parts]);
-    return this.words.load(
-      everything,
-      words.flatMap(({ forms }) => forms.slice(0, MAX_FORMS)),
-    );
-  }
-
   async #completions({ terms } = { terms: [] }, finished) {
     if (terms.length !== 1 || [...terms[0]].length < 2) return [];
     if (finished && this.words.find(terms[0])?.chunks) return [];
@@ -61,21 +59,10 @@ export class Lexical {
   async phraseMask(phrases) {
     if (!phrases.length) return null;
     const found = await Promise.all(phrases.map((phrase) => this.words.phraseRows(termsOf(phrase))));
-    const [mask, ...others] = found.map((rows) => {
-      const held = new Uint8Array(this.rows);
-      for (const row of rows) held[row] = 1;
-      return held;
-    });
-    return others.reduce((all, other) => all.map((bit, row) => bit & other[row]), mask);
+    const held = new Uint16Array(this.rows);
+    for (const row of found.flat()) held[row] += 1;
+    return held.map((count) => count === phrases.length);
   }
-}
-
-function wordsOf(words) {
-  return [...new Set(words)].slice(0, MAX_WORDS).map((word) => {
-    const terms = termsOf(word);
-    const parts = identifierParts(word).flatMap(termsOf);
-    return { word, terms, parts, forms: identifierForms(word), corrections: [] };
-  });
 }
 
 class Asked {

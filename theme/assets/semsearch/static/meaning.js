@@ -19,22 +19,15 @@ export class Meaning {
     this.weight = this.semantic.weight ?? 0.5;
   }
 
-  /** Loads what every question needs; where that fails, the question will tell. */
-  warm() {
-    this.#table().catch(() => {});
-    this.#core().catch(() => {});
-  }
-
-  /** Loads what the tokens of a text need. */
-  async prepare(text) {
-    await this.#tokens(text);
+  /** Loads what a text needs. */
+  load(text) {
+    return Promise.all([this.#table(), this.#tokens(text)]);
   }
 
   /** The similarities of all rows to a text, -1 to 1. */
   async similarities(text) {
-    const [table, tokens] = await Promise.all([this.#table(), this.#tokens(text)]);
-    const { levels, offsets } = table;
-    const question = vectorOf(tokens, table.weights);
+    const [{ levels, offsets, weights }, tokens] = await this.load(text);
+    const question = vectorOf(tokens, weights);
     const { length } = question;
     const offset = question.reduce((sum, value, d) => sum + value * offsets[d], 0);
     const found = new Float32Array(levels.length / length);

@@ -1,6 +1,6 @@
-/* From scores of chunks to ranked pages, in 32-bit floats as in searching/fusion.py, literal.py, ranking.py. */
+/* From the two sides to ranked pages, in 32-bit floats as in searching/candidates.py, fusion.py, literal.py, ranking.py. */
 
-import { prepare } from "./text.js";
+import { nameHash, prepare } from "./text.js";
 
 const { fround } = Math;
 
@@ -16,6 +16,51 @@ const PAGE_EVIDENCE = fround(0.1);
 const EVIDENCE_SECTIONS = 5;
 const WHOLE = fround(1 + 0.1 * EVIDENCE_SECTIONS);
 
+/**
+ * `question`: as `readQuestion` gives it. `asked`: its words, read. `similarities`: of all rows, or nothing where words
+ * alone rank. `mask`: 1 for the rows allowed; null for all. `depth`: how many hits of the words take part beside
+ * meaning. `weight`: its share in longer questions. Gives rows, what ranks them, and its two parts.
+ */
+export function findCandidates({ mode, question, asked, similarities, mask, depth, weight, core }) {
+  const byMeaning = mode === "semantic" && similarities;
+  let totals = byMeaning ? null : asked.totals(mask);
+  if (totals && similarities) totals = keepBest(totals, depth);
+  const rows = similarities ? rowsOf(mask, asked.rows) : rowsOf(totals);
+  const semantic = similarities && picked(similarities, rows);
+  if (byMeaning) return { rows, scores: semantic.map((similarity) => Math.max(0, similarity)), semantic, lexical: null };
+  const lexical = picked(totals, rows, asked.unit);
+  const byWords = scaleLexical(lexical);
+  const fused = semantic ? fuse(scaleSemantic(semantic), byWords, shareOfMeaning(question.text, weight)) : byWords;
+  const ranks = literalRanks({ question, asked, core });
+  return { rows, scores: applyLiteralRule(fused, ranks, rows), semantic: semantic ?? null, lexical };
+}
+
+/** The places of what is not 0; where there is nothing, all of so many. */
+export function rowsOf(values, length = values.length) {
+  const rows = new Uint32Array(length);
+  let count = 0;
+  for (let row = 0; row < length; row++) if (!values || values[row]) rows[count++] = row;
+  return rows.subarray(0, count);
+}
+
+/** Loops over typed arrays here are plain ones: `from` and closures take ten times as long. */
+function picked(values, rows, unit = 1) {
+  const found = new Float32Array(rows.length);
+  for (let at = 0; at < rows.length; at++) found[at] = values[rows[at]] / unit;
+  return found;
+}
+
+/** Row to rank: 1 for the identifier that the question is, 2 where it is a heading, 3 where it is a title. */
+function literalRanks({ question, asked, core }) {
+  const ranks = new Map();
+  if (question.words.length === 1) for (const row of asked.identifierRows()) ranks.set(row, 1);
+  const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
+  const hash = nameHash(question.text);
+  for (let at = hash === null ? -1 : names.indexOf(hash); at >= 0 && names[at] === hash; at++)
+    ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+  return ranks;
+}
+
 /** Cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins. */
 export function scaleSemantic(similarities) {
   if (!similarities.length) return similarities;
@@ -28,17 +73,17 @@ export function scaleSemantic(similarities) {
 }
 
 /** Scores to 0–1: the best is 1. */
-export function scaleLexical(scores) {
+function scaleLexical(scores) {
   const best = scores.reduce((most, score) => Math.max(most, score), 0);
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
 
 /** The share of meaning in the scores of a question: half as much where it is no more than a word or two. */
-export const shareOfMeaning = (text, weight) =>
+const shareOfMeaning = (text, weight) =>
   prepare(text).split(" ").filter(Boolean).length > LOOK_UP_WORDS ? weight : weight * LOOK_UP_SHARE;
 
 /** `weight`: share of meaning. */
-export const fuse = (semantic, lexical, weight) =>
+const fuse = (semantic, lexical, weight) =>
   semantic.map((score, at) => fround(weight * score) + fround((1 - weight) * lexical[at]));
 
 /** How many hits of the words take part: of those that filters leave, as many as are left of the thousand. */
@@ -49,7 +94,7 @@ export function lexicalDepth(mask) {
 }
 
 /** Sets all but the best to 0; of equals the first stay. */
-export function keepBest(totals, depth) {
+function keepBest(totals, depth) {
   const sorted = Float64Array.from(totals).sort();
   const edge = sorted.at(-depth) ?? 0;
   if (edge <= 0) return totals;
@@ -58,7 +103,7 @@ export function keepBest(totals, depth) {
 }
 
 /** Lifts titles (3), headings (2) and identifiers (1) that are what was asked for above all others. */
-export function applyLiteralRule(scores, ranks, rows) {
+function applyLiteralRule(scores, ranks, rows) {
   const lifted = (score, rank) => (rank ? FLOOR + fround(BAND * fround(rank - 1 + score)) : score * FLOOR);
   const holds = ranks.size && rows.some((row) => ranks.has(row));
   return holds ? scores.map((score, at) => lifted(score, ranks.get(rows[at]))) : scores;

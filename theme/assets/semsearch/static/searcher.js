@@ -1,12 +1,11 @@
 /* A question in, the answer of the HTTP API out (`granularity: page`), from the files of a static bundle. */
 
 import { Bundle } from "./bundle.js";
-import { findCandidates, rowsOf } from "./candidates.js";
 import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { lexicalDepth, presented, rankPages, rounded } from "./ranking.js";
+import { findCandidates, lexicalDepth, presented, rankPages, rounded, rowsOf } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -54,8 +53,8 @@ export class Searcher {
       this.lexical.phraseMask(question.phrases),
     ]);
     const [mask, depth] = [both(filtered, held), lexicalDepth(filtered)];
-    const parts = { mode, question, asked, similarities, mask, depth, weight: meaning?.weight, core: this.core };
-    const found = this.#boosted(findCandidates(parts));
+    const given = { mode, question, asked, similarities, mask, depth, weight: meaning?.weight, core: this.core };
+    const found = this.#boosted(findCandidates(given));
     const pages = rankPages(found, this);
     const shown = pages.slice(offset, offset + limit);
     const [results, counts] = await Promise.all([
@@ -82,15 +81,15 @@ export class Searcher {
   /** Fetches what a question will need whose last word is not finished yet. */
   async prepare(text) {
     const { text: plain, words } = readQuestion(text.trim());
-    await Promise.all([this.lexical.prepare(words), this.meaning?.prepare(plain)]);
+    await Promise.all([this.lexical.load(words), this.meaning?.load(plain)]);
   }
 
   /** Every declared facet with the number of pages for each of its values. Asked for when a question is near. */
   async facets() {
-    if (!navigator.connection?.saveData) this.meaning?.warm();
+    if (!navigator.connection?.saveData) this.meaning?.load("").catch(() => {}); // the question itself will tell
     const { build_id, facets } = this.bundle.pointer;
     const columns = await Promise.all(facets.map(({ name }) => this.fields.column(name)));
-    return { build_id, facets: facets.map((facet, at) => ({ ...facet, values: columns[at].counts((row) => [row]) })) };
+    return { build_id, facets: facets.map((facet, at) => ({ ...facet, values: columns[at].counts((page) => page) })) };
   }
 
   /** A page that was a result, with all its sections. */
@@ -137,13 +136,9 @@ export class Searcher {
       rows = similarities ? rowsOf(mask, this.chunks) : rowsOf(asked.totals(mask));
     }
     const column = await this.fields.column(name);
-    const groups = new Map();
-    for (const row of rows) {
-      const page = this.pageOf[row];
-      const place = column.ofChunks ? row : page;
-      if (!groups.has(place)) groups.set(place, [page]);
-    }
-    return column.counts((row) => groups.get(row) ?? []);
+    const pages = new Map();
+    for (const row of rows) pages.set(column.ofChunks ? row : this.pageOf[row], this.pageOf[row]);
+    return column.counts((row) => pages.get(row));
   }
 
   async #write(pages, sectionsPerPage, { rows, scores, semantic, lexical }, matcher) {

@@ -1,6 +1,6 @@
 /* Words without a search engine: posting lists, corrections, completions, phrases, out of shards of a bundle. */
 
-import { varintReader } from "./blocks.js";
+import { varintReader } from "./bundle.js";
 
 const BEFORE_SUFFIX = 3;
 const CORRECTED_FROM = 4;

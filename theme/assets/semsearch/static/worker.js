@@ -2,9 +2,7 @@
 
 import { createAnswering } from "./answering.js";
 // All at once, rather than one behind the other as they name each other.
-import "./blocks.js";
 import "./bundle.js";
-import "./candidates.js";
 import "./excerpts.js";
 import "./fields.js";
 import "./lexical.js";
@@ -13,7 +11,6 @@ import "./ranking.js";
 import "./records.js";
 import "./searcher.js";
 import "./text.js";
-import "./values.js";
 import "./words.js";
 
 let answer = null;
