@@ -98,8 +98,9 @@ def main() -> None:
         questions = list(dict.fromkeys(asked))
         with prepared(site, index, given.pagefind) as folder, Server(folder) as server:
             found = first_bytes(server, questions) if given.every else measure(server, questions, given.pagefind)
-            files = sum(path.is_file() for path in (folder / SITE_FOLDER).rglob("*"))
-            report[name] = {"chunks": pointer_of(folder)["chunks"], "files": files} | found
+            sizes = [path.stat().st_size for path in (folder / SITE_FOLDER).rglob("*") if path.is_file()]
+            written = {"chunks": pointer_of(folder)["chunks"], "files": len(sizes), "bytes": sum(sizes)}
+            report[name] = written | found
         print(name, json.dumps(report[name], indent=1), flush=True)
 
     for name, _, folders in (item.partition("=") for item in given.sites):
