@@ -6,6 +6,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("without a deadline", settings(), deadline=None)
+settings.load_profile("without a deadline")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

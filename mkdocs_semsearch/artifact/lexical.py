@@ -42,7 +42,8 @@ _STEMMED = "semsearch_stemmed"
 _PLAIN = "semsearch_plain"
 _WHOLE = "semsearch_whole"
 # Positions where neighbours count. Of words as they are written, and of identifiers, not even how often: phrases are
-# looked for in the texts themselves, see `TermText`, since positions of every word would take a quarter of the index.
+# looked for in the texts themselves, see `searching.phrases`, since positions of every word would take a quarter of the
+# index.
 _KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
 _TOKENIZER = dict.fromkeys(("title", "headings", "text"), _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
 

@@ -119,7 +119,7 @@ def check(found, vectors, question, rows, limit, at_least=None):
     assert np.isin(surely, found.rows).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     share=st.sampled_from([None, 0.0, 1 / ROWS, 0.005, 0.05, 0.39, 0.41, 0.5, 1.0]),

@@ -192,7 +192,7 @@ HTML_PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(HTML_PIECES, max_size=60), st.integers(4, 60), st.integers(0, 10))
 def test_any_html_gives_sound_chunks(pieces: list[str], size: int, overlap: int) -> None:
     html = "".join(pieces)
@@ -214,7 +214,7 @@ def test_any_html_gives_sound_chunks(pieces: list[str], size: int, overlap: int)
 WORDS = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=30).map(" ".join)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(WORDS, st.lists(WORDS, max_size=4)), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))
 def test_source_positions_hold_the_first_and_last_words(sections: list[tuple[str, list[str]]], newline: str) -> None:
     source = "---\ntitle: x\n---\n\n" + "\n\n".join(

@@ -147,7 +147,7 @@ BLOCKS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(
     content=st.lists(BLOCKS, max_size=6).map("\n\n".join),
     query=st.sampled_from(["restore", "rotate keys", "日本語", "comand rest", "x", "zebra", "キー", "é"]),

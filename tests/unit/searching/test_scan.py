@@ -24,7 +24,7 @@ SHAPES = {
 }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     shape=st.sampled_from(sorted(SHAPES)),
     asked=st.sampled_from(sorted(SHAPES)),

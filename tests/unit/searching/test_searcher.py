@@ -312,7 +312,7 @@ TEXTS = st.text(max_size=60) | st.lists(
 ).map(" ".join)  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(text=TEXTS, mode=st.sampled_from(MODES), granularity=st.sampled_from(["section", "page"]))
 def test_any_text_is_a_question(searcher, text, mode, granularity):
     try:

@@ -21,7 +21,7 @@ filters = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(max_size=20) | json_values,
     st.dictionaries(names, json_values | st.lists(filters, max_size=3), max_size=5),
@@ -33,7 +33,7 @@ def test_no_body_makes_the_server_fail(api, query, values):
     assert response.status == 200 or len(response.body) < 2000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_server_fail(body):
     api = SearchApi(lambda: None)
@@ -110,7 +110,7 @@ requests = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(requests)
 def test_every_answer_keeps_the_promises_of_the_interface(api, request_body):
     response = api.handle("POST", "/api/v1/search", "", {}, json.dumps(request_body).encode())
