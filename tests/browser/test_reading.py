@@ -119,6 +119,7 @@ def test_any_text_is_shown_as_it_is_and_fits(page, site, text):
 def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     page.context.grant_permissions(["clipboard-read"])
     ask(page, site, "rotate token")
+    page.locator(PREVIEW).get_by_role("navigation").wait_for()  # the whole section has taken the excerpt's place
     page.locator(PREVIEW).get_by_role("button", name="Copy link").click()
     page.locator(PREVIEW).get_by_role("button", name="Link copied").wait_for()
     link = page.locator(OPTION).first.get_attribute("href")

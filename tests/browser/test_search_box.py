@@ -133,7 +133,7 @@ def test_a_late_answer_never_replaces_a_newer_one(page, site):
 
 def test_previous_results_stay_while_the_next_are_fetched(page, site):
     ask(page, site, "rotate")
-    site.sidecar.delay = lambda query: 0.8
+    site.sidecar.delay = lambda query: 1.2
     page.fill(INPUT, "install")
     page.locator("[data-semsearch=list][aria-busy=true]").wait_for()
     assert titles(page) == ["Authentication"]
@@ -178,6 +178,19 @@ def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(pag
     page.go_back()  # the result was opened before the answer was painted
     page.locator(OPTION).first.wait_for()
     assert page.input_value(INPUT) == "deploy revoke"
+
+
+def test_titles_are_marked_where_they_have_words_that_the_engine_highlights(page, site):
+    def only_token(body):
+        body["results"][0]["page"]["title"] = "The tokens a client has"
+        for section in (section for result in body["results"] for section in result["sections"]):
+            at = section["excerpt"].find("token")
+            section["highlights"] = [[at, at + 5]] if at >= 0 else []
+        return body
+
+    site.sidecar.change = only_token
+    ask(page, site, "the token a")
+    assert page.locator(".ss-title").first.locator("mark").all_text_contents() == ["token"]
 
 
 def test_results_out_of_sight_are_not_laid_out_but_reached_by_key_and_screen_reader(page, site):
@@ -336,7 +349,7 @@ def test_scrolling_is_locked_and_nothing_moves(page, site):
     assert page.locator("h1").bounding_box() == before
     page.keyboard.press("Control+k")
     page.locator("dialog").wait_for(state="hidden")
-    assert page.evaluate("getComputedStyle(document.documentElement).overflow") != "hidden"
+    page.wait_for_function("getComputedStyle(document.documentElement).overflow !== 'hidden'")
 
 
 @pytest.mark.parametrize("element", ["input", "textarea", "select", "button", "div contenteditable"])

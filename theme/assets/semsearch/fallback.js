@@ -3,8 +3,9 @@
  * heading. It finds words, not meanings, and answers in the sidecar's shape.
  */
 
-import { fold, isWord, marksIn, occurrences, termsOf } from "./results.js";
+import { fold, isWord, marksIn, occurrences } from "./results.js";
 
+const WORD = /[\p{L}\p{N}_]+/gu;
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", para: "" };
 let opened = null;
 
@@ -26,7 +27,7 @@ async function load(root) {
   return engine;
 
   async function search({ query, offset = 0 }) {
-    const terms = termsOf(query);
+    const terms = [...new Set(fold(query).match(WORD))];
     const ranked = rank(entries, terms);
     const results = ranked.slice(offset, offset + 10).map((page) => describe(page, terms));
     return { query, results, total: ranked.length, facets: null, mode: "fallback", engine };

@@ -1,6 +1,6 @@
 /* The section of the current result beside the list, where there is room. Loaded with the first answer there. */
 
-import { fold, marksIn, optionsOf, renderExcerpt } from "./results.js";
+import { marksIn, optionsOf, renderExcerpt, wordsOf } from "./results.js";
 import { button, h } from "./ui.js";
 
 const ENGLISH = {
@@ -50,7 +50,7 @@ export async function fill(pane, { store, t, list, href }) {
   }
 
   function render({ page, section }, sections) {
-    const words = wordsOf(section);
+    const words = wordsOf([section]);
     const same = sections.filter(({ url }) => url === section.url);
     const texts = (same.length ? same : [section]).map(({ content, kind }) => {
       const highlights = marksIn(content, words);
@@ -87,8 +87,6 @@ export async function fill(pane, { store, t, list, href }) {
     return h("nav.ss-outline", { "aria-label": name }, h("div.ss-caption", {}, name), h("ul", {}, items));
   }
 }
-
-const wordsOf = ({ excerpt, highlights }) => [...new Set(highlights.map(([from, to]) => fold(excerpt.slice(from, to))))];
 
 /** Works without a permission and without HTTPS, unlike `navigator.clipboard`. */
 function copy(text) {

@@ -2,8 +2,6 @@
 
 import { h, icon, set } from "./ui.js";
 
-const WORD = /[\p{L}\p{N}_]+/gu;
-// Written without spaces.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
 const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+/;
@@ -20,7 +18,10 @@ export function fold(text) {
   });
 }
 
-export const termsOf = (query) => [...new Set(fold(query).match(WORD))];
+export function wordsOf(sections) {
+  const marked = ({ excerpt, highlights }) => highlights.map(([from, to]) => excerpt.slice(from, to).toLowerCase());
+  return [...new Set(sections.flatMap(marked))];
+}
 
 export const isWord = (letter) => /[\p{L}\p{N}_]/u.test(letter ?? "");
 
@@ -36,9 +37,9 @@ export function occurrences(folded, term) {
 export function marksIn(text, terms) {
   const folded = fold(text);
   return terms
-    .flatMap((term) => occurrences(folded, term).map((at) => [at, at + term.length]))
+    .flatMap((term) => occurrences(folded, fold(term)).map((at) => [at, at + term.length]))
     .filter(([start, end]) => end - start > 3 || UNSPACED.test(folded[start]) || !isWord(folded[end]))
-    .sort((a, b) => a[0] - b[0])
+    .sort((a, b) => a[0] - b[0] || b[1] - a[1])
     .filter(([start], index, all) => !index || start >= all[index - 1][1]);
 }
 
@@ -159,8 +160,9 @@ export function createResults(parts) {
   const href = (parts.href = linkMaker(root));
 
   function render({ answer, nearest }) {
-    const terms = termsOf(answer?.query ?? "");
     const results = answer?.results.length ? answer.results : nearest;
+    // The engine knows which words count.
+    const terms = wordsOf(results.flatMap(({ sections }) => sections));
     let index = 0;
     const option = (selector, attributes, ...children) => {
       const id = `${prefix}-option-${index++}`;
@@ -190,7 +192,6 @@ export function createResults(parts) {
     set(list, "hidden", !groups.length);
   }
 
-  /** What kind of text it is, where it is no prose. */
   const badge = ({ kind, language }) =>
     kind === "text" ? "" : h("span.ss-kind", {}, (kind !== "table" && language) || t(`kind_${kind}`));
 
@@ -210,10 +211,10 @@ export function createResults(parts) {
 /** Links never lead off the site; `h` makes Material highlight words. */
 function linkMaker(root) {
   const material = document.querySelector(".md-container");
-  return ({ url, excerpt, highlights }) => {
-    const target = URL.canParse(url, root) ? new URL(url, root) : root;
-    const words = new Set(highlights.map(([start, end]) => excerpt.slice(start, end).toLowerCase()));
-    const long = [...words].filter((word) => word.length > 2 || words.size === 1);
+  return (section) => {
+    const target = URL.canParse(section.url, root) ? new URL(section.url, root) : root;
+    const words = wordsOf([section]);
+    const long = words.filter((word) => word.length > 2 || !words[1]);
     if (material && long.length) target.searchParams.set("h", long.slice(0, 8).join(" "));
     return target.origin === root.origin ? target.href : root.href;
   };
