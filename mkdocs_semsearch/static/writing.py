@@ -34,7 +34,7 @@ FACTOR_UNIT = 10
 
 _COMMON_SHARE = 0.2
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
-_VECTOR_BYTES = 230_000
+_VECTOR_BYTES = 200_000
 """All vectors are loaded before the first answer: this much, until the least dimensions take more."""
 
 

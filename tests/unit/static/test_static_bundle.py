@@ -149,7 +149,7 @@ def test_other_files_stay_and_earlier_bundles_go(folder, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"index.html", "static.json", new.name}
 
 
-@pytest.mark.parametrize(("chunks", "dimensions"), [(0, 128), (3078, 128), (4052, 112), (4800, 96), (20_000, 96)])
+@pytest.mark.parametrize(("chunks", "dimensions"), [(0, 128), (3078, 128), (3400, 112), (4052, 96), (20_000, 96)])
 def test_vectors_stay_small_where_there_are_many(chunks, dimensions):
     assert planes_for(chunks) == ((dimensions, 4),)
 
