@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, pieces_of, questi
 __all__ = [
     "SHIPPED_DIMENSION",
     "SHIPPED_MODEL",
+    "Likeness",
     "TokenTable",
     "Vocabulary",
     "fitting_table",
@@ -28,6 +29,11 @@ __all__ = [
 ]
 
 SHIPPED_MODEL, SHIPPED_DIMENSION = "sentence-transformers/all-MiniLM-L6-v2", 384
+Likeness = Callable[[Sequence[str]], NDArray[np.float32]]
+
+_REMEMBERED_TEXTS = 300
+"""While readers type, sentences of the same chunks are compared again and again: some 6 kB for each chunk."""
+
 _SHIPPED = Path(__file__).with_name("token_table.npz")
 
 
@@ -78,6 +84,7 @@ class TokenTable:
         self._rows = rows
         self._scales = scales
         self._basis = basis
+        self._directions = functools.lru_cache(_REMEMBERED_TEXTS)(self._sum_up)
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -97,21 +104,24 @@ class TokenTable:
         length = float(np.linalg.norm(total))
         return np.asarray(total / length if length else total, np.float32)
 
-    def similarities(self, texts: Sequence[str], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Compares texts with a vector of the model: float32 `[texts]`, cosine; zero where no token is known.
+    def likeness_to(self, vector: NDArray[np.float32]) -> Likeness:
+        """Returns what compares texts with a vector of the model: their cosines, zero where no token is known.
 
-        The vector goes to where the rows are, for its basis keeps angles and there are many rows.
+        The vector goes to where the rows are, for the basis keeps angles and there are many rows.
         """
+        target = vector if self._basis is None else self._basis @ vector
+        return lambda texts: np.asarray(self._directions(tuple(texts)) @ target, np.float32)
+
+    def _sum_up(self, texts: tuple[str, ...]) -> NDArray[np.float32]:
+        """Returns float32 `[texts, d]`, unit length; zero where no token is known."""
         numbers = [self.vocabulary.numbers(text) for text in texts]
         known = [i for i, tokens in enumerate(numbers) if tokens]
-        found = np.zeros(len(texts), np.float32)
+        directions = np.zeros((len(texts), self._rows.shape[1]), np.float32)
         if known:
             rows = self._scaled([number for tokens in numbers for number in tokens])
-            begins = np.cumsum([0, *(len(numbers[i]) for i in known[:-1])])
-            totals = np.add.reduceat(rows, begins)
-            target = vector if self._basis is None else self._basis @ vector
-            found[known] = totals @ target / np.maximum(np.linalg.norm(totals, axis=1), 1e-12)
-        return found
+            totals = np.add.reduceat(rows, np.cumsum([0, *(len(numbers[i]) for i in known[:-1])]))
+            directions[known] = totals / np.maximum(np.linalg.norm(totals, axis=1, keepdims=True), 1e-12)
+        return directions
 
     def _vectors(self, numbers: slice | list[int]) -> NDArray[np.float32]:
         rows = self._scaled(numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.embedding.token_table import TokenTable
+    from mkdocs_semsearch.embedding.token_table import Likeness, TokenTable
 
 __all__ = ["NearestSentence", "nearest_sentence"]
 
@@ -25,8 +26,13 @@ def nearest_sentence(open_table: Callable[[], TokenTable | None], vector: NDArra
         vector: float32 `[d]`, the question, unit length.
     """
 
-    def nearest(sentences: Sequence[str]) -> int | None:
+    @functools.cache
+    def likeness() -> Likeness | None:
         table = open_table()
-        return None if table is None else int(np.argmax(table.similarities(sentences, vector)))
+        return None if table is None else table.likeness_to(vector)
+
+    def nearest(sentences: Sequence[str]) -> int | None:
+        compare = likeness()
+        return None if compare is None else int(np.argmax(compare(sentences)))
 
     return nearest

@@ -46,5 +46,5 @@ def test_texts_are_compared_as_their_vectors_are(table):
     texts = ["rotate the keys", "", "§", "pumps", "keys keys pump"]
     vector = table.embed("keys and pumps")
     expected = [table.embed(text) @ vector for text in texts]
-    np.testing.assert_allclose(table.similarities(texts, vector), expected, atol=2e-3)
-    assert table.similarities(["§"], vector).tolist() == [0]
+    np.testing.assert_allclose(table.likeness_to(vector)(texts), expected, atol=2e-3)
+    assert table.likeness_to(vector)(["§"]).tolist() == [0]
