@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,7 +94,7 @@ class Scoring:
         mode: what ranks.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
         min_score: least cosine similarity; without effect where only words rank.
-        words: gives the best of what the words of the question find among `rows`, where meaning ranks as well.
+        depth: how many hits of the words take part where meaning ranks as well.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Scoring:
         mode: Mode,
         rows: NDArray[np.bool_] | None,
         min_score: float,
-        words: Callable[[], LexicalHits] | None,
+        depth: int,
     ) -> None:
         self._sides = sides
         self._question = question
@@ -116,13 +116,13 @@ class Scoring:
         self._min_score = min_score
         self._scale = SemanticScale.of(np.zeros(0, np.float32))
         self._by_words = vector is None or self._hybrid
-        self._words = words
+        self._depth = depth
 
     @functools.cached_property
     def _hits(self) -> LexicalHits:
         """Hits of the words among the allowed rows, in the order of their rows."""
-        if self._words is not None:
-            return _by_row(self._words())
+        if self._vector is not None:
+            return _by_row(self._sides.lexical.search(self._question, self._allowed, self._depth))
         return _among(self._every_hit, self._allowed)
 
     @functools.cached_property

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import os
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, le
 from mkdocs_semsearch.searching.facets import Tally, facet_field
 from mkdocs_semsearch.searching.filtered import remembering
 from mkdocs_semsearch.searching.finding import Finder
-from mkdocs_semsearch.searching.lexical import LexicalHits, LexicalIndex
+from mkdocs_semsearch.searching.lexical import LexicalIndex
 from mkdocs_semsearch.searching.literal import LiteralNames
 from mkdocs_semsearch.searching.matcher import Matcher
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
@@ -101,7 +99,6 @@ class Searcher:
         self._encoder = encoder
         self._finder = Finder(tables)
         self._filtered = remembering(tables)
-        self._threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="semsearch-words")
 
     def __enter__(self) -> Searcher:
         return self
@@ -111,7 +108,6 @@ class Searcher:
 
     def close(self) -> None:
         """Lets go of the index; mapped files are released when the last answer that uses them is gone."""
-        self._threads.shutdown(wait=False)
 
     @property
     def build_id(self) -> str:
@@ -142,9 +138,8 @@ class Searcher:
         started = time.perf_counter()
         question = read_question(query.query)
         allowed = self._allowed(question, query.filters)
-        words = self._begin_words(question, query, allowed)
         asked = self._ask(question, query)
-        scoring = self._scoring(asked, allowed, words)
+        scoring = self._scoring(asked, allowed)
         found, ranked = self._finder.find(scoring, query)
         tally = self._tally(asked, scoring, query.filters)
         return self._response(
@@ -247,16 +242,7 @@ class Searcher:
             log.warning("Answering by words alone: %s", error)
             return Asked(query, question, None, degraded=True)
 
-    def _begin_words(
-        self, question: Question, query: SearchQuery, allowed: NDArray[np.bool_] | None
-    ) -> Future[LexicalHits] | None:
-        """Begins to look for the words of a hybrid question, for encoding it takes about as long and another core."""
-        if query.mode != "hybrid" or not self._tables.chunks:
-            return None
-        depth = lexical_depth(self._filtered(query.filters).mask)
-        return self._threads.submit(self._sides.lexical.search, question, allowed, depth)
-
-    def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None, words: Future[LexicalHits] | None) -> Scoring:
+    def _scoring(self, asked: Asked, allowed: NDArray[np.bool_] | None) -> Scoring:
         return Scoring(
             self._sides,
             asked.question,
@@ -264,7 +250,7 @@ class Searcher:
             mode=asked.query.mode,
             rows=allowed,
             min_score=asked.query.min_score,
-            words=None if words is None or asked.vector is None else words.result,
+            depth=lexical_depth(self._filtered(asked.query.filters).mask),
         )
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
