@@ -240,14 +240,20 @@ def plot(report: dict[str, dict[str, float]], measure: str, label: str, top: flo
     for x, y in points:
         kind = "dot" if (x, y) in whole else "hollow"
         parts.append(f'<circle class="{kind}" cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="3"/>')
-        parts.append(f'<text x="{x_of(x) + 6:.1f}" y="{y_of(y) - 6:.1f}">{y:,.3g}</text>')
+        parts.append(f'<text x="{x_of(x) + 6:.1f}" y="{y_of(y) - 6:.1f}">{in_digits(y)}</text>')
         parts.append(f'<text x="{x_of(x):.1f}" y="{top + HEIGHT - 12}" text-anchor="middle">{x:,}</text>')
     value = low
     while value <= high * 1.001:
         line = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - 50}" y1="{y_of(value):.1f}" y2="{y_of(value):.1f}"/>'
-        parts.append(f'{line}<text x="{LEFT - 8}" y="{y_of(value) + 4:.1f}" text-anchor="end">{value:g}</text>')
+        parts.append(
+            f'{line}<text x="{LEFT - 8}" y="{y_of(value) + 4:.1f}" text-anchor="end">{in_digits(value)}</text>'
+        )
         value *= 10
     return "".join(parts)
+
+
+def in_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def log_floor(value: float) -> int:
