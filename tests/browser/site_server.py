@@ -156,10 +156,14 @@ class Sidecar:
         return 404, {"error": {"code": "not_found", "message": "No such page", "field": None}}
 
     @property
+    def searches(self) -> list[str]:
+        """The searches asked so far; beside them the dialog asks for whole sections, in its own time."""
+        return [path for path in self.requests if "/search?" in path]
+
+    @property
     def questions(self) -> list[str]:
         """The queries of the searches asked so far."""
-        searches = [urlsplit(path) for path in self.requests if "/search?" in path]
-        return [parse_qs(parts.query)["q"][0] for parts in searches]
+        return [parse_qs(urlsplit(path).query)["q"][0] for path in self.searches]
 
 
 class SiteServer:

@@ -245,7 +245,7 @@ def test_facets_are_any_of_within_and_all_of_between(page, site):
     panel.get_by_label("setup").check()
     page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
     assert panel.get_by_label("setup").evaluate("box => box === document.activeElement")
-    assert "f.tags=security&f.tags=setup" in site.sidecar.requests[-1]
+    assert "f.tags=security&f.tags=setup" in site.sidecar.searches[-1]
     panel.get_by_label("stable").check()
     page.wait_for_function("location.hash.includes('f.status=stable')")
     page.get_by_role("button", name="Clear all").click()
@@ -269,7 +269,7 @@ def test_ranges_filter_numbers_and_dates(page, site):
     page.locator("#semsearch-facets [data-field=year]").first.fill("2024")
     page.keyboard.press("Tab")
     page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
-    assert "f.year.min=2024" in site.sidecar.requests[-1]
+    assert "f.year.min=2024" in site.sidecar.searches[-1]
     page.get_by_role("button", name="Remove filter Year: 2024–").click()
     page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 3")
 
