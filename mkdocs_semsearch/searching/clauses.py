@@ -57,7 +57,7 @@ class Clauses:
     def __init__(self, terms: Terms, analyzers: Mapping[str, tantivy.TextAnalyzer], stemmer: str | None) -> None:
         self._terms = terms
         self._analyzers = analyzers
-        self._word_stems = WordStems(lambda word: frozenset(self.analyse("text", word)))
+        self._word_stems = WordStems(lambda word: self.analyse("text", word))
         self._telling = telling_words(stemmer)
         self._vocabulary = Vocabulary(terms, lambda word: self.analyse("text", word))
 

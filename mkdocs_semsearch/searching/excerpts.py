@@ -164,7 +164,7 @@ def _places(passage: _Passage, word: str) -> Iterator[int]:
 
 
 def _in_word(character: str) -> bool:
-    """Whether a character is one of those that `WORD` is made of."""
+    """Whether a character is one of those that words are made of, see `Words`."""
     return character.isalnum() or character == "_"
 
 

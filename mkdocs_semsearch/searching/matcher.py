@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 
 __all__ = ["Matcher", "WordStems", "Words"]
@@ -21,7 +21,7 @@ class WordStems:
         most: words to remember; beyond it, all are forgotten.
     """
 
-    def __init__(self, stems_of: Callable[[str], Set[str]], most: int = 50_000) -> None:
+    def __init__(self, stems_of: Callable[[str], Iterable[str]], most: int = 50_000) -> None:
         self._stems_of = stems_of
         self._most = most
         # Replaced as one, since several threads read them: every word of the first is in the second already.
@@ -30,7 +30,8 @@ class WordStems:
     def of(self, word: str) -> frozenset[str]:
         """Returns the stems of a word."""
         known = self._memory()
-        return known[0].get(word) or self._learn(word, known)
+        stems = known[0].get(word)
+        return self._learn(word, known) if stems is None else stems
 
     def with_any(self, stems: Set[str], words: frozenset[str]) -> set[str]:
         """Returns those words that have at least one of some stems."""

@@ -143,7 +143,7 @@ def queries(rows):
     )
 
 
-RELAXED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much]}
+RELAXED = {"suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much]}
 
 
 @settings(max_examples=60, **RELAXED)

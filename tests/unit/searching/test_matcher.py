@@ -49,6 +49,13 @@ def test_a_word_is_stemmed_once():
     assert sorted(stems.asked) == ["keys", "pumps", "rings"]
 
 
+def test_a_word_without_stems_is_remembered_too():
+    asked = []
+    words = WordStems(lambda word: asked.append(word) or [])
+    assert words.of("the") == words.of("the") == frozenset()
+    assert asked == ["the"]
+
+
 def test_the_memory_is_bounded():
     words = WordStems(Stems(), most=10)
     for number in range(100):
