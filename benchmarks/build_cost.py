@@ -166,13 +166,13 @@ def _texts(config: Path) -> list[str]:
 
 
 def _encode_with_torch(config: Path) -> dict[str, Any]:
-    from mkdocs_semsearch.embedding.models import BUNDLED, resolve_model
+    from mkdocs_semsearch.embedding.models import DEFAULT_MODEL, resolve_model
 
     texts = _texts(config)
     started = time.perf_counter()
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(resolve_model(BUNDLED)))
+    model = SentenceTransformer(str(resolve_model(DEFAULT_MODEL)))
     loaded = time.perf_counter()
     model.encode(texts, show_progress_bar=False)
     return _encoding(texts, started, loaded)
@@ -180,7 +180,7 @@ def _encode_with_torch(config: Path) -> dict[str, Any]:
 
 def _encode_alike(config: Path) -> dict[str, Any]:
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+    from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 
     texts = sorted(_texts(config), key=len)
     started = time.perf_counter()

@@ -147,7 +147,7 @@ def encoded(folder: Path, texts: list[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Encodes in a process of its own, so that the encoder's memory is not counted."""
     script = (
         "import sys, json; from pathlib import Path; import numpy as np;"
-        "from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder;"
+        "from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder;"
         "np.save(sys.stdout.buffer, load_query_encoder(Path(sys.argv[1])).embed(json.load(sys.stdin), 'query'))"
     )
     done = subprocess.run(

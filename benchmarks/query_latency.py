@@ -154,7 +154,7 @@ def ask_the_encoder(index: str, questions: int) -> dict[str, float]:
     """Child process: the encoder of an index and nothing else; then as many threads as there are cores."""
     from mkdocs_semsearch.artifact import open_index
     from mkdocs_semsearch.artifact.layout import ENCODER
-    from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+    from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 
     encoder = load_query_encoder(open_index(Path(index)).build_dir / ENCODER)
     texts = [f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}" for number in range(questions)]

@@ -23,7 +23,7 @@ from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manife
 from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.artifact.manifest import EncoderInfo
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
@@ -210,7 +210,7 @@ def export_encoder(target: Path) -> EmbedderIdentity:
         shutil.copytree(built / read_manifest(built).build_id / ENCODER, target)
     except (SemsearchError, OSError):
         from mkdocs_semsearch.embedding import open_embedder
-        from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
+        from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
 
         target.mkdir(exist_ok=True)
         export_query_encoder(open_embedder(), target)

@@ -25,9 +25,14 @@ from pathlib import Path
 import numpy as np
 from documentation_texts import sentences_of
 
-from mkdocs_semsearch.embedding import open_embedder, token_table
-from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, Vocabulary, read_table, shipped_table, write_table
-from mkdocs_semsearch.embedding.wordpiece import CONTINUATION
+from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder, token_table
+from mkdocs_semsearch.embedding.token_table import (
+    CONTINUATION,
+    Vocabulary,
+    read_table,
+    shipped_table,
+    write_table,
+)
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
 
 PACKAGES = {
@@ -126,7 +131,7 @@ def word_pieces() -> list[str]:
     """Returns the vocabulary of the default model, in its order."""
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
 
-    file = open_embedder("onnx", SHIPPED_MODEL).tokenizer_file
+    file = open_embedder("onnx", DEFAULT_MODEL).tokenizer_file
     vocabulary = open_tokenizer(file).get_vocab()
     return sorted(vocabulary, key=lambda token: vocabulary[token])
 
@@ -135,7 +140,7 @@ def embedded(texts: list[str], work: Path) -> np.ndarray:
     """Embeds texts as questions, or takes the vectors of an earlier run."""
     path = work / f"vectors-{sha256(chr(10).join(texts).encode())[:16]}.npy"
     if not path.is_file():
-        embedder = open_embedder("onnx", SHIPPED_MODEL)
+        embedder = open_embedder("onnx", DEFAULT_MODEL)
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         vectors = np.zeros((len(texts), embedder.identity.dimension), np.float16)
         for begin in range(0, len(order), 1024):

@@ -11,6 +11,7 @@ from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, V
 
 from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.option_types import Choice, Flag, Group, Integer, Options, Strings, Switch, Text, Texts, Url
 from mkdocs_semsearch.settings import (
@@ -24,7 +25,6 @@ from mkdocs_semsearch.settings import (
 
 __all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
 
-EMBEDDER_KINDS = ("sentence-transformers", "onnx", "openai")
 STORE_KINDS = ("embedded", "qdrant")
 GRAPHS = ("auto", "exact", "nndescent")
 
@@ -33,8 +33,8 @@ class _Embedder(Options):
     """What turns texts into vectors; options beyond these two belong to the kind."""
 
     takes_others = True
-    kind = Choice(EMBEDDER_KINDS, default="sentence-transformers")
-    model = Text(default="sentence-transformers/all-MiniLM-L6-v2")
+    kind = Choice(KINDS, default=KINDS[0])
+    model = Text(default=DEFAULT_MODEL)
 
 
 class _Facet(Options):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mkdocs_semsearch.embedding.models import DEFAULT_MODEL
 from mkdocs_semsearch.embedding.protocol import Embedder, EmbedderIdentity, Progress, Role, TokenCounter
 from mkdocs_semsearch.embedding.tokens import open_token_counter
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
@@ -21,8 +22,6 @@ __all__ = [
     "open_token_counter",
     "reopen_embedder",
 ]
-
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODEL, **options: Any) -> Embedder:
@@ -85,7 +84,7 @@ def _sentence_transformers() -> Callable[..., Embedder]:
 
 
 def _onnx() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.onnx_model import open_onnx
+    from mkdocs_semsearch.embedding.onnx.exported_model import open_onnx
 
     return open_onnx
 

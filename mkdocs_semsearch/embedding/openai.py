@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.embedding.http_json import JsonEndpoint, Reply, parse_endpoint
-from mkdocs_semsearch.embedding.options import check_count, check_text
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
-from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
 __all__ = ["OpenAIEmbedder", "open_openai", "reopen_openai"]

@@ -1,14 +1,15 @@
-"""The seam between text and vectors."""
+"""The seam between texts and vectors: what an embedder and a token counter promise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from mkdocs_semsearch.artifact.identity import EmbedderIdentity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Embedder", "EmbedderIdentity", "Progress", "Role", "TokenCounter"]
 
@@ -22,7 +23,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What makes these vectors these vectors; cheap, loads no weights."""
+        """Tells which model with which settings computes the vectors; cheap, loads no weights."""
         ...
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:

@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from mkdocs_semsearch.embedding.onnx_model import OnnxModelEmbedder, default_cache
-from mkdocs_semsearch.embedding.onnx_trace import why_not_traceable
-from mkdocs_semsearch.embedding.options import check_text
-from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder, open_sentence_transformer
+from mkdocs_semsearch.embedding.checks import check_text
+from mkdocs_semsearch.embedding.onnx.exported_model import OnnxModelEmbedder, default_cache
+from mkdocs_semsearch.embedding.onnx.trace import why_not_traceable
+from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError
 
 __all__ = ["RUNTIMES", "open_model"]

@@ -1,35 +1,51 @@
-"""The token table: a vector for every token, whose sum lands near the vector that the model gives the whole question.
+"""The token table: a vector for each token; their sum is near the vector that the model computes for the whole query.
 
-One is shipped for the default model; `benchmarks/token_table.py` makes it and says from what.
+One is shipped for the default model; `benchmarks/token_table.py` makes it and lists the texts it is trained on.
+
+Words are cut into tokens by greedy longest match (WordPiece: Wu et al., Google's Neural Machine Translation System,
+2016), over letters and digits alone, so that the browser does the same with little code. Punctuation is dropped.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EmbedderIdentity
-from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, pieces_of, question_words
+from mkdocs_semsearch.embedding.models import DEFAULT_MODEL
 
 __all__ = [
-    "SHIPPED_DIMENSION",
-    "SHIPPED_MODEL",
+    "CONTINUATION",
+    "MAX_WORDS",
     "Likeness",
     "TokenTable",
     "Vocabulary",
     "fitting_table",
+    "pieces_of",
+    "question_words",
     "read_table",
     "shipped_table",
     "write_table",
 ]
 
-SHIPPED_MODEL, SHIPPED_DIMENSION = "sentence-transformers/all-MiniLM-L6-v2", 384
+_SHIPPED_DIMENSION = 384
 Likeness = Callable[[Sequence[str]], NDArray[np.float32]]
+
+CONTINUATION = "##"
+"""Stands before a piece that does not begin its word."""
+
+MAX_WORDS = 128
+_MAX_WORD_LENGTH = 100
+
+_IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_])+")
 
 _REMEMBERED_TEXTS = 300
 """While readers type, sentences of the same chunks are compared again and again: some 6 kB for each chunk."""
@@ -173,5 +189,34 @@ def shipped_table() -> TokenTable:
 
 def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:
     """Returns the shipped table if it was made for a model, else None."""
-    same = identity.model.rsplit("/", 1)[-1].lower() == SHIPPED_MODEL.rsplit("/", 1)[-1].lower()
-    return shipped_table() if same and identity.dimension == SHIPPED_DIMENSION else None
+    same = identity.model.rsplit("/", 1)[-1].lower() == DEFAULT_MODEL.rsplit("/", 1)[-1].lower()
+    return shipped_table() if same and identity.dimension == _SHIPPED_DIMENSION else None
+
+
+def question_words(text: str) -> list[str]:
+    """Returns the words of a text, lower-cased and without accents; an ideograph is a word by itself."""
+    bare = text.lower() if text.isascii() else _without_accents(text)
+    return [word for word in _WORD.findall(bare) if len(word) <= _MAX_WORD_LENGTH][:MAX_WORDS]
+
+
+def pieces_of(word: str, longest: Callable[[str], str | None]) -> Iterator[str]:
+    """Yields the tokens of a word.
+
+    Args:
+        word: one of `question_words`.
+        longest: gives the longest token that a text begins with, or None; the text of a later piece begins with
+            `CONTINUATION`.
+    """
+    rest, mark = word, ""
+    while rest:
+        token = longest(mark + rest)
+        if token is not None:
+            yield token
+        # A character that no token has is passed over.
+        rest = rest[max(1, len(token) - len(mark)) if token else 1 :]
+        mark = CONTINUATION
+
+
+def _without_accents(text: str) -> str:
+    parts = unicodedata.normalize("NFD", text)
+    return "".join(part for part in parts if unicodedata.category(part) != "Mn").lower()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mkdocs_semsearch.embedding.checks import well_formed
 from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter
-from mkdocs_semsearch.embedding.vectors import well_formed
 from mkdocs_semsearch.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ class WordTokenCounter:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the tokenizer and of how its words are counted."""
+        import hashlib  # here, because the plugin imports this package in every command of MkDocs
+
         try:
             content = self._file.read_bytes()
         except OSError as error:

@@ -125,7 +125,7 @@ class BuildContents:
             return EncoderInfo(reason="switched off")
         if not onnx_installed():
             return EncoderInfo(reason="the packages onnx and onnxruntime are not installed")
-        from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
+        from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
 
         headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]
         sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]

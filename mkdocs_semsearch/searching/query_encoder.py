@@ -102,7 +102,7 @@ class QueryEncoder:
 
     def _open(self) -> Embedder:
         from mkdocs_semsearch.embedding import reopen_embedder
-        from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+        from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 
         if self._manifest.encoder.exported:
             try:

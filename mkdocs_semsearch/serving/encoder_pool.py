@@ -49,7 +49,7 @@ class EncoderPool:
             return None
         found = self._encoders.get(key)
         if found is None:
-            from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+            from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 
             try:
                 found = self._encoders[key] = load_query_encoder(build_dir / ENCODER)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, pieces_of, question_words
+from mkdocs_semsearch.embedding.token_table import CONTINUATION, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.store import Neighbors
 from mkdocs_semsearch.static.layout import TOKENS_CORE, VECTORS, shard_name

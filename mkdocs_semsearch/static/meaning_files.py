@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, question_words
+from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, question_words
 from mkdocs_semsearch.static.blocks import Value, pack_blocks
 from mkdocs_semsearch.static.layout import TOKENS_CORE, VECTORS
 from mkdocs_semsearch.static.quantize import Planes, Reduction, fit_reduction, pack_codes, row_scaled

@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.artifact.layout import CHUNKS
-from mkdocs_semsearch.embedding.token_table import TokenTable, read_table, shipped_table, write_table
-from mkdocs_semsearch.embedding.wordpiece import CONTINUATION, question_words
+from mkdocs_semsearch.embedding.token_table import (
+    CONTINUATION,
+    TokenTable,
+    question_words,
+    read_table,
+    shipped_table,
+    write_table,
+)
 from mkdocs_semsearch.static.sentences import site_sentences
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
 

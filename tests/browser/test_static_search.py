@@ -14,8 +14,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.embedding.wordpiece import question_words
+from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.static import write_bundle
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,

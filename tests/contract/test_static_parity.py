@@ -14,8 +14,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts
-from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.embedding.wordpiece import question_words
+from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.searching.candidates import lexical_depth

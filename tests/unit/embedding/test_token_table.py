@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding.token_table import SHIPPED_MODEL, TokenTable, fitting_table, shipped_table
+from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
+from mkdocs_semsearch.embedding.token_table import TokenTable, fitting_table, shipped_table
 from mkdocs_semsearch.searching.nearest_sentence import nearest_sentence
 
 
@@ -33,7 +33,7 @@ def test_the_nearest_sentence_is_told_without_the_encoder():
 
 
 def test_only_the_model_of_the_table_gets_it():
-    identity = open_embedder("sentence-transformers", SHIPPED_MODEL).identity
+    identity = open_embedder("sentence-transformers", DEFAULT_MODEL).identity
     assert fitting_table(identity) is shipped_table()
     assert fitting_table(replace(identity, model="some/other-model")) is None
     assert fitting_table(replace(identity, dimension=128)) is None

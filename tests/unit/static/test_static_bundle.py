@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
-from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.embedding.wordpiece import question_words
+from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
 from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher
 from mkdocs_semsearch.static import is_bundle, open_bundle, open_static_searcher, write_bundle

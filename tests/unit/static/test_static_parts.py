@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.embedding.token_table import TokenTable, Vocabulary, read_table, write_table
-from mkdocs_semsearch.embedding.wordpiece import pieces_of, question_words
+from mkdocs_semsearch.embedding.token_table import (
+    TokenTable,
+    Vocabulary,
+    pieces_of,
+    question_words,
+    read_table,
+    write_table,
+)
 from mkdocs_semsearch.static.analysis import fnv1a, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.postings import FIELD_WEIGHTS, LEVELS, ChunkText, index_words
 from mkdocs_semsearch.static.quantize import fit_reduction, row_scaled, unpack_codes

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.embedding.checks import unit_rows, well_formed
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.embedding.tokens import open_tokenizer
-from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
 if TYPE_CHECKING:

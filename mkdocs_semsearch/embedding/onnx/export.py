@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mkdocs_semsearch.embedding.onnx_encoder import (
+from mkdocs_semsearch.embedding.onnx.encoder import (
     ENCODER_FILES,
     GRAPH,
     SETTINGS,
@@ -23,10 +23,10 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     import_onnxruntime,
     load_query_encoder,
 )
-from mkdocs_semsearch.embedding.onnx_quantize import quantize_weights
-from mkdocs_semsearch.embedding.onnx_trace import trace_encoder, why_not_traceable
+from mkdocs_semsearch.embedding.onnx.quantization import quantize_weights
+from mkdocs_semsearch.embedding.onnx.trace import trace_encoder, why_not_traceable
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder
+from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
 __all__ = ["LOWEST_SIMILARITY", "EncoderExport", "cached_export", "export_query_encoder"]

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder, read_identity
-from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder
-from mkdocs_semsearch.embedding.options import check_text
+from mkdocs_semsearch.embedding.checks import check_text
+from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder, read_identity
+from mkdocs_semsearch.embedding.onnx.export import cached_export, export_query_encoder
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
-from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder, open_sentence_transformer
+from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
 __all__ = ["OnnxModelEmbedder", "default_cache", "open_onnx"]

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.embedding.model_folder import ModelFolder, read_model_folder
 from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
-from mkdocs_semsearch.embedding.options import check_count, check_text
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
-from mkdocs_semsearch.embedding.vectors import unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
 
 __all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]

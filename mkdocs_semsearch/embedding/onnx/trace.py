@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.embedding.sentence_transformer import SentenceTransformerEmbedder, quiet_libraries
+from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, quiet_libraries
 
 __all__ = ["INPUTS", "OUTPUT", "trace_encoder", "why_not_traceable"]
 

@@ -1,13 +1,41 @@
-"""What every embedder does to the numbers it got, and to the strings before: the contract's fine print."""
+"""Checks that every embedder makes: its options, the texts that go in, and the vectors that come out."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.errors import EmbeddingError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
-__all__ = ["unit_rows", "well_formed"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["check_count", "check_text", "unit_rows", "well_formed"]
+
+
+def check_text(**values: object) -> None:
+    """Checks that each value is a text or `None`.
+
+    Raises:
+        ConfigurationError: names the first option that is not.
+    """
+    for name, value in values.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"embedder.{name}: {value!r} is not a text; put it in quotes.")
+
+
+def check_count(lowest: int, **values: object) -> None:
+    """Checks that each value is a whole number of at least `lowest`, or `None`.
+
+    Raises:
+        ConfigurationError: names the first option that is not.
+    """
+    for name, value in values.items():
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+            bound = "above 0" if lowest == 1 else f"of {lowest} or more"
+            raise ConfigurationError(f"embedder.{name}: {value!r} is not a whole number {bound}.")
 
 
 def well_formed(text: str) -> str:
@@ -20,20 +48,22 @@ def well_formed(text: str) -> str:
 
 
 def unit_rows(rows: ArrayLike, *, count: int, dimension: int, source: str) -> NDArray[np.float32]:
-    """Returns the rows as the `Embedder` contract wants them: float32, C-contiguous, length 1.
+    """Returns the rows as the `Embedder` contract demands: float32, C-contiguous, length 1.
 
-    A row of zeros (some models give one for a text without a single known token) becomes the vector with equal
-    components: it is a unit vector, and near to nothing in particular.
+    A row of zeros (some models return one for a text without a known token) becomes the unit vector with equal
+    components, which is near to no text in particular.
 
     Args:
         rows: `[count, dimension]`, any float type.
         count: how many rows there must be.
         dimension: how long they must be.
-        source: who made the rows, for the error's sentence.
+        source: what computed the rows; begins the error message.
 
     Raises:
         EmbeddingError: another shape, or a value that is not finite.
     """
+    import numpy as np  # here, because the plugin imports this package in every command of MkDocs
+
     try:
         matrix = np.ascontiguousarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
