@@ -118,7 +118,7 @@ def _build(config: Path) -> dict[str, Any]:
     from mkdocs.plugins import log
 
     started = time.perf_counter()
-    from mkdocs_semsearch import plugin
+    from mkdocs_semsearch.plugin import hooks as plugin
 
     spent = [time.perf_counter() - started]
     for name in HOOKS:
@@ -202,7 +202,7 @@ def _encoding(texts: list[str], started: float, loaded: float) -> dict[str, Any]
 
 def _bytes(index: Path) -> dict[str, Any]:
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.cli_text import inspection
+    from mkdocs_semsearch.cli.text import inspection
 
     opened = open_index(index)
     found = inspection(opened, verified=False)
@@ -248,7 +248,7 @@ def _imports() -> dict[str, float]:
 
 def _preview(config: Path, docs: Path, port: int) -> dict[str, Any]:
     """From saving a page under `mkdocs serve` to its new word being found, and what of that is MkDocs' own build."""
-    from mkdocs_semsearch.preview import preview_path
+    from mkdocs_semsearch.plugin.preview import preview_path
 
     command = [sys.executable, "-m", "mkdocs", "serve", "--livereload", "-f", str(config), "-a", f"127.0.0.1:{port}"]
     log = config.with_name("serve.log")

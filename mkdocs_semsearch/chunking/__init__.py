@@ -14,7 +14,6 @@ from mkdocs_semsearch.chunking.document import (
 )
 from mkdocs_semsearch.chunking.embedding_text import embedding_text, heading_text
 from mkdocs_semsearch.chunking.fingerprint import chunking_fingerprint
-from mkdocs_semsearch.chunking.site_folder import SiteFolder
 
 __all__ = [
     "Chunk",
@@ -27,7 +26,6 @@ __all__ = [
     "Document",
     "DocumentSource",
     "FrontMatter",
-    "SiteFolder",
     "chunking_fingerprint",
     "embedding_text",
     "heading_text",

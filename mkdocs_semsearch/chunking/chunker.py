@@ -13,14 +13,12 @@ from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
-from mkdocs_semsearch.chunking.fence_languages import FenceLanguages
-from mkdocs_semsearch.chunking.front_matter import excludes_from_search, plain_front_matter, plain_text
-from mkdocs_semsearch.chunking.markdown_source import read_markdown
-from mkdocs_semsearch.chunking.packing import pack_blocks
-from mkdocs_semsearch.chunking.page_reader import read_page
+from mkdocs_semsearch.chunking.html.page_reader import read_page
+from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.sections import Section, split_sections
-from mkdocs_semsearch.chunking.source_map import SourceMap, SourceSpan
-from mkdocs_semsearch.chunking.splitting import sentences
+from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, plain_text
+from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
+from mkdocs_semsearch.chunking.source.source_map import SourceMap, SourceSpan
 
 __all__ = ["ChunkMemory", "ChunkSettings", "Chunker"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from mkdocs_semsearch.artifact.facets import FacetDeclaration
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.front_matter import plain_text
+from mkdocs_semsearch.chunking.source.front_matter import plain_text
 
 __all__ = ["FacetReader"]
 

@@ -25,7 +25,7 @@ def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
 def _code() -> str:
     """Hash of this package's own code, and the versions of its parsers: no number that somebody has to raise."""
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())
     for name in _PARSERS:
         digest.update(f"{name} {_version(name)}\n".encode())

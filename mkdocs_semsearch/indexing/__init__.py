@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mkdocs_semsearch.indexing.build import BuildReport, build_index
 from mkdocs_semsearch.indexing.build_contents import BuildOptions
-from mkdocs_semsearch.indexing.chunk_cache import ChunkCache
-from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.content_cache import ChunkCache, ContentCache
 
 __all__ = ["BuildOptions", "BuildReport", "ChunkCache", "ContentCache", "build_index"]

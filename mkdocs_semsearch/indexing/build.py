@@ -16,10 +16,8 @@ from mkdocs_semsearch.artifact import FORMAT, current_build, publish_build
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
-from mkdocs_semsearch.indexing.chunk_cache import chunk_rows
-from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, chunk_vectors
-from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache
-from mkdocs_semsearch.indexing.embed_chunks import EmbeddedTexts
+from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, EmbeddedTexts, chunk_vectors
+from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, chunk_rows
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
 from mkdocs_semsearch.indexing.store_writer import StoreWriter
 

@@ -7,9 +7,9 @@ from importlib.resources import files
 
 import pytest
 
-from mkdocs_semsearch.config import read_settings
-from mkdocs_semsearch.results_page import write_results_page
+from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser

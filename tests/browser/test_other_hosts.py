@@ -54,8 +54,8 @@ def zensical_site(tmp_path_factory):
     (root / "mkdocs.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     run = {"cwd": root, "env": os.environ | QUIET, "check": True, "capture_output": True}
     subprocess.run([sys.executable, "-m", "zensical", "build", "-f", "mkdocs.yml"], **run)
-    index = "from mkdocs_semsearch.built_site import index_built_site; from pathlib import Path; "
-    index += "from tests.word_hash import WordHashEmbedder; import mkdocs_semsearch.built_site as it; "
+    index = "from mkdocs_semsearch.site.built_site import index_built_site; from pathlib import Path; "
+    index += "from tests.word_hash import WordHashEmbedder; import mkdocs_semsearch.site.built_site as it; "
     index += "it.open_configured_embedder = lambda settings: WordHashEmbedder(); "
     index += "index_built_site(Path('site'), widget=True)"
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from mkdocs_semsearch.config import read_settings
-from mkdocs_semsearch.results_page import write_results_page
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.integration.sites import THEMES, DocsSite
 
 from .conftest import CONFIG, DOCS, EXTENSIONS

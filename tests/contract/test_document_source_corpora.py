@@ -10,7 +10,8 @@ import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
-from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, SiteFolder, embedding_text
+from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, embedding_text
+from mkdocs_semsearch.site.site_folder import SiteFolder
 
 CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 MAX_TOKENS = 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mkdocs_semsearch import built_site
+from mkdocs_semsearch.site import built_site
 from tests.word_hash import WordHashEmbedder
 
 API_URL = "https://search.example.org/{version}"

@@ -7,8 +7,8 @@ import shutil
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from mkdocs_semsearch.config import read_settings
-from mkdocs_semsearch.results_page import RESULTS_PAGE, write_results_page
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, write_results_page
 
 from .sites import ENGINES, THEMES, DocsSite
 

@@ -8,7 +8,7 @@ import pytest
 from mkdocs_semsearch.chunking.blocks import Block
 from mkdocs_semsearch.chunking.code_grammars import load_grammar
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
-from mkdocs_semsearch.chunking.splitting import split_block
+from mkdocs_semsearch.chunking.packing import split_block
 
 pytest.importorskip("tree_sitter")
 

@@ -8,8 +8,7 @@ import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document, chunking_fingerprint
 from mkdocs_semsearch.embedding.tokens import ApproximateTokenCounter, WordTokenCounter
-from mkdocs_semsearch.indexing.chunk_cache import ChunkCache
-from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache
+from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ChunkCache, ContentCache
 
 COUNTER = ApproximateTokenCounter()
 SETTINGS = ChunkSettings()

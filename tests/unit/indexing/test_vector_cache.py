@@ -9,9 +9,8 @@ import sqlite3
 import numpy as np
 import pytest
 
+from mkdocs_semsearch.indexing.chunk_vectors import VectorCache, embed_texts
 from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache
-from mkdocs_semsearch.indexing.embed_chunks import embed_texts
-from mkdocs_semsearch.indexing.vector_cache import VectorCache
 from tests.word_hash import WordHashEmbedder
 
 TEXTS = [f"text number {n}" for n in range(700)]

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from mkdocs_semsearch.config import read_settings
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.settings import StaticSettings
-from mkdocs_semsearch.theming import widget_config
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.site.build_settings import StaticSettings
+from mkdocs_semsearch.site.widget_files import widget_config
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""HTML of a page in, headings and blocks out."""

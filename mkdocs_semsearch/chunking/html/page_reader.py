@@ -1,0 +1,258 @@
+"""HTML of a page in, headings and blocks out, in reading order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.html.api_objects import api_object
+from mkdocs_semsearch.chunking.html.code_blocks import code_block
+from mkdocs_semsearch.chunking.html.footnotes import FootnoteMark, Footnotes, is_footnote_reference
+from mkdocs_semsearch.chunking.html.inline_text import (
+    child_nodes,
+    flat_text,
+    is_dropped,
+    normalise,
+    replacement_text,
+)
+from mkdocs_semsearch.chunking.html.table_rows import is_code_table, table_block
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+__all__ = ["parse_html", "read_page"]
+
+_HEADING = re.compile(r"h[1-6]")
+_BLOCK_TAGS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hr",
+        "legend",
+        "li",
+        "main",
+        "menu",
+        "ol",
+        "optgroup",
+        "p",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    }
+)
+_MAX_INDENT = 8
+
+
+def parse_html(html: str) -> LexborNode:
+    """Parses HTML as a browser would and returns the body; never fails, whatever the input."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    # The doctype keeps the parser out of quirks mode; the body tag keeps a stray <frameset> or <script> from leading
+    # it away from the body.
+    markup = "<!DOCTYPE html><body>" + html.encode("utf-8", "replace").decode("utf-8")
+    body = LexborHTMLParser(markup).body
+    assert body is not None
+    return body
+
+
+def read_page(html: str) -> list[Heading | Block]:
+    """Returns headings and blocks of a page in reading order.
+
+    Args:
+        html: the page's own content. Anything goes: unclosed tags, a thousand nested lists, no text at all.
+    """
+    return _PageReader().read(parse_html(html))
+
+
+class _PageReader:
+    """One walk over the tree with an explicit stack, since hostile pages nest deeper than Python's recursion."""
+
+    def __init__(self) -> None:
+        self._found: list[Heading | Block | FootnoteMark] = []
+        self._footnotes = Footnotes()
+        self._inline: list[str] = []
+        self._lists: list[_ListLevel] = []
+        self._marker = ""
+        self._leads = False
+
+    def read(self, body: LexborNode) -> list[Heading | Block]:
+        pending: list[LexborNode | str] = [*child_nodes(body)[::-1]]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, str):
+                self._leave(node)
+            elif node.tag == "-text":
+                self._inline.append(node.text_content or "")
+            else:
+                pending.extend(reversed(list(self._enter(node))))
+        self._flush()
+        return self._footnotes.placed(self._found)
+
+    def _enter(self, node: LexborNode) -> Iterator[LexborNode | str]:
+        """Takes in an element; yields what is still to be visited: child nodes, and tags to be closed."""
+        tag, attributes = node.tag or "", node.attributes
+        if tag == "a" and is_footnote_reference(attributes):
+            self._footnotes.refer(attributes.get("href"))
+        if is_dropped(tag, attributes):
+            return
+        replacement = replacement_text(tag, attributes)
+        if replacement is not None:
+            self._inline.append(replacement)
+        elif _HEADING.fullmatch(tag):
+            self._add_heading(node, attributes)
+        elif tag == "pre" or is_code_table(tag, attributes):
+            self._flush()
+            self._found.extend(code_block(node))
+        elif tag == "table":
+            self._flush()
+            self._found.extend(table_block(node))
+        elif tag in _BLOCK_TAGS:
+            self._flush()
+            yield from self._enter_block(node, tag, attributes)
+        else:
+            classes = (attributes.get("class") or "").split()
+            if "filename" in classes:
+                self._flush()
+            self._leads |= "filename" in classes or (tag == "label" and "task-list-control" not in classes)
+            yield from child_nodes(node)
+
+    def _enter_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Iterator[LexborNode | str]:
+        children = child_nodes(node)
+        classes = (attributes.get("class") or "").split()
+        self._leads = tag == "summary" or "admonition-title" in classes
+        if tag in ("ul", "ol", "menu"):
+            self._lists.append(_ListLevel(ordered=tag == "ol", number=_start_number(attributes)))
+        elif tag == "li":
+            self._open_item(node)
+        elif tag == "dd":
+            self._marker = ": "
+        elif tag == "dt":
+            self._marker = ""
+        elif tag == "details" and "quote" in classes and _is_docstring_part(node):
+            return  # source code under a documented object, as mkdocstrings before 0.16 marks it
+        elif self._footnotes.take(node, classes):
+            return
+        elif "tabbed-set" in classes:
+            children = _labels_before_panels(children)
+        yield from children
+        yield f"/{tag}"
+
+    def _leave(self, closing: str) -> None:
+        self._flush(as_item=closing in ("/dt", "/dd"))
+        if closing in ("/ul", "/ol", "/menu") and self._lists:
+            self._lists.pop()
+        if closing in ("/li", "/dd"):
+            self._marker = ""
+
+    def _open_item(self, node: LexborNode) -> None:
+        level = self._lists[-1] if self._lists else _ListLevel(ordered=False, number=1)
+        self._marker = level.next_marker()
+        box = node.css_first("input[type=checkbox]") if "task-list" in (node.attributes.get("class") or "") else None
+        if box is not None:
+            self._marker += "[x] " if "checked" in box.attributes else "[ ] "
+
+    def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+        self._flush()
+        text = flat_text(node)
+        excluded = "data-search-exclude" in attributes
+        if text or excluded:
+            level = int((node.tag or "h6")[1])
+            anchor = attributes.get("id") or _id_of_section(node)
+            self._found.append(Heading(level, text, anchor, excluded, api_object(node)))
+
+    def _flush(self, *, as_item: bool = False) -> None:
+        """Ends the paragraph at hand."""
+        if not self._inline:
+            return
+        text = normalise("".join(self._inline))
+        self._inline.clear()
+        if not text:
+            return
+        leads, self._leads = self._leads or text.endswith((":", "：")), False
+        if self._lists or self._marker or as_item:
+            indent = "  " * min(max(len(self._lists) - 1, 0), _MAX_INDENT)
+            # A second paragraph of the same item goes under the first one.
+            marker = self._marker
+            if marker.strip():
+                self._marker = "  "
+            self._found.append(
+                Block("item", indent + marker + text.replace("\n", "\n" + indent + " " * len(marker)), leads=leads)
+            )
+        else:
+            self._found.append(Block("text", text, leads=leads))
+        self._found.extend(self._footnotes.mark())
+
+
+class _ListLevel:
+    """A list that is open."""
+
+    def __init__(self, *, ordered: bool, number: int) -> None:
+        self._ordered = ordered
+        self._number = number
+
+    def next_marker(self) -> str:
+        marker = f"{self._number}. " if self._ordered else "- "
+        self._number += 1
+        return marker
+
+
+def _start_number(attributes: dict[str, str | None]) -> int:
+    start = attributes.get("start") or "1"
+    return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+
+
+def _id_of_section(heading: LexborNode) -> str | None:
+    """Id of the `<section>` that starts with a heading: where Sphinx and other generators put it."""
+    section = heading.parent
+    if section is None or section.tag != "section":
+        return None
+    first = next((child for child in section.iter()), None)
+    return section.attributes.get("id") or None if first is not None and first.mem_id == heading.mem_id else None
+
+
+def _is_docstring_part(node: LexborNode) -> bool:
+    parent = node.parent
+    return parent is not None and "doc-contents" in (parent.attributes.get("class") or "").split()
+
+
+def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:
+    """Puts each label of `pymdownx.tabbed` (alternate style) in front of what it labels."""
+    labels = next((child for child in children if _has_class(child, "tabbed-labels")), None)
+    content = next((child for child in children if _has_class(child, "tabbed-content")), None)
+    if labels is None or content is None:
+        return children
+    names = [child for child in child_nodes(labels) if child.tag == "label"]
+    panels = [child for child in child_nodes(content) if child.tag != "-text"]
+    if len(names) != len(panels):
+        return children
+    return [node for pair in zip(names, panels, strict=True) for node in pair]
+
+
+def _has_class(node: LexborNode, name: str) -> bool:
+    return (node.tag or "-")[0] != "-" and name in (node.attributes.get("class") or "").split()

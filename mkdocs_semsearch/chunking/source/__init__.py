@@ -1,0 +1,1 @@
+"""Markdown sources: front matter, headings, code fences, and where in them a chunk stands."""

@@ -1,0 +1,253 @@
+"""The command `semsearch`: thin commands over the same functions that the plugin and the server use."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.cli.arguments import build_parser
+from mkdocs_semsearch.cli.engines import open_engine
+from mkdocs_semsearch.errors import QueryError, SemsearchError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    _write_anything()
+    parser = build_parser(_COMMANDS)
+    given = parser.parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
+    if command is None:
+        parser.print_help()
+        return 2
+    try:
+        code = command(given)
+        sys.stdout.flush()  # here, where a reader that has gone away can still be told from a failure
+        return code
+    except SemsearchError as error:
+        print(f"semsearch: {error}", file=sys.stderr)
+        return 2 if isinstance(error, QueryError) and error.field in _USAGE_FIELDS else 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; without this Python complains once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+_USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
+
+
+def _write_anything() -> None:
+    """Lets a terminal of another encoding show what it can, and escapes of the rest."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _print_json(value: Any) -> None:
+    can_write_all = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=not can_write_all, indent=2))
+
+
+def _index(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.site.built_site import index_built_site
+    from mkdocs_semsearch.site.progress import EmbeddingProgress
+
+    progress = EmbeddingProgress(_say)
+    try:
+        report = index_built_site(
+            given.site_dir,
+            config_file=given.config,
+            index_dir=given.index,
+            widget=given.widget,
+            static=given.static,
+            progress=progress,
+        )
+    finally:
+        progress.close()
+    for misfit in report.misfits:
+        _say(f"warning: {misfit}")
+    print(f"Indexed {report.build}")
+    return 0
+
+
+def _leave_cores_to_other_questions() -> None:
+    """Keeps NumPy, not loaded yet, to one thread: others would spin for milliseconds after every product."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _serve(given: argparse.Namespace) -> int:
+    _leave_cores_to_other_questions()
+    from mkdocs_semsearch.serving.app import create_app
+    from mkdocs_semsearch.serving.server import run
+    from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
+
+    settings = ServerSettings.from_environment(
+        index=given.index,
+        indexes=tuple(parse_named_index(text) for text in given.named_index),
+        cors_origins=tuple(given.cors_origin),
+        cors_origin_regex=given.cors_origin_regex,
+        rate_limit=given.rate_limit,
+        client_header=given.client_header,
+        max_concurrent=given.max_concurrent,
+        request_seconds=given.request_seconds,
+        token_file=given.token_file,
+        log_level=given.log_level,
+        log_format=given.log_format,
+        log_queries=given.log_queries,
+    )
+    if given.site is not None and not given.site.is_dir():
+        raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")
+    run(
+        create_app(dict(settings.indexes) or settings.index, site_dir=given.site, settings=settings),
+        given.host,
+        given.port,
+        log_level=settings.log_level,
+        log_format=settings.log_format,
+        reuse_port=given.reuse_port,
+        on_start=lambda url: _announce(url, given.site),
+    )
+    return 0
+
+
+def _announce(url: str, site: Path | None) -> None:
+    what = "Site and search" if site is not None else "Search server"
+    print(f"{what} on {url} (API: {url}docs, stop with Ctrl+C)", flush=True)
+
+
+def _query(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.cli.text import no_results_text, results_text
+    from mkdocs_semsearch.searching import SearchQuery, to_json
+    from mkdocs_semsearch.searching.expressions import parse_filter
+    from mkdocs_semsearch.serving.settings import ServerSettings
+
+    query = SearchQuery(
+        given.text,
+        limit=10 if given.limit is None else given.limit,
+        offset=given.offset,
+        granularity=given.granularity,
+        mode="hybrid" if given.mode == "static" else given.mode,
+        min_score=0.0 if given.min_score is None else given.min_score,
+        filters=tuple(parse_filter(expression) for expression in given.filter),
+        facets=tuple(given.facet),
+        explain=given.explain,
+    )
+    settings = ServerSettings.from_environment(default_limit=given.limit, min_score=given.min_score)
+    query = query.with_limit(settings.default_limit).with_min_score(settings.min_score)
+    with open_engine("static" if given.mode == "static" else given.engine)(_index_dir(given.index)) as searcher:
+        response = searcher.search(query)
+        if given.format == "json":
+            _print_json(to_json(response))
+        elif response.results:
+            print(results_text(response))
+        else:
+            print(no_results_text(response, searcher))
+    return 0
+
+
+def _mcp(given: argparse.Namespace) -> int:
+    _leave_cores_to_other_questions()
+    from importlib.util import find_spec
+
+    from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+    from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
+
+    if find_spec("mcp") is None:
+        raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
+    from mkdocs_semsearch.serving.mcp import run_stdio
+
+    named = tuple(parse_named_index(text) for text in given.named_index)
+    settings = ServerSettings.from_environment(index=given.index, indexes=named)
+    encoders = EncoderPool()
+    several = {name: LiveIndex.at(place, encoders=encoders) for name, place in settings.indexes}
+    run_stdio(several or LiveIndex.at(settings.index))
+    return 0
+
+
+def _inspect(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.artifact import open_index
+    from mkdocs_semsearch.cli.text import inspection, inspection_text
+
+    found = inspection(open_index(_index_dir(given.index), verify=given.verify), verified=given.verify)
+    if given.format == "json":
+        _print_json(found)
+    else:
+        print(inspection_text(found))
+    return 0
+
+
+def _requirements(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.serving.requirements import sidecar_requirements
+
+    print("\n".join(sidecar_requirements(given.extra)))
+    return 0
+
+
+def _eval(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.cli.text import evaluation_text
+    from mkdocs_semsearch.searching.evaluation import evaluate_indexes, read_queries
+
+    queries = read_queries(given.queries)
+    found = evaluate_indexes(
+        _named_indexes(given.index),
+        queries,
+        mode=given.mode,
+        by_section=given.granularity == "section",
+        engine=open_engine(given.engine),
+    )
+    figures = {"engine": given.engine, "mode": given.mode, "granularity": given.granularity, **found.figures()}
+    if given.format == "json":
+        _print_json(figures)
+    else:
+        print(evaluation_text(figures, found, misses=given.misses))
+    if not found.judged:
+        raise SemsearchError(f"No question of {given.queries} has its answer in this index: nothing was measured.")
+    if given.min_mrr is not None and found.mrr < given.min_mrr:
+        raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
+    return 0
+
+
+def _named_indexes(given: Sequence[str]) -> dict[str | None, Path]:
+    """Reads `DIR` or any number of `corpus=DIR`."""
+    if len(given) > 1 or (given and "=" in given[0] and not Path(given[0]).is_dir()):
+        pairs = [item.partition("=") for item in given]
+        if not all(name and separator and folder for name, separator, folder in pairs):
+            raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
+        return {name: _index_dir(folder) for name, _, folder in pairs}
+    return {None: _index_dir(given[0] if given else None)}
+
+
+def _index_place(given: str | None) -> str:
+    return given or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
+
+
+def _index_dir(given: str | None) -> Path:
+    """Returns the folder of an index, or of the local copy of one that is published at a URL."""
+    from mkdocs_semsearch.serving.published_index import local_folder
+
+    return local_folder(_index_place(given))
+
+
+def _say(line: str) -> None:
+    print(f"semsearch: {line}", file=sys.stderr)
+
+
+_COMMANDS = {
+    "index": _index,
+    "serve": _serve,
+    "query": _query,
+    "mcp": _mcp,
+    "inspect": _inspect,
+    "requirements": _requirements,
+    "eval": _eval,
+}

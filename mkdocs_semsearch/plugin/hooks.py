@@ -1,0 +1,288 @@
+"""The MkDocs plugin: hooks that say when, and hand over to the modules that know how."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+
+from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
+from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
+from mkdocs_semsearch.site import widget_files
+from mkdocs_semsearch.site.build_settings import EmbedderSettings, Settings, StoreSettings
+from mkdocs_semsearch.site.pipeline import (
+    EmbedderFactory,
+    Site,
+    SiteReport,
+    index_site,
+    open_configured_embedder,
+)
+from mkdocs_semsearch.site.progress import EmbeddingProgress
+from mkdocs_semsearch.site.publishing import publish_search
+from mkdocs_semsearch.site.related_links import PLACEHOLDER, write_related_links
+from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, results_page_context
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+    from mkdocs.utils.templates import TemplateContext
+
+    from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.plugin.pages import MkDocsPages
+    from mkdocs_semsearch.searching.searcher import Searcher
+
+__all__ = ["SemsearchPlugin"]
+
+log = get_plugin_logger("semsearch")
+
+
+class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-call]
+    """Indexes the pages of a build, adds the search box, and answers it inside the preview.
+
+    Attributes:
+        embedder_factory: opens the embedder; tests and hooks may put another one here.
+    """
+
+    embedder_factory: EmbedderFactory
+
+    def __init__(self) -> None:
+        self.embedder_factory = open_configured_embedder
+        self._serving = False
+        self._dirty = False
+        self._depth = 0
+        self._settings: Settings | None = None
+        self._pages: MkDocsPages | None = None
+        self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
+        self._preview = Preview()
+        self._hinted = False
+
+    # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
+    def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
+        """Learns what MkDocs was started for; loads nothing, other commands than these come by too."""
+        self._serving = command == "serve" or running_command()[0] == "serve"
+        self._dirty = dirty
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+        """Checks the options and adds the search box; runs again on the same config when locales are built."""
+        settings = self.config.settings()
+        for option, place in (("index_dir", settings.index_dir), ("cache_dir", settings.cache_dir)):
+            reason = refuse_place(option, place, docs_dir=Path(config.docs_dir), site_dir=Path(config.site_dir))
+            if reason:
+                raise PluginError(f"semsearch: {reason}")
+        self._settings = settings
+        try:
+            _add_widget(config)
+        except SemsearchError as error:
+            raise PluginError(f"semsearch: {error}") from error
+        return config
+
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Starts collecting; mkdocs-static-i18n builds its other locales while the first build is still running."""
+        from mkdocs_semsearch.plugin.pages import MkDocsPages
+
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._pages = self._pages or MkDocsPages()
+        self._pages.begin(exclude=self._checked_settings.exclude, keep=self._serving and self._dirty)
+
+    @event_priority(-1000)
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Adds the widget's `config.json` and page, late: what takes the list of files apart has done so."""
+        from mkdocs.structure.files import File, InclusionLevel
+
+        if self._depth > 1:
+            return files
+        # A page of the site's own at this address wins.
+        results_page = self._checked_settings.widget.results_page and all(
+            file.dest_uri != RESULTS_PAGE for file in files
+        )
+        if results_page:
+            config.theme.static_templates.add(RESULTS_PAGE)
+        present = files.get_file_from_path(widget_files.CONFIG)
+        if present is not None:
+            files.remove(present)
+        content = self._widget_config(config, results_page=results_page)
+        files.append(File.generated(config, widget_files.CONFIG, content=content, inclusion=InclusionLevel.INCLUDED))
+        return files
+
+    @event_priority(-1000)
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
+        """Learns which pages there are and in what order, after every plugin that changes that."""
+        self._collected.follow(nav, files, preview=self._serving)
+        return nav
+
+    def on_template_context(
+        self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
+    ) -> TemplateContext:
+        """Tells the results page what it needs."""
+        if template_name == RESULTS_PAGE:
+            context["semsearch"] = results_page_context(  # type: ignore[typeddict-unknown-key]
+                self._checked_settings, language=_site(config).language, api_url=self._preview_url(config)
+            )
+        return context
+
+    @event_priority(1000)
+    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+        """Keeps the source, before any plugin edits it."""
+        self._collected.read(markdown, page, config)
+        return markdown
+
+    @event_priority(10)
+    def on_page_context(
+        self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
+    ) -> TemplateContext:
+        """Takes the finished page, before Material's search strips the marks that exclude parts of it."""
+        self._collected.collect(page, context, config)
+        if self._checked_settings.related and not self._serving:
+            page.content = f"{page.content or ''}\n{PLACEHOLDER}"
+        return context
+
+    @event_priority(-1000)
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """Writes the index once the outermost build is done, after the plugins that build locales from here."""
+        self._depth -= 1
+        if self._depth > 0:
+            return
+        complete = self._collected.finish()
+        if self._serving:
+            self._index_preview(config)
+        elif complete:
+            self._index_build(config)
+        else:
+            log.info("The index was left as it is: a dirty build renders only some of the pages; build without --dirty")
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Forgets how deep the failed build was."""
+        self._depth = 0
+
+    def on_serve(
+        self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]
+    ) -> LiveReloadServer:
+        """Lets the preview's server answer the search."""
+        app = server.get_app()
+        assert app is not None, "MkDocs sets it in the constructor"
+        server.set_app(self._preview.wrap(app, server.mount_path))
+        return server
+
+    def on_shutdown(self) -> None:
+        """Stops the preview."""
+        self._preview.close()
+
+    @property
+    def _checked_settings(self) -> Settings:
+        assert self._settings is not None, "on_config comes first"
+        return self._settings
+
+    @property
+    def _collected(self) -> MkDocsPages:
+        assert self._pages is not None, "on_pre_build comes first"
+        return self._pages
+
+    @property
+    def _preview_answers(self) -> bool:
+        return self._serving and not live_reload_is_off(running_command()[1])
+
+    def _widget_config(self, config: MkDocsConfig, *, results_page: bool) -> str:
+        site = _site(config)
+        return widget_files.widget_config(
+            self._checked_settings,
+            language=site.language,
+            site_name=site.name,
+            version=widget_files.site_version(os.environ),
+            results_page=results_page,
+            api_url=self._preview_url(config),
+        )
+
+    def _preview_url(self, config: MkDocsConfig) -> str | None:
+        return preview_path(config.site_url) if self._preview_answers else None
+
+    def _index_build(self, config: MkDocsConfig) -> None:
+        settings, site_dir = self._checked_settings, Path(config.site_dir)
+        progress = EmbeddingProgress(log.info)
+        try:
+            report = index_site(
+                tuple(self._collected),
+                site=_site(config),
+                settings=settings,
+                embedder=self._embedder(),
+                progress=progress,
+            )
+            if settings.related:
+                write_related_links(site_dir, settings)
+            written = publish_search(site_dir, settings, self._embedder())
+        except SemsearchError as error:
+            raise PluginError(f"semsearch: {error}") from error
+        finally:
+            progress.close()
+        if written is not None:
+            log.log(logging.INFO if written.semantic else logging.WARNING, f"Wrote {written}")
+        _say(report)
+
+    def _index_preview(self, config: MkDocsConfig) -> None:
+        if not self._preview_answers:
+            self._hint_at_live_reload()
+            return
+        documents, site = tuple(self._collected), _site(config)
+        # What one author is trying out is neither for the index that is deployed nor for the cluster.
+        index_dir = self._checked_settings.cache_dir / "preview"
+        settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())
+
+        def job(progress: Progress) -> Searcher:
+            embedder = self._embedder()
+            _say(index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress))
+            return open_preview(index_dir, embedder)
+
+        self._preview.submit(job)
+
+    def _embedder(self) -> Embedder:
+        """The embedder, with its weights loaded once for all rebuilds of a preview."""
+        wanted = (self.embedder_factory, self._checked_settings.embedder)
+        if self._opened is None or self._opened[:2] != wanted:
+            self._opened = (*wanted, self.embedder_factory(wanted[1]))
+        return self._opened[2]
+
+    def _hint_at_live_reload(self) -> None:
+        if not self._hinted:
+            self._hinted = True
+            log.info(
+                "The search does not answer in this preview, because live reload is off; "
+                "where nobody switched it off, click 8.3.0 or 8.3.1 did: install another version of click"
+            )
+
+
+def _add_widget(config: MkDocsConfig) -> None:
+    """Adds the search box to the theme, once; own styles come first, so that a site's `extra_css` wins."""
+    from mkdocs.config.config_options import ExtraScriptValue
+
+    folder = str(widget_files.theme_dir())
+    if folder not in config.theme.dirs:
+        config.theme.dirs.append(folder)
+    if widget_files.SCRIPT not in map(str, config.extra_javascript):
+        script = ExtraScriptValue(widget_files.SCRIPT)
+        script.defer = True
+        config.extra_javascript.append(script)
+    if widget_files.STYLE not in config.extra_css:
+        config.extra_css.insert(0, widget_files.STYLE)
+
+
+def _site(config: MkDocsConfig) -> Site:
+    from mkdocs_semsearch.plugin.pages import site_language
+
+    return Site(config.site_name or "", config.site_url or "", site_language(config))
+
+
+def _say(report: SiteReport) -> None:
+    for misfit in report.misfits:
+        log.warning(misfit)
+    log.info(f"Indexed {report.build}")

@@ -1,0 +1,243 @@
+"""The options in mkdocs.yml: what each may be, and what is said when it is something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
+
+from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
+from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
+from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.plugin.option_types import (
+    Choice,
+    Flag,
+    Group,
+    Integer,
+    Options,
+    Strings,
+    Switch,
+    Text,
+    Texts,
+    Url,
+)
+from mkdocs_semsearch.site.build_settings import (
+    DEFAULT_FACETS,
+    EmbedderSettings,
+    Settings,
+    StaticSettings,
+    StoreSettings,
+    WidgetSettings,
+)
+
+__all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
+
+STORE_KINDS = ("embedded", "qdrant")
+GRAPHS = ("auto", "exact", "nndescent")
+
+
+class _Embedder(Options):
+    """What turns texts into vectors; options beyond these two belong to the kind."""
+
+    takes_others = True
+    kind = Choice(KINDS, default=KINDS[0])
+    model = Text(default=DEFAULT_MODEL)
+
+
+class _Facet(Options):
+    type = Choice(FACET_TYPES)
+    label = Text()
+
+
+class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
+    """Facet fields by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.default: dict[str, _Facet] = {}
+
+    def run_validation(self, value: object) -> dict[str, _Facet]:
+        if not isinstance(value or {}, dict):
+            raise ValidationError(f"{value!r} is not a mapping of front-matter fields, as in tags: {{type: list}}.")
+        return {str(name): self._field(name, item) for name, item in dict(value or {}).items()}  # type: ignore[call-overload]
+
+    def _field(self, name: object, item: object) -> _Facet:
+        if not isinstance(name, str) or not name:
+            raise ValidationError(f"{name!r} is not the name of a front-matter field: put it in quotes.")
+        if name.startswith(("page.", "chunk.")) and name != "page.section":
+            raise ValidationError(
+                f"{name!r} is no front-matter field; of the index's own, only page.section can be one."
+            )
+        try:
+            facet: _Facet = Group(_Facet).run_validation(item)
+        except ValidationError as error:
+            raise ValidationError(f"Field {name!r}: {error}") from None
+        if name == "page.section" and facet.type != "string":
+            raise ValidationError(f"Field 'page.section': its type is string, not {facet.type}.")
+        return facet
+
+
+class _Chunking(Options):
+    max_tokens = Integer(16, default=220)
+    overlap_tokens = Integer(0, default=20)
+
+    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
+        errors, warnings = super().validate()
+        if not errors and self.overlap_tokens >= self.max_tokens:
+            text = f"{self.overlap_tokens} is not smaller than max_tokens, which is {self.max_tokens}."
+            errors = [("overlap_tokens", ValidationError(text))]
+        return errors, warnings
+
+
+class _Store(Options):
+    kind = Choice(STORE_KINDS, default="embedded")
+    url = Text()
+    collection = Text()
+    shards = Integer(0, default=0)
+    replicas = Integer(1, default=1)
+    keep = Integer(0, default=1)
+
+    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
+        errors, warnings = super().validate()
+        if errors or self.kind != "qdrant":
+            return errors, warnings
+        missing = [name for name in ("url", "collection") if not self.get(name)]
+        if missing:
+            return [(missing[0], ValidationError(f"kind: qdrant needs {' and '.join(missing)}."))], warnings
+        if not str(self.url).startswith(("http://", "https://")) or "@" in str(self.url):
+            text = f"{self.url!r} is not an address such as http://localhost:6333; the key is read from QDRANT_API_KEY."
+            return [("url", ValidationError(text))], warnings
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", str(self.collection)):
+            text = f"{self.collection!r} has other characters than letters, digits, dot, dash and underscore."
+            return [("collection", ValidationError(text))], warnings
+        return errors, warnings
+
+
+class _Widget(Options):
+    shortcut = Flag(default=True)
+    fallback = Flag(default=True)
+    recents = Flag(default=True)
+    results_page = Flag(default=True)
+    suggestions = Texts('questions, as in ["How do I log in?"]')
+    strings = Strings()
+
+
+class _Static(Options):
+    tune = Flag(default=False)
+
+
+class _Related(Options):
+    count = Integer(0, default=0)
+    title = Text(default="Related pages")
+
+
+class SemsearchConfig(Options):
+    """The options of the plugin, as a user writes them."""
+
+    embedder = Group(_Embedder)
+    facets = _Facets()
+    exclude = Texts('globs on source paths, as in ["changelog/*"]')
+    chunking = Group(_Chunking)
+    index_dir = Text(default=DEFAULT_INDEX_DIR)
+    publish_index = Flag(default=False)
+    static = Switch(_Static)
+    store = Group(_Store)
+    api_url = Url()
+    widget = Group(_Widget)
+    cache_dir = Text(default=".cache/plugin/semsearch")
+    cache_max_mb = Integer(1, default=1000)
+    graph = Choice(GRAPHS, default="auto")
+    related = Group(_Related)
+
+    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
+        """Checks every option, and what two of them cannot be together."""
+        errors, warnings = super().validate()
+        if not errors and self.static is not None and self.store.kind != "embedded":
+            text = f"It is made from an index folder, and store.kind is {self.store.kind}: drop one of the two."
+            errors = [("static", ValidationError(text))]
+        return errors, warnings
+
+    def settings(self) -> Settings:
+        """Returns the options as one frozen value; relative paths are meant from the folder of mkdocs.yml."""
+        root = Path(self.config_file_path).resolve().parent if self.config_file_path else Path.cwd()
+        cache_dir = root / (self.cache_dir or "")
+        return Settings(
+            embedder=_embedder_settings(self.embedder, root, cache_dir),
+            facets=tuple(_facet(name, facet) for name, facet in self.facets.items()) or DEFAULT_FACETS,
+            exclude=tuple(self.exclude),
+            max_tokens=self.chunking.max_tokens,
+            overlap_tokens=self.chunking.overlap_tokens,
+            index_dir=root / (self.index_dir or DEFAULT_INDEX_DIR),
+            publish_index=self.publish_index,
+            store=StoreSettings(**self.store),
+            api_url=self.api_url,
+            widget=WidgetSettings(**{**self.widget, "suggestions": tuple(self.widget.suggestions)}),
+            cache_dir=cache_dir,
+            cache_max_bytes=self.cache_max_mb * 1_000_000,
+            graph=self.graph,  # type: ignore[arg-type]
+            static=StaticSettings() if self.static is None else StaticSettings(enabled=True, **self.static),
+            related=self.related.count,
+            related_title=str(self.related.title),
+        )
+
+
+def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
+    """Checks the plugin's options outside of a build.
+
+    Args:
+        options: as written in the configuration.
+        config_file: where they are written; relative paths are meant from its folder.
+
+    Raises:
+        ConfigurationError: names every option that is wrong.
+    """
+    config = SemsearchConfig(config_file_path=str(config_file) if config_file else None)
+    # `enabled` is MkDocs' own, for every plugin: it switches the plugin off in a build, not this command.
+    config.load_dict({name: value for name, value in options.items() if name != "enabled"})
+    errors, _ = config.validate()
+    if errors:
+        complaints = "; ".join(f"{option}: {error}" for option, error in errors)
+        raise ConfigurationError(f"{config_file or 'The options'}, plugin semsearch: {complaints}")
+    return config.settings()
+
+
+def _embedder_settings(embedder: _Embedder, root: Path, cache_dir: Path) -> EmbedderSettings:
+    """A model that is exported is kept with the vectors, where a CI job keeps it from run to run."""
+    defaults = {
+        "sentence-transformers": {"runtime": "auto", "cache_dir": str(cache_dir)},
+        "onnx": {"cache_dir": str(cache_dir)},
+    }
+    given = {key: value for key, value in embedder.items() if key not in ("kind", "model")}
+    options = defaults.get(embedder.kind, {}) | given
+    folder = root / str(embedder.model)
+    return EmbedderSettings(embedder.kind, str(folder) if folder.is_dir() else str(embedder.model), options)
+
+
+def _facet(name: str, facet: _Facet) -> FacetDeclaration:
+    type_: FacetType = facet.type  # type: ignore[assignment]
+    return FacetDeclaration(name, type_, facet.label or _label(name))
+
+
+def _label(name: str) -> str:
+    """`page.section` and `min_version` become `Section` and `Min version`."""
+    words = name.rsplit(".", 1)[-1].replace("_", " ").replace("-", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def refuse_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) -> str | None:
+    """Returns why a folder cannot hold the index or the cache, or None when it can.
+
+    Inside the docs folder every write would start another preview build; inside the site folder the next build would
+    wipe it and every upload would publish it.
+    """
+    for name, folder in (("docs_dir", docs_dir), ("site_dir", site_dir)):
+        if place.resolve().is_relative_to(folder.resolve()):
+            hint = " (to publish the index with the site, set publish_index: true)" if name == "site_dir" else ""
+            return f"{option} {str(place)!r} is inside {name} {str(folder)!r}: name a folder outside of it{hint}."
+    if docs_dir.resolve().is_relative_to(place.resolve()):
+        return f"{option} {str(place)!r} holds docs_dir {str(docs_dir)!r}: name a folder of its own."
+    return None

@@ -1,0 +1,125 @@
+"""The whole build side in one call: pages in, index folder out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.site.build_settings import EmbedderSettings, Settings, StoreSettings
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.chunking.document import ChunkedPage, Document
+    from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.indexing.build import BuildReport
+    from mkdocs_semsearch.indexing.store_writer import StoreWriter
+
+__all__ = ["EmbedderFactory", "Site", "SiteReport", "index_site", "open_configured_embedder"]
+
+_UPLOAD_SECONDS = 60
+
+EmbedderFactory = Callable[[EmbedderSettings], "Embedder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the index says of the site as a whole."""
+
+    name: str
+    url: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What a build did, and which front-matter fields did not fit their declared types, a sentence each."""
+
+    build: BuildReport
+    misfits: tuple[str, ...]
+
+
+def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
+    """Opens the embedder that the options name; cheap, weights are loaded when the first text is embedded.
+
+    Raises:
+        ConfigurationError: an option that the kind does not have.
+        ModelNotFoundError: the model is neither on disk nor to be had.
+    """
+    from mkdocs_semsearch.embedding import open_embedder
+
+    return open_embedder(settings.kind, settings.model, **settings.options)
+
+
+def index_site(
+    documents: Iterable[Document],
+    *,
+    site: Site,
+    settings: Settings,
+    embedder: Embedder,
+    progress: Progress | None = None,
+) -> SiteReport:
+    """Chunks, embeds and writes a site.
+
+    Args:
+        documents: pages in the order in which they are to be stored.
+        site: name, address and language.
+        settings: the options; they say where to.
+        embedder: the one that `settings` names, or a stand-in.
+        progress: called while texts are being embedded.
+
+    Raises:
+        ConfigurationError: the client of the store is not installed.
+        SemsearchError: a text could not be embedded, or the folder not be written; the previous index is untouched.
+    """
+    from mkdocs_semsearch.indexing import BuildOptions, build_index
+
+    started = time.perf_counter()
+    pages, misfits = _chunked(tuple(documents), settings, embedder)
+    options = BuildOptions(
+        facets=settings.facets,
+        site_name=site.name,
+        site_url=site.url,
+        language=site.language,
+        graph=settings.graph,
+    )
+    report = build_index(
+        pages,
+        embedder=embedder,
+        index_dir=settings.index_dir,
+        cache_dir=settings.cache_dir,
+        cache_max_bytes=settings.cache_max_bytes,
+        options=options,
+        progress=progress,
+        store=_open_store(settings.store),
+    )
+    return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits)
+
+
+def _open_store(store: StoreSettings) -> StoreWriter | None:
+    """Opens the cluster that the options name; None where the index folder holds everything."""
+    if store.kind == "embedded":
+        return None
+    from mkdocs_semsearch.artifact.qdrant import connect
+    from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter, Sizing
+
+    client = connect(store.url, timeout=_UPLOAD_SECONDS)
+    return QdrantWriter(client, str(store.collection), Sizing(store.shards or None, store.replicas, store.keep))
+
+
+def _chunked(
+    documents: Sequence[Document], settings: Settings, embedder: Embedder
+) -> tuple[list[ChunkedPage], tuple[str, ...]]:
+    """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
+    from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint
+    from mkdocs_semsearch.embedding import open_token_counter
+    from mkdocs_semsearch.indexing import ChunkCache, ContentCache
+
+    chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
+    counter = open_token_counter(embedder)
+    with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
+        memory = ChunkCache(contents, documents, chunking_fingerprint(chunk_settings, counter))
+        chunker = Chunker(chunk_settings, settings.facets, counter, memory)
+        pages = [page for page in map(chunker.chunk, documents) if page is not None]
+        memory.save()
+    return pages, chunker.misfits()

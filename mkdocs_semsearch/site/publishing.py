@@ -1,0 +1,125 @@
+"""Puts the search into a built site: a copy of the index, and what a browser searches without a server."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.artifact.layout import MANIFEST
+from mkdocs_semsearch.artifact.manifest import is_build_id, manifest_to_json
+from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest, verify_build
+from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
+from mkdocs_semsearch.site.build_settings import Settings
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.embedding.protocol import Embedder
+    from mkdocs_semsearch.static import BundleReport
+
+__all__ = ["SITE_FOLDER", "copy_index", "publish_search", "write_static_search"]
+
+SITE_FOLDER = "semsearch"
+"""Folder of the site in which the browser looks, and a sidecar that is given the address of the site's index."""
+
+
+def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport | None:
+    """Puts into a site what the options say.
+
+    Args:
+        site_dir: the site.
+        settings: the options; their `index_dir` holds the index that was built from it.
+        embedder: the one that embedded it.
+
+    Returns:
+        What was written for the search without a server; None where there is none.
+
+    Raises:
+        IndexFolderError: there is no whole index, or no way to write.
+        EmbeddingError: a sentence could not be embedded.
+    """
+    if settings.publish_index:
+        copy_index(settings.index_dir, site_dir / SITE_FOLDER)
+    return write_static_search(site_dir, settings, embedder) if settings.static.enabled else None
+
+
+def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport:
+    """Writes what the reader's browser searches into a built site.
+
+    Args:
+        site_dir: the site.
+        settings: the options; their `index_dir` holds the index that was built from it.
+        embedder: the one that embedded it; used when the token table is tuned.
+
+    Raises:
+        IndexFolderError: there is no whole index, or no way to write.
+        EmbeddingError: a sentence could not be embedded.
+    """
+    from mkdocs_semsearch.embedding.token_table import fitting_table
+    from mkdocs_semsearch.static import write_bundle
+
+    table = fitting_table(open_index(settings.index_dir).manifest.embedder)
+    if settings.static.tune:
+        from mkdocs_semsearch.static.tuning import tuned_table
+
+        table = tuned_table(settings.index_dir, embedder, base=table, cache_dir=settings.cache_dir)
+    return write_bundle(settings.index_dir, site_dir / SITE_FOLDER, table)
+
+
+def copy_index(index_dir: Path, target: Path) -> None:
+    """Copies the current build into a folder that may hold other files; its manifest arrives last, in one step.
+
+    Args:
+        index_dir: the index.
+        target: made when missing; a reader of it sees the build that was there before, or this one.
+
+    Raises:
+        IndexFolderError: there is no whole index to copy, or no way to write.
+    """
+    index = open_index(index_dir)
+    try:
+        previous = _published_build(target)
+        _copy_build(index, target)
+        part = target / f".{MANIFEST}.part"
+        part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
+        part.replace(target / MANIFEST)
+        _remove_earlier_builds(target, {index.manifest.build_id, previous or ""})
+    except OSError as error:
+        raise IndexWriteError(
+            f"The index could not be copied to {target} ({error.strerror or error}): "
+            "make room or allow writing there, then build again."
+        ) from error
+
+
+def _published_build(target: Path) -> str | None:
+    try:
+        return read_manifest(target).build_id
+    except IndexFolderError:
+        return None
+
+
+def _copy_build(index: OpenIndex, target: Path) -> None:
+    build_dir = target / index.manifest.build_id
+    if _is_whole(index, build_dir):
+        return
+    staging = target / f".{build_dir.name}.part"
+    shutil.rmtree(staging, ignore_errors=True)
+    for file in index.manifest.files:
+        (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(index.build_dir / file.path, staging / file.path)
+    shutil.rmtree(build_dir, ignore_errors=True)
+    staging.rename(build_dir)
+
+
+def _is_whole(index: OpenIndex, build_dir: Path) -> bool:
+    try:
+        verify_build(index.manifest, build_dir, hashes=True)
+    except IndexFolderError:
+        return False
+    return True
+
+
+def _remove_earlier_builds(target: Path, kept: set[str]) -> None:
+    """What is published must not grow from build to build; the one before stays for those who are still reading it."""
+    for entry in target.iterdir():
+        if entry.is_dir() and is_build_id(entry.name) and entry.name not in kept:
+            shutil.rmtree(entry, ignore_errors=True)

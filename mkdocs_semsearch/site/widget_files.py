@@ -1,0 +1,134 @@
+"""What a site gets of the search widget: its files, its `config.json`, and the page for results, `search/`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.site.build_settings import Settings
+from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir, widget_strings
+
+__all__ = [
+    "ASSETS",
+    "CONFIG",
+    "DEFAULT_API_URL",
+    "RESULTS_PAGE",
+    "SCRIPT",
+    "STYLE",
+    "results_page_context",
+    "sidecar_url",
+    "site_version",
+    "theme_dir",
+    "widget_config",
+    "write_results_page",
+]
+
+STYLE = f"{ASSETS}/semsearch.css"
+CONFIG = f"{ASSETS}/config.json"
+
+DEFAULT_API_URL = "/-/semsearch"
+
+
+def site_version(environment: Mapping[str, str]) -> str | None:
+    """Returns which version of the documentation is being built, where mike or Read the Docs says so."""
+    return environment.get("MIKE_DOCS_VERSION") or environment.get("READTHEDOCS_VERSION") or None
+
+
+def widget_config(
+    settings: Settings,
+    *,
+    language: str,
+    site_name: str,
+    version: str | None,
+    results_page: bool,
+    api_url: str | None = None,
+) -> str:
+    """Returns the text of the `config.json` that the widget reads.
+
+    Args:
+        settings: the options; `{version}` in `api_url` is filled in.
+        language: of the site.
+        site_name: as configured.
+        version: of the documentation, or None.
+        results_page: the site has our page at `search/`.
+        api_url: where the search answers if not where the options say; the preview answers for itself.
+    """
+    body: dict[str, Any] = {
+        "api_url": api_url or sidecar_url(settings, version),
+        "static": settings.static.enabled and not api_url,
+        "language": language,
+        "shortcut": settings.widget.shortcut,
+        "fallback": settings.widget.fallback,
+        "recents": settings.widget.recents,
+        "suggestions": list(settings.widget.suggestions),
+        "results_page": results_page,
+        "strings": dict(settings.widget.strings),
+        "facets": _facets(settings.facets),
+        "site_name": site_name,
+        "version": version,
+        "build_id": None,
+    }
+    return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+
+
+def sidecar_url(settings: Settings, version: str | None) -> str | None:
+    """Returns where the sidecar of a site answers, with its `{version}` filled in; None for a site that needs none.
+
+    Without a version it is the address of all versions together.
+    """
+    url = settings.api_url or ""
+    url = url.replace("/{version}", "") if version is None else url.replace("{version}", quote(version, safe=""))
+    return url or (None if settings.static.enabled else DEFAULT_API_URL)
+
+
+def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:
+    return [{"name": facet.name, "type": facet.type, "label": facet.label} for facet in facets]
+
+
+RESULTS_PAGE = "search/index.html"
+"""Path in the built site, and name of the template."""
+
+_OURS = 'data-semsearch="page"'
+
+
+def results_page_context(
+    settings: Settings, *, language: str, base: str = "main.html", api_url: str | None = None
+) -> dict[str, Any]:
+    """Returns what the template calls `semsearch`.
+
+    Args:
+        settings: the options.
+        language: of the site.
+        base: the template that it extends.
+        api_url: where the search answers if not where the options say.
+    """
+    spoken, strings = widget_strings(language)
+    return {
+        "base": base,
+        "language": spoken,
+        "api_url": api_url or sidecar_url(settings, site_version(os.environ)),
+        "strings": {**strings, **settings.widget.strings},
+    }
+
+
+def write_results_page(site_dir: Path, settings: Settings, *, language: str, site_name: str) -> bool:
+    """Writes the page into a site that another generator has built.
+
+    Returns:
+        Whether it is there: a page of the site's own at this address stays.
+    """
+    from jinja2 import Environment, FileSystemLoader
+
+    file = site_dir / RESULTS_PAGE
+    if file.is_file() and _OURS not in file.read_text(encoding="utf-8", errors="replace"):
+        return False
+    template = Environment(loader=FileSystemLoader(theme_dir()), autoescape=True).get_template(RESULTS_PAGE)
+    context = results_page_context(settings, language=language, base=f"{ASSETS}/plain.html")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(template.render(semsearch=context, config={"site_name": site_name}), encoding="utf-8")
+    return True

@@ -1,0 +1,158 @@
+"""Options: what they become, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
+
+
+def load(options, folder=Path("/docs-project")):
+    config = SemsearchConfig(config_file_path=str(folder / "mkdocs.yml"))
+    config.load_dict(options)
+    return config, *config.validate()
+
+
+def settings(options, folder=Path("/docs-project")):
+    config, errors, warnings = load(options, folder)
+    assert (errors, warnings) == ([], [])
+    return config.settings()
+
+
+def test_defaults():
+    defaults = settings({})
+    assert (defaults.embedder.kind, defaults.embedder.model) == (
+        "sentence-transformers",
+        "sentence-transformers/all-MiniLM-L6-v2",
+    )
+    assert defaults.facets == (
+        FacetDeclaration("tags", "list", "Tags"),
+        FacetDeclaration("page.section", "string", "Section"),
+    )
+    assert defaults.index_dir == Path("/docs-project/semsearch-index")
+    assert defaults.cache_dir == Path("/docs-project/.cache/plugin/semsearch")
+    assert (defaults.max_tokens, defaults.overlap_tokens, defaults.graph) == (220, 20, "auto")
+    assert (defaults.publish_index, defaults.api_url, defaults.exclude) == (False, None, ())
+    assert (defaults.widget.shortcut, defaults.widget.fallback, defaults.store.kind) == (True, True, "embedded")
+
+
+def test_settings_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        settings({}).graph = "exact"  # type: ignore[misc]
+
+
+def test_nothing_behind_the_colon_means_defaults():
+    empty = dict.fromkeys(("embedder", "facets", "exclude", "chunking", "widget", "store", "index_dir", "api_url"))
+    assert settings(empty) == settings({})
+
+
+def test_facets_keep_their_order_and_get_labels():
+    declared = {
+        "min_version": {"type": "number"},
+        "tags": {"type": "list", "label": "Schlagworte"},
+        "page.section": {"type": "string"},
+    }
+    assert [(facet.name, facet.type, facet.label) for facet in settings({"facets": declared}).facets] == [
+        ("min_version", "number", "Min version"),
+        ("tags", "list", "Schlagworte"),
+        ("page.section", "string", "Section"),
+    ]
+
+
+def test_model_may_be_a_folder_beside_the_config(tmp_path):
+    (tmp_path / "model").mkdir()
+    assert settings({"embedder": {"model": "model"}}, tmp_path).embedder.model == str(tmp_path / "model")
+    assert settings({"embedder": {"model": "org/model"}}, tmp_path).embedder.model == "org/model"
+
+
+def test_options_of_the_embedder_are_handed_on():
+    options = {"embedder": {"kind": "openai", "model": "m", "base_url": "http://localhost:1/v1"}}
+    assert settings(options).embedder.options == {"base_url": "http://localhost:1/v1"}
+
+
+QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"}
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "words"),
+    [
+        ({"facet": {}}, "facet", ["did you mean facets", "embedder, facets, exclude"]),
+        ({"embedder": {"kind": "quantum"}}, "embedder", ["kind", "'quantum'", "sentence-transformers, onnx, openai"]),
+        ({"embedder": "openai"}, "embedder", ["'openai'", "kind, model"]),
+        ({"embedder": {"model": ""}}, "embedder", ["model", "''"]),
+        ({"facets": {"year": {"type": "int"}}}, "facets", ["'year'", "'int'", "string, list, integer"]),
+        ({"facets": {"year": {}}}, "facets", ["'year'", "type", "string, list, integer"]),
+        ({"facets": {"year": "integer"}}, "facets", ["'year'", "'integer'", "type, label"]),
+        ({"facets": {1: {"type": "list"}}}, "facets", ["1", "quotes"]),
+        ({"facets": ["tags"]}, "facets", ["['tags']", "tags: {type: list}"]),
+        ({"facets": {"page.path": {"type": "string"}}}, "facets", ["'page.path'", "page.section"]),
+        ({"facets": {"page.section": {"type": "list"}}}, "facets", ["page.section", "string", "list"]),
+        ({"facets": {"tags": {"type": "list", "lable": "T"}}}, "facets", ["lable", "did you mean label"]),
+        ({"exclude": "drafts/*"}, "exclude", ["'drafts/*'", "list of globs"]),
+        ({"exclude": [1]}, "exclude", ["[1]", "list of globs"]),
+        ({"chunking": {"max_tokens": "many"}}, "chunking", ["max_tokens", "'many'", "from 16 up"]),
+        ({"chunking": {"max_tokens": True}}, "chunking", ["max_tokens", "True", "from 16 up"]),
+        ({"chunking": {"max_tokens": 15}}, "chunking", ["max_tokens", "15", "from 16 up"]),
+        ({"chunking": {"overlap_tokens": 220}}, "chunking", ["overlap_tokens", "220", "max_tokens"]),
+        ({"chunking": {"overlap_tokens": -1}}, "chunking", ["overlap_tokens", "-1", "from 0 up"]),
+        ({"index_dir": 3}, "index_dir", ["3", "not text"]),
+        ({"publish_index": "yes"}, "publish_index", ["'yes'", "neither true nor false"]),
+        ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "embedded, qdrant"]),
+        ({"store": {"kind": "qdrant"}}, "store", ["url", "collection"]),
+        ({"store": QDRANT | {"url": "localhost:6333"}}, "store", ["url", "'localhost:6333'", "http://localhost:6333"]),
+        ({"store": QDRANT | {"url": "http://user:key@db"}}, "store", ["url", "QDRANT_API_KEY"]),
+        ({"store": QDRANT | {"collection": "a/b"}}, "store", ["collection", "'a/b'"]),
+        ({"store": QDRANT | {"api_key": "secret"}}, "store", ["api_key", "no such option"]),
+        ({"store": QDRANT | {"replicas": 0}}, "store", ["replicas", "0", "from 1 up"]),
+        ({"store": QDRANT, "static": True}, "static", ["store.kind is qdrant"]),
+        ({"api_url": "search.example.org"}, "api_url", ["'search.example.org'", "https://"]),
+        ({"widget": False}, "widget", ["False", "shortcut, fallback"]),
+        ({"widget": {"shortcut": "k"}}, "widget", ["shortcut", "'k'", "neither true nor false"]),
+        ({"widget": {"strings": ["Search"]}}, "widget", ["strings", "['Search']", "names to texts"]),
+        ({"graph": "hnsw"}, "graph", ["'hnsw'", "auto, exact, nndescent"]),
+    ],
+)
+def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option, words):
+    _, errors, _ = load(options)
+    assert [name for name, _ in errors] == [option]
+    assert all(word in str(errors[0][1]) for word in words), str(errors[0][1])
+
+
+def test_api_url_loses_its_last_slash():
+    assert settings({"api_url": "https://search.example.org/"}).api_url == "https://search.example.org"
+    assert settings({"api_url": "/-/semsearch"}).api_url == "/-/semsearch"
+
+
+def test_places(tmp_path):
+    docs, site = tmp_path / "docs", tmp_path / "site"
+    assert refuse_place("index_dir", tmp_path / "semsearch-index", docs_dir=docs, site_dir=site) is None
+    assert "docs_dir" in (refuse_place("index_dir", docs / "i", docs_dir=docs, site_dir=site) or "")
+    assert "publish_index" in (refuse_place("index_dir", site / "i", docs_dir=docs, site_dir=site) or "")
+    assert "holds docs_dir" in (refuse_place("index_dir", tmp_path, docs_dir=docs, site_dir=site) or "")
+
+
+def test_places_are_compared_after_links_are_followed(tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (tmp_path / "elsewhere").symlink_to(docs)
+    assert refuse_place("index_dir", tmp_path / "elsewhere" / "i", docs_dir=docs, site_dir=tmp_path / "site")
+
+
+def test_what_is_exported_and_cached_is_kept_in_one_place():
+    given = settings({"cache_dir": "kept", "cache_max_mb": 50})
+    assert given.cache_max_bytes == 50_000_000
+    assert given.embedder.options == {"runtime": "auto", "cache_dir": "/docs-project/kept"}
+    assert settings({"embedder": {"kind": "onnx"}}).embedder.options.keys() == {"cache_dir"}
+    assert settings({"embedder": {"kind": "openai"}}).embedder.options == {}
+    own = {"runtime": "torch", "cache_dir": "elsewhere"}
+    assert settings({"embedder": own}).embedder.options == own
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "1000", True])
+def test_a_bound_of_the_cache_is_a_whole_number(wrong):
+    _, errors, _ = load({"cache_max_mb": wrong})
+    assert [name for name, _ in errors] == ["cache_max_mb"]

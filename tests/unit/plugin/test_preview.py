@@ -1,0 +1,154 @@
+"""The preview's threads and its place in front of the server, without a server."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, preview_path
+
+SECONDS = 10
+
+
+def searcher():
+    return SimpleNamespace(warm_up=lambda: None)
+
+
+@pytest.fixture
+def preview():
+    preview = Preview()
+    yield preview
+    preview.close()
+
+
+def run(preview, job):
+    """Runs a job and returns the searcher that is in place when the next one begins."""
+    begun, seen, next_begun = threading.Event(), [], threading.Event()
+
+    def watched(progress):
+        begun.set()
+        return job(progress)
+
+    def look(progress):
+        seen.append(preview.searcher)
+        next_begun.set()
+        raise EmbedderUnavailableError("This job only looks.")
+
+    preview.submit(watched)
+    assert begun.wait(SECONDS)
+    preview.submit(look)
+    assert next_begun.wait(SECONDS)
+    return seen[0]
+
+
+def test_job_brings_the_searcher(preview):
+    new = searcher()
+    assert run(preview, lambda progress: new) is new
+
+
+@pytest.mark.parametrize("error", [EmbedderUnavailableError("Down."), RuntimeError("A bug.")])
+def test_failing_job_leaves_the_old_searcher_and_the_worker(preview, caplog, error):
+    def fail(progress):
+        raise error
+
+    old, new = searcher(), searcher()
+    run(preview, lambda progress: old)
+    assert run(preview, fail) is old
+    assert "The search of this preview stays as it was" in caplog.text
+    assert run(preview, lambda progress: new) is new
+
+
+def test_failing_warm_up_does_not_cost_the_searcher(preview):
+    def fail():
+        raise EmbedderUnavailableError("Down.")
+
+    new = SimpleNamespace(warm_up=fail)
+    assert run(preview, lambda progress: new) is new
+
+
+def test_of_jobs_that_wait_the_last_one_runs(preview):
+    begun, go_on, last_ran, ran = threading.Event(), threading.Event(), threading.Event(), []
+
+    def slow(progress):
+        begun.set()
+        go_on.wait(SECONDS)
+        return searcher()
+
+    preview.submit(slow)
+    assert begun.wait(SECONDS)
+    preview.submit(lambda progress: ran.append("overtaken") or searcher())
+    preview.submit(lambda progress: ran.append("last") or last_ran.set() or searcher())
+    go_on.set()
+    assert last_ran.wait(SECONDS)
+    assert ran == ["last"]
+
+
+def test_closing_stops_a_job_that_reports_progress(preview):
+    begun, progressed = threading.Event(), []
+
+    def endless(progress):
+        for done in range(1_000_000):
+            progress(done, 1_000_000)
+            progressed.append(done)
+            begun.set()
+            threading.Event().wait(0.001)
+        return searcher()
+
+    preview.submit(endless)
+    assert begun.wait(SECONDS)
+    preview.close()
+    count = len(progressed)
+    threading.Event().wait(0.05)
+    assert len(progressed) == count
+    assert preview.searcher is None
+
+
+def test_other_addresses_are_the_sites(preview):
+    def site(environ, start_response):
+        return [environ["PATH_INFO"].encode()]
+
+    app = preview.wrap(site, "/docs/")
+    for path in ("/", "/docs/", "/-/semsearch/healthz", "/docs/-/semsearchers", "/docs/-/", "/livereload/1/2"):
+        assert app({"PATH_INFO": path}, None) == [path.encode()]
+
+
+def test_own_address_is_answered(preview):
+    said = []
+    app = preview.wrap(None, "/docs/")  # type: ignore[arg-type]
+    environ = {"PATH_INFO": "/docs/-/semsearch/healthz", "REQUEST_METHOD": "GET"}
+    body = app(environ, lambda status, headers: said.append((status, dict(headers))))
+    assert said[0][0] == "200 OK"
+    assert said[0][1]["cache-control"] == "no-store"
+    assert b"".join(body)
+
+
+@pytest.mark.parametrize(
+    ("site_url", "path"),
+    [
+        (None, "/-/semsearch"),
+        ("", "/-/semsearch"),
+        ("http://127.0.0.1:8000/", "/-/semsearch"),
+        ("http://127.0.0.1:8000/docs/v1/", "/docs/v1/-/semsearch"),
+        ("http://127.0.0.1:8000/docs", "/docs/-/semsearch"),
+    ],
+)
+def test_path(site_url, path):
+    assert preview_path(site_url) == path
+
+
+@pytest.mark.parametrize(
+    ("parameters", "off"),
+    [
+        ({}, False),
+        ({"livereload": True}, False),
+        ({"livereload": False}, True),
+        ({"livereload": None}, True),
+        ({"livereload": False, "no_livereload": False}, False),
+        ({"livereload": False, "no_livereload": True}, True),
+    ],
+)
+def test_live_reload(parameters, off):
+    assert live_reload_is_off(parameters) is off

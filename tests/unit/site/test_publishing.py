@@ -1,0 +1,36 @@
+"""Publishing a copy of the index inside the site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.site.publishing import copy_index
+from tests.made_index import built, made_page
+
+
+def builds(target: Path) -> set[str]:
+    return {entry.name for entry in target.iterdir() if entry.is_dir()}
+
+
+def test_a_damaged_copy_is_made_again(tmp_path: Path) -> None:
+    index_dir, target = tmp_path / "index", tmp_path / "site" / "semsearch"
+    built(index_dir, [made_page("a.md", "One sentence.")])
+    copy_index(index_dir, target)
+    vectors = open_index(target).build_dir / "vectors.npy"
+    vectors.write_bytes(bytes(vectors.stat().st_size))
+
+    copy_index(index_dir, target)
+
+    assert open_index(target, verify=True).manifest == open_index(index_dir).manifest
+
+
+def test_the_copy_does_not_grow_from_build_to_build(tmp_path: Path) -> None:
+    index_dir, target = tmp_path / "index", tmp_path / "site" / "semsearch"
+    made = []
+    for number in range(4):
+        built(index_dir, [made_page("a.md", f"Sentence number {number}.")])
+        copy_index(index_dir, target)
+        made.append(open_index(target, verify=True).manifest.build_id)
+
+    assert builds(target) == set(made[-2:])

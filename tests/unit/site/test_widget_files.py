@@ -1,0 +1,100 @@
+"""The widget's files and its config.json."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.plugin.options import SemsearchConfig
+from mkdocs_semsearch.site.build_settings import WidgetSettings
+from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, SCRIPT, STYLE, site_version, theme_dir, widget_config
+
+
+@pytest.fixture
+def settings():
+    config = SemsearchConfig()
+    config.load_dict({})
+    config.validate()
+    return config.settings()
+
+
+def body(settings, **more):
+    values = {"language": "en", "site_name": "Demo", "version": None, "results_page": True, **more}
+    return json.loads(widget_config(settings, **values))
+
+
+def test_widget_is_there():
+    assert (theme_dir() / SCRIPT).is_file()
+    assert (theme_dir() / STYLE).is_file()
+
+
+def test_nothing_outside_its_own_folder_gets_into_a_site():
+    """MkDocs copies every file of a theme folder but templates; same-named files of other themes must stay theirs."""
+    outside = [path for path in theme_dir().rglob("*") if path.is_file() and "assets/semsearch" not in path.as_posix()]
+    assert outside == [theme_dir() / RESULTS_PAGE]
+
+
+def test_config(settings):
+    assert body(settings) == {
+        "api_url": "/-/semsearch",
+        "static": False,
+        "language": "en",
+        "shortcut": True,
+        "fallback": True,
+        "recents": True,
+        "suggestions": [],
+        "results_page": True,
+        "strings": {},
+        "facets": [
+            {"name": "tags", "type": "list", "label": "Tags"},
+            {"name": "page.section", "type": "string", "label": "Section"},
+        ],
+        "site_name": "Demo",
+        "version": None,
+        "build_id": None,
+    }
+
+
+def test_options_reach_the_widget(settings):
+    facets = (FacetDeclaration("année", "integer", "Année"),)
+    settings = replace(settings, facets=facets, widget=WidgetSettings(False, False, False, strings={"close": "Fermer"}))
+    found = body(settings, language="fr")
+    assert (found["shortcut"], found["fallback"], found["recents"], found["language"]) == (False, False, False, "fr")
+    assert found["strings"] == {"close": "Fermer"}
+    assert found["facets"] == [{"name": "année", "type": "integer", "label": "Année"}]
+
+
+def test_preview_answers_for_itself(settings):
+    settings = replace(settings, api_url="https://search.example.org")
+    assert body(settings)["api_url"] == "https://search.example.org"
+    assert body(settings, api_url="/docs/-/semsearch")["api_url"] == "/docs/-/semsearch"
+
+
+@pytest.mark.parametrize(
+    ("api_url", "version", "expected"),
+    [
+        ("https://search.example.org/{version}", "2.1", "https://search.example.org/2.1"),
+        ("https://search.example.org/{version}", None, "https://search.example.org"),
+        ("/-/semsearch/{version}", "a b/c", "/-/semsearch/a%20b%2Fc"),
+        ("https://search.example.org", "2.1", "https://search.example.org"),
+    ],
+)
+def test_the_version_may_stand_in_the_address(settings, api_url, version, expected):
+    assert body(replace(settings, api_url=api_url), version=version)["api_url"] == expected
+
+
+@pytest.mark.parametrize(
+    ("environment", "version"),
+    [
+        ({}, None),
+        ({"MIKE_DOCS_VERSION": "2.1"}, "2.1"),
+        ({"READTHEDOCS_VERSION": "stable"}, "stable"),
+        ({"MIKE_DOCS_VERSION": "2.1", "READTHEDOCS_VERSION": "stable"}, "2.1"),
+        ({"READTHEDOCS_VERSION": ""}, None),
+    ],
+)
+def test_version(environment, version):
+    assert site_version(environment) == version
