@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter
 from mkdocs_semsearch.indexing.store_writer import IndexedRows
+from mkdocs_semsearch.qdrant.searcher import QdrantSearcher
+from mkdocs_semsearch.qdrant.writing import QdrantWriter
 from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
-from mkdocs_semsearch.searching.qdrant_searcher import QdrantSearcher
 from mkdocs_semsearch.searching.query_encoder import QueryEncoder
 from tests.qdrant_engine import EngineClient
 

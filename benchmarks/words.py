@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
-from mkdocs_semsearch.searching.lexical import LexicalIndex
-from mkdocs_semsearch.searching.question import read_question
+from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.tables import Tables
 
 QUESTIONS, PHRASES = 100, 300

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
-from mkdocs_semsearch.artifact.identity import EmbedderIdentity
+from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR, FORMAT
-from mkdocs_semsearch.artifact.manifest import EncoderInfo, IndexedFile, Manifest
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity, EncoderInfo, IndexedFile, Manifest
 from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest
 from mkdocs_semsearch.artifact.publish import current_build, publish_build
 

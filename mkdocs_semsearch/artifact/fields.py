@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from mkdocs_semsearch.artifact.facets import FacetType
-
-__all__ = ["CHUNK_FIELDS", "PAGE_FIELDS", "front_matter_values"]
+__all__ = ["CHUNK_FIELDS", "FACET_TYPES", "PAGE_FIELDS", "FacetDeclaration", "FacetType", "front_matter_values"]
 
 PAGE_FIELDS: Mapping[str, FacetType] = {
     "page.path": "string",
@@ -86,3 +85,22 @@ def _texts(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+FacetType = Literal["string", "list", "integer", "number", "date", "boolean"]
+FACET_TYPES: tuple[str, ...] = get_args(FacetType)
+
+
+@dataclass(frozen=True, slots=True)
+class FacetDeclaration:
+    """One facet field.
+
+    Attributes:
+        name: front-matter key, or `page.section` for the top-level nav section.
+        type: how its values are read; what does not fit is left out and reported, never guessed.
+        label: what readers see above the values.
+    """
+
+    name: str
+    type: FacetType
+    label: str

@@ -11,12 +11,19 @@ from pathlib import PurePosixPath
 from types import UnionType
 from typing import Any
 
-from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration
-from mkdocs_semsearch.artifact.identity import EmbedderIdentity
+from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration
 from mkdocs_semsearch.artifact.layout import FORMAT
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError
 
-__all__ = ["EncoderInfo", "IndexedFile", "Manifest", "is_build_id", "manifest_from_json", "manifest_to_json"]
+__all__ = [
+    "EmbedderIdentity",
+    "EncoderInfo",
+    "IndexedFile",
+    "Manifest",
+    "is_build_id",
+    "manifest_from_json",
+    "manifest_to_json",
+]
 
 _BUILD_ID = re.compile(r"[0-9a-f]{16}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -195,3 +202,28 @@ def _check(values: dict[str, Any], kind: type | UnionType, *names: str) -> None:
         wrong_number = isinstance(value, int) and (isinstance(value, bool) is not (kind is bool) or value < 0)
         if not isinstance(value, kind) or wrong_number:
             raise ValueError(f"{name} {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """What makes two embedders give the same vectors; stands in the manifest and in every vector-cache key.
+
+    Attributes:
+        kind: `sentence-transformers`, `onnx` or `openai`.
+        model: the name the user gave (hub id); for a folder its last component, never a path of this machine.
+        fingerprint: hash of weights, tokenizer and pooling settings, or for a remote model its name and revision.
+        dimension: length of a vector.
+        max_tokens: tokens after which the encoder cuts a text off.
+        query_prompt, document_prompt: what the model wants in front of a text; `""` for none.
+        precision: of the weights that embedded the documents, `float32` or `int8`; the vectors of one can be compared
+            with those of the other, but are not the same.
+    """
+
+    kind: str
+    model: str
+    fingerprint: str
+    dimension: int
+    max_tokens: int
+    query_prompt: str = ""
+    document_prompt: str = ""
+    precision: str = "float32"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.source.front_matter import plain_text
 

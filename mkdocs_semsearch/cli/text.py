@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
-from mkdocs_semsearch.artifact.collection import collection_name
 from mkdocs_semsearch.artifact.layout import ENCODER
+from mkdocs_semsearch.qdrant.collection import collection_name
 from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
 from mkdocs_semsearch.searching.evaluation import Evaluation
-from mkdocs_semsearch.searching.response import Result, SectionInfo, filter_to_json
+from mkdocs_semsearch.searching.records import SectionInfo
+from mkdocs_semsearch.searching.response import Result, filter_to_json
 
 __all__ = ["evaluation_text", "inspection", "inspection_text", "no_results_text", "results_text"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from mkdocs_semsearch.artifact.identity import EmbedderIdentity
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
-from mkdocs_semsearch.artifact.lexical import stemmer_for
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
@@ -24,6 +23,7 @@ from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
 from mkdocs_semsearch.indexing.store_writer import IndexedRows, StoreWriter
 from mkdocs_semsearch.indexing.table_writer import write_tables
+from mkdocs_semsearch.lexical.analyzers import stemmer_for
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.artifact.lexical import lexical_schema, lexical_texts, prepare, register_analyzers, stemmer_for
 from mkdocs_semsearch.chunking import Chunk
+from mkdocs_semsearch.lexical.analyzers import lexical_schema, register_analyzers, stemmer_for
+from mkdocs_semsearch.lexical.text import lexical_texts, prepare
 
 if TYPE_CHECKING:
     import tantivy

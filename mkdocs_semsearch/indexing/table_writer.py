@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 
 __all__ = ["chunk_ids", "write_tables"]

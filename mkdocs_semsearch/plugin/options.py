@@ -9,7 +9,7 @@ from typing import Any
 
 from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
 
-from mkdocs_semsearch.artifact.facets import FACET_TYPES, FacetDeclaration, FacetType
+from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_semsearch.artifact.lexical import prepare
-from mkdocs_semsearch.searching.matcher import Matcher, Words
-from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
+from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher
+from mkdocs_semsearch.lexical.text import prepare
 
-__all__ = ["Excerpt", "make_excerpt"]
+__all__ = ["Excerpt", "NearestSentence", "make_excerpt"]
+
+NearestSentence = Callable[[Sequence[str]], int | None]
+"""Tells which of some sentences is nearest to the question; None where that cannot be told."""
 
 MAX_CHARACTERS = 320
 
@@ -47,7 +49,7 @@ class _Passage:
     fenced: bool
     begin: int
     end: int
-    words: Words
+    words: DistinctWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,11 @@ def _read(content: str) -> Iterator[_Passage]:
         for text in _BREAK.split(prose):
             if text.strip():
                 block = text.strip("\n")
-                yield _Passage(block, False, 0, len(block), Words.of(block))
+                yield _Passage(block, False, 0, len(block), DistinctWords.of(block))
         if match and (code := match["code"].removesuffix("\n")).strip():
             text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside
             begin = len(match["open"]) + 1
-            yield _Passage(text, True, begin, begin + len(code), Words.of(code))
+            yield _Passage(text, True, begin, begin + len(code), DistinctWords.of(code))
         position = match.end() if match else position
 
 
@@ -164,7 +166,7 @@ def _places(passage: _Passage, word: str) -> Iterator[int]:
 
 
 def _in_word(character: str) -> bool:
-    """Whether a character is one of those that words are made of, see `Words`."""
+    """Whether a character is one of those that words are made of, see `DistinctWords`."""
     return character.isalnum() or character == "_"
 
 

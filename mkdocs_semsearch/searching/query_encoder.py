@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +17,13 @@ from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError, MissingExtraError
-from mkdocs_semsearch.searching.nearest_sentence import NearestSentence, nearest_sentence
+from mkdocs_semsearch.searching.excerpts import NearestSentence
 from mkdocs_semsearch.searching.stages import stage
 
-__all__ = ["QueryEncoder", "QuestionEncoder"]
+if TYPE_CHECKING:
+    from mkdocs_semsearch.embedding.token_table import Likeness, TokenTable
+
+__all__ = ["QueryEncoder", "QuestionEncoder", "nearest_sentence"]
 
 _RETRY_SECONDS = 60
 _PAUSE_SECONDS = 5
@@ -110,3 +115,23 @@ class QueryEncoder:
             except MissingExtraError:
                 pass  # no ONNX Runtime here: the original does as well
         return reopen_embedder(self._manifest.embedder)
+
+
+def nearest_sentence(open_table: Callable[[], TokenTable | None], vector: NDArray[np.float32]) -> NearestSentence:
+    """Compares sentences with a question by the token table of its model.
+
+    Args:
+        open_table: gives the table, or None where the model has none; called when a sentence is looked for.
+        vector: float32 `[d]`, the question, unit length.
+    """
+
+    @functools.cache
+    def likeness() -> Likeness | None:
+        table = open_table()
+        return None if table is None else table.likeness_to(vector)
+
+    def nearest(sentences: Sequence[str]) -> int | None:
+        compare = likeness()
+        return None if compare is None else int(np.argmax(compare(sentences)))
+
+    return nearest

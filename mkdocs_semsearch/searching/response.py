@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
+from mkdocs_semsearch.searching.records import PageInfo, SectionInfo
 
 __all__ = [
     "FacetCount",
@@ -39,50 +40,6 @@ class Scores:
 
     semantic: float | None
     lexical: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PageInfo:
-    """What a result says of its page."""
-
-    path: str
-    url: str
-    title: str
-    frontmatter: Mapping[str, Any]
-    file_size: int
-    chunk_count: int
-    languages: tuple[str, ...]
-    primary_language: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SectionInfo:
-    """One section, shown by its best chunk.
-
-    `highlights` are `[start, end)` offsets into `excerpt`, in Unicode code points. Lines are 1-based with the end
-    included; characters are offsets into the source file with the end excluded; null for generated pages.
-    """
-
-    chunk_id: str
-    chunk_index: int
-    heading_hierarchy: tuple[str, ...]
-    anchor: str | None
-    url: str
-    content: str
-    excerpt: str
-    highlights: tuple[tuple[int, int], ...]
-    start_line: int | None
-    end_line: int | None
-    char_start: int | None
-    char_end: int | None
-    kind: str
-    language: str | None
-    node_type: str | None
-    node_name: str | None
-    parent_context: str | None
-    scope_path: tuple[str, ...]
-    definitions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.searching.candidates import Candidates
-from mkdocs_semsearch.searching.excerpts import make_excerpt
-from mkdocs_semsearch.searching.fetched_rows import Rows
-from mkdocs_semsearch.searching.literal import RULES
-from mkdocs_semsearch.searching.matcher import Matcher
-from mkdocs_semsearch.searching.nearest_sentence import NearestSentence
+from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import Groups, group_best, page_scores, top
-from mkdocs_semsearch.searching.response import Result, Scores, SectionInfo, presented_score
+from mkdocs_semsearch.searching.ranking import RULES, Groups, group_best, page_scores, top
+from mkdocs_semsearch.searching.records import Rows, SectionInfo
+from mkdocs_semsearch.searching.response import Result, Scores, presented_score
+from mkdocs_semsearch.searching.store import Neighbors
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["Ranked", "RankedItem", "ResultWriter", "rank"]
+__all__ = ["HasNeighbors", "Ranked", "RankedItem", "ResultWriter", "rank", "related_pages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +131,41 @@ class ResultWriter:
         rule = RULES[self.found.ranks[position]]
         boost = float(self.tables.boost[self.tables.page_of[self.found.rows[position]]])
         return {"rule": rule or None, "boost": boost, **self.found.parts(position)}
+
+
+class HasNeighbors(Protocol):
+    """What knows the rows nearest to a row; any `Store` does."""
+
+    def neighbors_of(self, row: int, /) -> Neighbors:
+        """Returns the rows nearest to a row, nearest first."""
+        ...
+
+
+def related_pages(tables: Tables, store: HasNeighbors, page: int, limit: int) -> tuple[Result, ...]:
+    """Returns the pages nearest to a page, best first.
+
+    A page's score is the mean, over the chunks of the page asked for, of the similarity of its nearest neighbour on
+    that page, 0 where the neighbour list has none.
+    """
+    first, count = int(tables.first_chunk[page]), int(tables.chunk_count[page])
+    totals: dict[int, float] = defaultdict(float)
+    nearest: dict[int, tuple[float, int]] = {}
+    for row in range(first, first + count):
+        best: dict[int, float] = {}
+        near = store.neighbors_of(row)
+        for neighbor, similarity in zip(near.rows.tolist(), near.similarities.tolist(), strict=True):
+            other = int(tables.page_of[neighbor])
+            if other == page:
+                continue
+            best[other] = max(best.get(other, 0.0), similarity)
+            nearest[other] = max(nearest.get(other, (0.0, neighbor)), (similarity, neighbor))
+        for other, similarity in best.items():
+            totals[other] += similarity / count
+    ranked = sorted(totals, key=lambda other: (-totals[other], other))[:limit]
+    return tuple(_result(tables, other, totals[other], nearest[other]) for other in ranked)
+
+
+def _result(tables: Tables, page: int, score: float, nearest: tuple[float, int]) -> Result:
+    similarity, row = nearest
+    scores = Scores(semantic=presented_score(similarity), lexical=None)
+    return Result(presented_score(score), scores, tables.page(page), tables.section(row))

@@ -16,19 +16,22 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
-from mkdocs_semsearch.searching.candidates import Candidates, Scoring, Sides, lexical_depth
-from mkdocs_semsearch.searching.facets import Tally, facet_field
-from mkdocs_semsearch.searching.filtered import remembering
-from mkdocs_semsearch.searching.finding import Finder
-from mkdocs_semsearch.searching.lexical import LexicalIndex
-from mkdocs_semsearch.searching.literal import LiteralNames
-from mkdocs_semsearch.searching.matcher import Matcher
+from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.lexical.matcher import Matcher
+from mkdocs_semsearch.lexical.question import Question, read_question
+from mkdocs_semsearch.searching.candidates import Candidates
+from mkdocs_semsearch.searching.embedded import (
+    Finder,
+    LiteralNames,
+    Scoring,
+    Sides,
+    lexical_depth,
+)
+from mkdocs_semsearch.searching.facets import Tally, facet_field, remembering
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncoder
-from mkdocs_semsearch.searching.question import Question, read_question
-from mkdocs_semsearch.searching.related import related_pages
 from mkdocs_semsearch.searching.response import FacetCount, FacetField, PageDetail, Result, SearchResponse
-from mkdocs_semsearch.searching.results import Ranked, ResultWriter
+from mkdocs_semsearch.searching.results import Ranked, ResultWriter, related_pages
 from mkdocs_semsearch.searching.store import EmbeddedStore
 from mkdocs_semsearch.searching.tables import Tables
 
@@ -56,7 +59,7 @@ def open_searcher(
     manifest, build_dir = index.manifest, index.build_dir
     encoder = QueryEncoder(manifest, build_dir, embedder)
     if manifest.store:
-        from mkdocs_semsearch.searching.qdrant_searcher import open_qdrant_searcher
+        from mkdocs_semsearch.qdrant.searcher import open_qdrant_searcher
 
         return open_qdrant_searcher(manifest, build_dir, encoder, store_url)
     tables = Tables.load(build_dir, manifest)

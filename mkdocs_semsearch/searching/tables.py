@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.lexical import exact_text
-from mkdocs_semsearch.artifact.tables import chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.lexical.text import exact_text
 from mkdocs_semsearch.searching.columns import Column, build_column
-from mkdocs_semsearch.searching.fetched_rows import PAGE_COLUMNS, SECTION_COLUMNS, FetchedRows, Rows, page_info
 from mkdocs_semsearch.searching.query import Filter
-from mkdocs_semsearch.searching.response import PageInfo, SectionInfo
+from mkdocs_semsearch.searching.records import (
+    PAGE_COLUMNS,
+    SECTION_COLUMNS,
+    FetchedRows,
+    PageInfo,
+    Rows,
+    SectionInfo,
+    page_info,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

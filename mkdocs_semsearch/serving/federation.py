@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from mkdocs_semsearch.artifact.manifest import Manifest
-from mkdocs_semsearch.searching.fusion import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.response import presented_score
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.metrics import Gauges

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 
 __all__ = ["DEFAULT_FACETS", "EmbedderSettings", "Settings", "StaticSettings", "StoreSettings", "WidgetSettings"]
 

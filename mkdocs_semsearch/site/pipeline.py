@@ -100,8 +100,8 @@ def _open_store(store: StoreSettings) -> StoreWriter | None:
     """Opens the cluster that the options name; None where the index folder holds everything."""
     if store.kind == "embedded":
         return None
-    from mkdocs_semsearch.artifact.qdrant import connect
-    from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter, Sizing
+    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.writing import QdrantWriter, Sizing
 
     client = connect(store.url, timeout=_UPLOAD_SECONDS)
     return QdrantWriter(client, str(store.collection), Sizing(store.shards or None, store.replicas, store.keep))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.site.build_settings import Settings
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir, widget_strings
 

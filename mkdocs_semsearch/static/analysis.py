@@ -10,7 +10,7 @@ import functools
 import re
 import unicodedata
 
-from mkdocs_semsearch.artifact.lexical import MAX_IDENTIFIER_LENGTH, prepare
+from mkdocs_semsearch.lexical.text import MAX_IDENTIFIER_LENGTH, prepare
 
 __all__ = ["fnv1a", "key_order", "normalised_name", "terms_of"]
 

@@ -8,23 +8,25 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts
-from mkdocs_semsearch.searching.clauses import (
+from mkdocs_semsearch.lexical.bm25 import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
+    PART_WEIGHT,
+    PREFIX_WEIGHT,
+)
+from mkdocs_semsearch.lexical.index import LexicalHits
+from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
+from mkdocs_semsearch.lexical.question import (
     LOOK_UP_WORDS,
     MAX_COMPLETIONS,
     MAX_CORRECTED,
     MAX_WORDS,
-    PART_WEIGHT,
-    PREFIX_WEIGHT,
+    Question,
 )
-from mkdocs_semsearch.searching.lexical import LexicalHits
-from mkdocs_semsearch.searching.matcher import Matcher, WordStems
-from mkdocs_semsearch.searching.question import Question
+from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
 from mkdocs_semsearch.static.analysis import terms_of
-from mkdocs_semsearch.static.reading import Bundle
-from mkdocs_semsearch.static.words import TermList, Words
+from mkdocs_semsearch.static.bundle import Bundle
+from mkdocs_semsearch.static.words import BundleWords, TermPostings
 
 __all__ = ["StaticLexical"]
 
@@ -36,7 +38,7 @@ class StaticLexical:
     """Does for a bundle what `LexicalIndex` does for an index folder."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self._words = Words(bundle)
+        self._words = BundleWords(bundle)
         self._chunks: int = bundle.pointer["chunks"]
         self._unit: int = bundle.pointer["lexical"]["unit"]
 
@@ -81,7 +83,7 @@ class StaticLexical:
         stems = frozenset(stem for stem, _ in told)
         return Matcher(stems, terms[-1] if terms else None, WordStems(stems_in))
 
-    def _lists(self, question: Question) -> Iterator[tuple[TermList, int]]:
+    def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
         words = tuple(dict.fromkeys(question.words))[:MAX_WORDS]
         corrected = self._corrected(words)
         weighted = [clause for word in words for clause in self._word(word, corrected.get(word, []))]
@@ -91,7 +93,7 @@ class StaticLexical:
             if found is not None:
                 yield found, round(WHOLE * weight)
 
-    def _word(self, word: str, corrections: Sequence[str]) -> Iterator[tuple[TermList | None, float]]:
+    def _word(self, word: str, corrections: Sequence[str]) -> Iterator[tuple[TermPostings | None, float]]:
         terms = tuple(dict.fromkeys(terms_of(word)))
         yield from ((self._words.find(term), 1.0) for term in terms)
         yield from ((self._words.find(correction), CORRECTION_WEIGHT) for correction in corrections)
@@ -104,7 +106,7 @@ class StaticLexical:
         unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and self._words.find(terms[0]) is None)
         return {word: self._words.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
 
-    def _completions(self, word: str, *, finished: bool) -> Iterator[tuple[TermList | None, float]]:
+    def _completions(self, word: str, *, finished: bool) -> Iterator[tuple[TermPostings | None, float]]:
         terms = terms_of(word)
         if len(terms) != 1 or len(terms[0]) < 2:
             return

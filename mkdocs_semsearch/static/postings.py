@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, K1, TIE_BREAKER, B
 from mkdocs_semsearch.static.analysis import terms_of
 
-__all__ = ["FIELD_WEIGHTS", "ChunkText", "PostingList", "Postings", "index_words"]
-
-FIELD_WEIGHTS = {"title": 1.5, "headings": 1.5, "text": 1.0, "code": 0.5, "parts": 0.4}
-"""How much a word counts by where it stands; those of the full index."""
+__all__ = ["ChunkText", "PostingList", "Postings", "index_words"]
 
 LEVELS = 15
 """Scores of a list are whole numbers from 1 to this, shares of its highest."""
@@ -27,8 +25,6 @@ LEVELS = 15
 WEIGHT_UNIT = 16384
 """A list's weight is the score of one level in this many parts."""
 
-_TIE_BREAKER = 0.1
-_K1, _B = 1.2, 0.75
 _COMMON_SHARE = 0.4
 """A word in more chunks than this has no list: it tells chunks apart too little for what it weighs."""
 
@@ -139,8 +135,8 @@ def _field_scores(
         return entries[:, :2], np.zeros(0)
     stem, row, count = entries.T
     frequency = np.bincount(stem)
-    norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
-    gain = count * (_K1 + 1) / (count + norm[row])
+    norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean())))
+    gain = count * (K1 + 1) / (count + norm[row])
     return entries[:, :2], weight * _bm25_idf(frequency, len(lengths))[stem] * gain
 
 
@@ -156,7 +152,7 @@ def _best_field(
     keys, scores = keys[order], scores[order]
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
     best = np.maximum.reduceat(scores, starts)
-    total = best + _TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
+    total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     stem, row = np.divmod(keys[starts], max(1, chunks))
     begins = np.searchsorted(stem, np.arange(len(stems) + 1))
     return {
@@ -172,8 +168,8 @@ def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
         for form in chunk.identifiers:
             rows.setdefault(form, []).append(row)
     lengths = np.array([len(chunk.identifiers) for chunk in chunks], np.int64)
-    norm = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
-    gain = (_K1 + 1) / (1 + norm)
+    norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
+    gain = (K1 + 1) / (1 + norm)
     lists = {}
     for form, found in rows.items():
         here = np.array(found, np.int64)

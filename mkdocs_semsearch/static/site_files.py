@@ -14,14 +14,13 @@ import numpy as np
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.layout import facet_column
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
-from mkdocs_semsearch.static.blocks import Value, pack_blocks, smallest_unsigned
-from mkdocs_semsearch.static.layout import CORE, FIELDS
-from mkdocs_semsearch.static.shards import write_shards
+from mkdocs_semsearch.static.bundle import write_shards
+from mkdocs_semsearch.static.format import CORE, FIELDS, Value, pack_blocks, smallest_unsigned
 
 __all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
 
 HEADING, TITLE = 2, 3
-"""Ranks of the literal rule, as in `searching.literal.RULES`."""
+"""Ranks of the literal rule, as in `searching.ranking.RULES`."""
 
 CHUNK_COLUMNS = (
     "kind", "language", "node_type", "node_name", "parent_context", "scope_path", "definitions", "references",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,12 @@ from mkdocs_semsearch.embedding.token_table import (
     shipped_table,
     write_table,
 )
-from mkdocs_semsearch.static.sentences import site_sentences
 from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder, Role
 
-__all__ = ["tuned_table"]
+__all__ = ["site_sentences", "tuned_table"]
 
 MOST_SENTENCES = 10_000
 """Embedding these is nearly all of the time that tuning takes."""
@@ -120,3 +120,34 @@ def _chunks(index_dir: Path) -> list[dict[str, Any]]:
     columns = ["heading_hierarchy", "content"]
     rows: list[dict[str, Any]] = pq.read_table(open_index(index_dir).build_dir / CHUNKS, columns=columns).to_pylist()
     return rows
+
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
+_MARKS = re.compile(r"[*_`|#>]+")
+_LONGEST = 300
+_SHORTEST = 12
+
+
+def site_sentences(chunks: Iterable[Mapping[str, Any]], most: int) -> list[str]:
+    """Returns different headings and sentences of a site, evenly over it where there are more than wanted.
+
+    Args:
+        chunks: rows of `chunks.parquet`.
+        most: how many at most.
+    """
+    found = list(dict.fromkeys(_texts(chunks)))
+    if len(found) <= most:
+        return found
+    return [found[i] for i in np.linspace(0, len(found) - 1, most).astype(int)]
+
+
+def _texts(chunks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for chunk in chunks:
+        path = chunk["heading_hierarchy"]
+        yield path[-1]
+        yield " ".join(path[-2:])
+        for sentence in _END.split(_FENCE.sub("\n", chunk["content"])):
+            bare = " ".join(_MARKS.sub(" ", sentence).split())
+            if _SHORTEST <= len(bare) <= _LONGEST:
+                yield bare

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from mkdocs_semsearch.static.analysis import key_order
-from mkdocs_semsearch.static.blocks import Value, smallest_unsigned
+from mkdocs_semsearch.static.bundle import cut_shards, write_shards
+from mkdocs_semsearch.static.format import Value, differences, pack_varints, smallest_unsigned
 from mkdocs_semsearch.static.postings import PostingList, Postings
-from mkdocs_semsearch.static.shards import cut_shards, write_shards
-from mkdocs_semsearch.static.varints import differences, pack_varints
-from mkdocs_semsearch.static.words import IDENTIFIER_MARK
+from mkdocs_semsearch.static.words import IDENTIFIER_MARK, LEAST_BEFORE_SUFFIX
 
 __all__ = ["suffix_rules", "write_positions", "write_terms", "write_words"]
 
@@ -23,7 +22,6 @@ POSITION_BYTES, MOST_POSITION_SHARDS = 24_000, 200
 
 _KEY_BYTES = 6
 _MOST_SUFFIXES = 60
-_LEAST_BEFORE_SUFFIX = 3
 _LEAST_SUFFIX_WORDS = 3
 
 
@@ -82,7 +80,7 @@ def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:
         shared = next(
             (i for i, (a, b) in enumerate(zip(word, stem, strict=False)) if a != b), min(len(word), len(stem))
         )
-        if shared >= _LEAST_BEFORE_SUFFIX and len(word) > shared:
+        if shared >= LEAST_BEFORE_SUFFIX and len(word) > shared:
             rules[word[shared:], stem[shared:]] += 1
     frequent = [rule for rule, count in rules.items() if count >= _LEAST_SUFFIX_WORDS]
     return sorted(frequent, key=lambda rule: (-rules[rule], rule))[:_MOST_SUFFIXES]

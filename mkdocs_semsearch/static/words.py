@@ -1,4 +1,4 @@
-"""Words without a search engine: posting lists, corrections, phrases, read from the shards of a bundle."""
+"""BundleWords without a search engine: posting lists, corrections, phrases, read from the shards of a bundle."""
 
 from __future__ import annotations
 
@@ -10,25 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.searching.vocabulary import SHORTEST_CORRECTED, TWO_TYPOS_FROM
+from mkdocs_semsearch.lexical.vocabulary import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
 from mkdocs_semsearch.static.analysis import key_order
-from mkdocs_semsearch.static.blocks import Blocks
-from mkdocs_semsearch.static.layout import shard_name
-from mkdocs_semsearch.static.reading import Bundle
-from mkdocs_semsearch.static.shards import shard_of
-from mkdocs_semsearch.static.varints import unpack_varints
+from mkdocs_semsearch.static.bundle import Bundle, shard_of
+from mkdocs_semsearch.static.format import Blocks, shard_name, unpack_varints
 
-__all__ = ["IDENTIFIER_MARK", "TermList", "Words"]
+__all__ = ["IDENTIFIER_MARK", "BundleWords", "TermPostings"]
 
 IDENTIFIER_MARK = "="
 """Stands before identifiers among the keys, which no word begins with."""
 
-_LEAST_BEFORE_SUFFIX = 3
-_MAX_CORRECTIONS = 3
+LEAST_BEFORE_SUFFIX = 3
+"""Letters that must stand before an ending for it to count as one."""
 
 
 @dataclass(frozen=True, slots=True)
-class TermList:
+class TermPostings:
     """What the bundle knows of a word or an identifier.
 
     Attributes:
@@ -46,7 +43,7 @@ class TermList:
     impacts: NDArray[np.int64]
 
 
-class Words:
+class BundleWords:
     """The words of an open bundle; reads a shard when the first word of it is asked for."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -56,7 +53,7 @@ class Words:
         self._words = functools.cache(self._read_words)
         self._positions = functools.cache(self._read_positions)
 
-    def find(self, word: str) -> TermList | None:
+    def find(self, word: str) -> TermPostings | None:
         """Returns a word's list; of a form that the site does not have, that of its stem; None where it has neither."""
         shard = self._shard(word)
         if word in shard.places:
@@ -70,7 +67,7 @@ class Words:
         if word in shard.places:
             return str(shard.stems[shard.lists[shard.places[word]]])
         for suffix, ending in self._suffixes:
-            if word.endswith(suffix) and len(word) - len(suffix) >= _LEAST_BEFORE_SUFFIX:
+            if word.endswith(suffix) and len(word) - len(suffix) >= LEAST_BEFORE_SUFFIX:
                 stem = word[: len(word) - len(suffix)] + ending
                 if stem in shard.list_of_stem:
                     return stem
@@ -81,7 +78,7 @@ class Words:
         stem = self.stem(word)
         return None if stem is None else (stem, self._shard(word).with_stem(stem))
 
-    def identifier(self, form: str) -> TermList | None:
+    def identifier(self, form: str) -> TermPostings | None:
         """Returns the list of an identifier, or None."""
         key = IDENTIFIER_MARK + form
         return self._shard(key).by_key(key)
@@ -93,7 +90,7 @@ class Words:
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
 
     def corrections(self, word: str) -> list[str]:
-        """Returns words one typo away from an unknown one, two from eight letters on; see `Vocabulary`."""
+        """Returns words one typo away from an unknown one, two from eight letters on; see `TermDictionary`."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
@@ -105,7 +102,7 @@ class Words:
         near = process.extract(word, same, scorer=OSA.distance, score_cutoff=furthest, limit=None)
         nearest = min((distance for _, distance, _ in near), default=0)
         found = [other for other, distance, _ in near if distance == nearest]
-        return sorted(found, key=lambda other: (-words[other], key_order(other)))[:_MAX_CORRECTIONS]
+        return sorted(found, key=lambda other: (-words[other], key_order(other)))[:MAX_CORRECTIONS]
 
     def phrase_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """Returns the rows in which words stand one behind the other."""
@@ -157,13 +154,13 @@ class _TermShard:
         self._impacts = blocks.array("impacts")
         self._differences = unpack_varints(blocks.array("rows"))
 
-    def by_key(self, key: str) -> TermList | None:
+    def by_key(self, key: str) -> TermPostings | None:
         place = self.places.get(key)
         if place is None:
             return None
         return self._list(self.lists[place], self._chunks[place], bool(self._telling[place]))
 
-    def by_stem(self, stem: str) -> TermList:
+    def by_stem(self, stem: str) -> TermPostings:
         return self._list(self.list_of_stem[stem], 0, telling=True)
 
     def with_stem(self, stem: str) -> list[str]:
@@ -171,10 +168,10 @@ class _TermShard:
         number = self.list_of_stem[stem]
         return [word for word, place in self.places.items() if self.lists[place] == number]
 
-    def _list(self, number: int, chunks: int, telling: bool) -> TermList:
+    def _list(self, number: int, chunks: int, telling: bool) -> TermPostings:
         here = slice(self._begins[number], self._ends[number])
         impacts = self._impacts[here].astype(np.int64) * self._weights[number]
-        return TermList(self.stems[number], chunks, telling, np.cumsum(self._differences[here]), impacts)
+        return TermPostings(self.stems[number], chunks, telling, np.cumsum(self._differences[here]), impacts)
 
 
 def _follow(places: Sequence[Sequence[int]]) -> bool:

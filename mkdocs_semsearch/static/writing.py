@@ -16,12 +16,19 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, VECTORS
-from mkdocs_semsearch.artifact.lexical import lexical_texts, stems_with, telling_words
 from mkdocs_semsearch.artifact.opening import sha256_of
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
-from mkdocs_semsearch.static.layout import BUNDLE_PREFIX, FORMAT, HASHES, POINTER
-from mkdocs_semsearch.static.meaning_files import WrittenMeaning, write_meaning
+from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
+from mkdocs_semsearch.lexical.question import COMMON_SHARE
+from mkdocs_semsearch.lexical.text import lexical_texts
+from mkdocs_semsearch.static.format import (
+    BUNDLE_PREFIX,
+    FORMAT,
+    HASHES,
+    POINTER,
+)
+from mkdocs_semsearch.static.meaning import WrittenMeaning, write_meaning
 from mkdocs_semsearch.static.postings import WEIGHT_UNIT, ChunkText, Postings, index_words
 from mkdocs_semsearch.static.quantize import Planes
 from mkdocs_semsearch.static.site_files import Record, write_site
@@ -32,7 +39,6 @@ __all__ = ["BundleReport", "planes_for", "write_bundle"]
 FACTOR_UNIT = 10
 """Weights of the parts of a lexical score are whole tenths."""
 
-_COMMON_SHARE = 0.2
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000
 """All vectors are loaded before the first answer: this much, until the least dimensions take more."""
@@ -166,7 +172,7 @@ def _chunk_text(chunk: Record) -> ChunkText:
 
 def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
     analyzer = telling_words(stemmer)
-    common = _COMMON_SHARE * chunks
+    common = COMMON_SHARE * chunks
     return lambda word: postings.frequency[word] < common and bool(analyzer.analyze(word))
 
 

@@ -11,7 +11,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.plugins import event_priority
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, Document, DocumentSource
 from mkdocs_semsearch.plugin.pages import MkDocsPages
 from mkdocs_semsearch.site.site_folder import SiteFolder

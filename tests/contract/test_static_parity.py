@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
-from mkdocs_semsearch.artifact.lexical import identifier_forms, identifier_parts
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
+from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.searching.candidates import lexical_depth
-from mkdocs_semsearch.searching.fusion import SemanticScale
-from mkdocs_semsearch.searching.question import read_question
+from mkdocs_semsearch.searching.embedded import lexical_depth
+from mkdocs_semsearch.searching.ranking import SemanticScale
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
 from mkdocs_semsearch.static import open_static_searcher, word_shards, write_bundle
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name, terms_of

@@ -43,10 +43,10 @@ def embedded(folder: Path, vectors):
 
 def qdrant(client, folder: Path, vectors):
     pytest.importorskip("qdrant_client")
-    from mkdocs_semsearch.artifact.collection import collection_name
-    from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter
     from mkdocs_semsearch.indexing.store_writer import IndexedRows
-    from mkdocs_semsearch.searching.qdrant_store import QdrantStore
+    from mkdocs_semsearch.qdrant.collection import collection_name
+    from mkdocs_semsearch.qdrant.reading import QdrantStore
+    from mkdocs_semsearch.qdrant.writing import QdrantWriter
 
     rows = len(vectors)
     pages = [made_page("page.md", *(f"Row {row}" for row in range(rows)))]
@@ -66,7 +66,7 @@ def qdrant_in_memory(folder: Path, vectors):
 
 def qdrant_server(folder: Path, vectors):
     """The cluster that `QDRANT_URL` names; what is written there stays, under names that begin with `test-`."""
-    from mkdocs_semsearch.artifact.qdrant import connect
+    from mkdocs_semsearch.qdrant.client import connect
 
     return qdrant(connect(timeout=60), folder, vectors)
 

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("qdrant_client")
 
 from mkdocs_semsearch.artifact import open_index, qdrant
-from mkdocs_semsearch.artifact.qdrant import connect
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
-from mkdocs_semsearch.indexing.qdrant_writer import QdrantWriter, Sizing
+from mkdocs_semsearch.qdrant.client import connect
+from mkdocs_semsearch.qdrant.writing import QdrantWriter, Sizing
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.integration.sites import QUIET, DocsSite

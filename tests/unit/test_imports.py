@@ -17,16 +17,21 @@ NAME = PACKAGE.name
 MAY_IMPORT = {
     "errors": set(),
     "artifact": {"errors"},
+    "lexical": {"errors", "artifact"},
     "chunking": {"errors", "artifact", "embedding"},
     "embedding": {"errors", "artifact"},
-    "indexing": {"errors", "artifact", "chunking", "embedding"},
-    "searching": {"errors", "artifact", "embedding"},
+    "indexing": {"errors", "artifact", "lexical", "chunking", "embedding"},
+    "searching": {"errors", "artifact", "lexical", "embedding"},
+    "qdrant": {"errors", "artifact", "lexical", "chunking", "indexing", "searching"},
     "serving": {"errors", "artifact", "embedding", "searching", "theme_files"},
     "site": {"errors", "artifact", "chunking", "embedding", "indexing", "searching", "static", "theme_files", "plugin"},
-    "static": {"errors", "artifact", "embedding", "searching"},
+    "static": {"errors", "artifact", "lexical", "embedding", "searching"},
     "theme_files": {"errors"},
 }
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
+
+MAY_IMPORT_LAZILY = {"searching": {"qdrant"}, "site": {"qdrant"}}
+"""What a function may import when the index on disk, or an option, makes it necessary."""
 
 MAY_IMPORT_MKDOCS = {"plugin"}
 """In an environment with ProperDocs alone, `import mkdocs` works inside its own command only."""
@@ -42,9 +47,10 @@ def modules():
     }
 
 
-def imports(path):
-    """Every module that a file imports, wherever the statement stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imports(path, *, lazy=True):
+    """Every module that a file imports; without `lazy`, not those that functions import."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if lazy else tree.body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -58,6 +64,9 @@ def test_imports_go_in_one_direction(part):
     assert own
     for module, path in own.items():
         used = {name.split(".")[1] for name in imports(path) if name.startswith(f"{NAME}.")}
+        used -= MAY_IMPORT_LAZILY.get(part, set()) - {
+            name.split(".")[1] for name in imports(path, lazy=False) if name.startswith(f"{NAME}.")
+        }
         assert used <= MAY_IMPORT[part] | {part}, f"{module} imports {used - MAY_IMPORT[part] - {part}}"
 
 

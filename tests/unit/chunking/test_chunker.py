@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Chunker, ChunkSettings, Document, embedding_text
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
 from mkdocs_semsearch.embedding.token_table import TokenTable, fitting_table, shipped_table
-from mkdocs_semsearch.searching.nearest_sentence import nearest_sentence
+from mkdocs_semsearch.searching.query_encoder import nearest_sentence
 
 
 def test_the_shipped_table_is_small_and_knows_likenesses():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
 
 

@@ -198,7 +198,7 @@ def test_looking_at_few_chunks_gives_what_looking_at_all_gives(small, query, mod
     query = query.with_mode(mode)
     few = small.searcher.search(query)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mkdocs_semsearch.searching.finding.FLOOR_RANK", None)
+        patch.setattr("mkdocs_semsearch.searching.embedded.FLOOR_RANK", None)
         every = small.searcher.search(query)
     assert few.total_results == every.total_results
     assert few.facets == every.facets

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.excerpts import MAX_CHARACTERS, make_excerpt
-from mkdocs_semsearch.searching.question import read_question
 from tests.made_index import made_page, opened
 
 FILLER = "Nothing to see in this long sentence that goes on and on without an end in sight. "

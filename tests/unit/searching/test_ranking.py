@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.candidates import share_of_meaning
-from mkdocs_semsearch.searching.fusion import FLOOR_RANK, SemanticScale, fuse
-from mkdocs_semsearch.searching.question import read_question
-from mkdocs_semsearch.searching.ranking import group_best, page_scores, top
+from mkdocs_semsearch.searching.ranking import FLOOR_RANK, SemanticScale, fuse, group_best, page_scores, top
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
 

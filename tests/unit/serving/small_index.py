@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.indexing.build import BuildOptions, build_index

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mkdocs_semsearch.artifact.facets import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.plugin.options import SemsearchConfig
 from mkdocs_semsearch.site.build_settings import WidgetSettings
 from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, SCRIPT, STYLE, site_version, theme_dir, widget_config

@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.static.blocks import pack_blocks, smallest_unsigned, unpack_blocks
+from mkdocs_semsearch.static.format import (
+    differences,
+    pack_blocks,
+    pack_varints,
+    smallest_unsigned,
+    unpack_blocks,
+    unpack_varints,
+)
 from mkdocs_semsearch.static.quantize import pack_codes, unpack_codes
-from mkdocs_semsearch.static.varints import differences, pack_varints, unpack_varints
 
 
 def test_blocks_are_read_back():

@@ -1,0 +1,94 @@
+"""The words of an index: which there are, what one may become, and what a misspelt one may have been."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+__all__ = ["TermDictionary", "Terms"]
+
+SHORTEST_CORRECTED = 4
+TWO_TYPOS_FROM = 8
+"""Letters from which a word may have two typos."""
+
+MAX_CORRECTIONS = 3
+_LARGEST = 200_000
+_REMEMBERED = 1024
+
+
+class Terms(Protocol):
+    """The sorted terms of the fields `exact` and `text`; a `tantivy.Searcher` is one."""
+
+    @property
+    def num_docs(self) -> int:
+        """Number of chunks."""
+        ...
+
+    def doc_freq(self, field_name: str, field_value: str, /) -> int:
+        """Returns in how many chunks a term stands in a field."""
+        ...
+
+    def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> Sequence[tuple[str, int]]:
+        """Returns the first terms of a field that begin so, each with the number of its chunks."""
+        ...
+
+
+class TermDictionary:
+    """The terms of one open index, whole and stemmed."""
+
+    def __init__(self, terms: Terms, stems: Callable[[str], list[str]]) -> None:
+        """Takes the index, and what makes stems of a word."""
+        self._index = terms
+        self._stems = stems
+        self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
+        self.corrections = functools.lru_cache(maxsize=_REMEMBERED)(self._corrections)
+        self._terms = functools.lru_cache(maxsize=64)(self._read_terms)
+
+    def chunks_with(self, term: str) -> int:
+        """Returns in how many chunks a word stands, exactly so."""
+        return self._index.doc_freq("exact", term)
+
+    def knows(self, term: str) -> bool:
+        """Tells whether a word stands in the index, in this or in another form."""
+        return bool(self.chunks_with(term)) or any(self._index.doc_freq("text", stem) for stem in self._stems(term))
+
+    def _beginning_with(self, prefix: str, limit: int) -> tuple[str, ...]:
+        """Returns the words that begin with `prefix`, itself left out, in most chunks first."""
+        longer = [(count, term) for term, count in self._terms("exact", prefix).items() if term != prefix]
+        return tuple(term for _, term in sorted(longer, key=lambda pair: (-pair[0], pair[1]))[:limit])
+
+    def _corrections(self, term: str) -> tuple[str, ...]:
+        """Returns words one typo away from a word that the index does not have, two in words of eight letters and more.
+
+        The first letter is taken to be right. Distance is that of optimal string alignment: a swap of neighbours is
+        one typo. Stems count too, so that the plural of the index corrects the singular of the reader.
+        """
+        if len(term) < SHORTEST_CORRECTED or term.isdigit() or self.knows(term) or self._terms("exact", term):
+            return ()
+        furthest = 2 if len(term) >= TWO_TYPOS_FROM else 1
+        found = self._near(term, "exact", furthest)
+        for stem in self._stems(term):
+            near = self._near(stem, "text", 1)
+            found += [(distance, count, word) for distance, count, other in near for word in self._words_of(other)]
+        found.sort()
+        nearest = [word for distance, _, word in found if distance == found[0][0]]
+        return tuple(dict.fromkeys(nearest))[:MAX_CORRECTIONS]
+
+    def _words_of(self, stem: str) -> tuple[str, ...]:
+        """Returns the most frequent word that begins with a stem and has it."""
+        return tuple(word for word in self._beginning_with(stem, 16) if self._stems(word) == [stem])[:1]
+
+    def _near(self, term: str, field: str, furthest: int) -> list[tuple[float, int, str]]:
+        """Returns (distance, minus the number of chunks, term) of the terms near one."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        if len(term) < SHORTEST_CORRECTED:
+            return []
+        terms = self._terms(field, term[0])
+        found = process.extract(term, list(terms), scorer=OSA.distance, score_cutoff=furthest, limit=16)
+        return [(distance, -terms[word], word) for word, distance, _ in found]
+
+    def _read_terms(self, field: str, prefix: str) -> dict[str, int]:
+        return dict(self._index.terms_with_prefix(field, prefix, limit=_LARGEST))

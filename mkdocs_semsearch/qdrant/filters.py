@@ -1,0 +1,143 @@
+"""Filters in Qdrant's own terms, with the meaning that they have everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_semsearch.qdrant.collection import EXACT_TEXT, CollectionField
+from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
+from mkdocs_semsearch.searching.values import Value, as_text, range_ends, range_test, read_value
+
+if TYPE_CHECKING:
+    from qdrant_client import models
+
+__all__ = ["QdrantFilters"]
+
+_NOWHERE = "no_such_key"
+_LARGEST = 10**308
+
+
+class QdrantFilters:
+    """Translates filters on the fields of one build."""
+
+    def __init__(
+        self, fields: Iterable[CollectionField], values_of: Callable[[CollectionField], Sequence[Value]]
+    ) -> None:
+        """Takes the fields, and what gives the distinct values of one of them."""
+        self._fields: Mapping[str, CollectionField] = {field.name: field for field in fields}
+        self._values_of = values_of
+
+    def field(self, name: str) -> CollectionField | None:
+        """Returns a field by its name; None where no page or chunk has it."""
+        return self._fields.get(name)
+
+    def translated(self, filters: Sequence[Filter], phrases: Sequence[str] = ()) -> models.Filter | None:
+        """Returns one filter for all of several, and for phrases that must occur; None for no filter at all.
+
+        Args:
+            filters: all must hold.
+            phrases: terms with a space between them, as `EXACT_TEXT` has them.
+
+        Raises:
+            FilterError: a value that cannot be one of its field.
+        """
+        from qdrant_client import models
+
+        must: list[models.Condition] = []
+        must_not: list[models.Condition] = []
+        for item in filters:
+            (must_not if item.negate else must).append(self._condition(item))
+        for phrase in phrases:
+            match = models.MatchPhrase(phrase=phrase)
+            must.append(models.FieldCondition(key=EXACT_TEXT, match=match) if phrase else _nothing())
+        return models.Filter(must=must, must_not=must_not) if must or must_not else None
+
+    def _condition(self, item: Filter) -> models.Condition:
+        from qdrant_client import models
+
+        field = self._fields.get(item.field)
+        if field is None:
+            _checked_anyway(item)
+            return _nothing()
+        match item:
+            case Exists():
+                return models.Filter(must_not=[models.IsEmptyCondition(is_empty=models.PayloadField(key=field.key))])
+            case Equals(value=value):
+                return self._any_of(field, value if isinstance(value, tuple) else (value,))
+            case In(values=values):
+                return self._any_of(field, values)
+            case Prefix(value=value):
+                if field.type in ("string", "list"):
+                    return models.FieldCondition(key=field.key, match=models.MatchPrefix(prefix=value))
+                return self._where(field, lambda known: as_text(known).startswith(value))
+            case Range():
+                return self._range(field, item)
+
+    def _any_of(self, field: CollectionField, wanted: Sequence[Scalar]) -> models.Condition:
+        return _one_of(field, [read_value(value, field.type, field.name) for value in wanted])
+
+    def _where(self, field: CollectionField, holds: Callable[[Value], bool]) -> models.Condition:
+        """For what Qdrant has no condition for: the values for which it holds."""
+        return _one_of(field, [value for value in self._values_of(field) if holds(value)])
+
+    def _range(self, field: CollectionField, item: Range) -> models.Condition:
+        from qdrant_client import models
+
+        holds = range_test(item, field.type)  # refuses ends that cannot be values
+        if field.type not in ("integer", "number", "date"):
+            return self._where(field, holds)
+        low, high = range_ends(item, field.type)
+        ends = models.Range(gte=_number(field, low), lte=_number(field, high))
+        return models.FieldCondition(key=field.key, range=ends)
+
+
+def _number(field: CollectionField, end: Any) -> float | None:
+    if end is None:
+        return None
+    # Python's integers may be larger than any float, JSON's infinity is none.
+    return float(max(-_LARGEST, min(_LARGEST, end.toordinal() if field.type == "date" else end)))
+
+
+def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition:
+    from qdrant_client import models
+
+    if field.type == "number":
+        same = [models.Range(gte=number, lte=number) for number in (_number(field, value) for value in values)]
+        conditions: list[models.Condition] = [models.FieldCondition(key=field.key, range=one) for one in same]
+        return models.Filter(should=conditions) if conditions else _nothing()
+    stored: list[Any] = [field.stored(value) for value in values]
+    if field.type == "integer":  # 2.0 is 2, and 2.5 is none
+        stored = [int(value) for value in stored if abs(value) < 2**63 and value == int(value)]
+    if not stored:
+        return _nothing()
+    if len(stored) == 1:
+        return models.FieldCondition(key=field.key, match=models.MatchValue(value=stored[0]))
+    if field.type == "boolean":
+        alternatives: list[models.Condition] = [
+            models.FieldCondition(key=field.key, match=models.MatchValue(value=value)) for value in stored
+        ]
+        return models.Filter(should=alternatives)
+    return models.FieldCondition(key=field.key, match=models.MatchAny(any=stored))
+
+
+def _checked_anyway(item: Filter) -> None:
+    """A value that no field can have is an error, whether there is such a field or not."""
+    match item:
+        case Equals(value=value):
+            wanted: Sequence[Scalar] = value if isinstance(value, tuple) else (value,)
+        case In(values=values):
+            wanted = values
+        case Range():
+            range_test(item, "string")
+            return
+        case _:
+            return
+    for value in wanted:
+        read_value(value, "string", item.field)
+
+
+def _nothing() -> models.Condition:
+    from qdrant_client import models
+
+    return models.FieldCondition(key=_NOWHERE, match=models.MatchValue(value=True))

@@ -1,0 +1,287 @@
+"""Nearest chunks in a Qdrant collection, by meaning and by words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.qdrant.client import answering
+from mkdocs_semsearch.qdrant.collection import (
+    HEADING_NAME,
+    KIND,
+    MEANING,
+    PAGE_POINT,
+    TITLE_NAME,
+    WORDS,
+)
+from mkdocs_semsearch.searching.store import Neighbors
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient, models
+
+__all__ = ["WINDOW", "Found", "QdrantStore"]
+
+WINDOW = 1000
+"""Chunks of each side that take part in a ranking, and so how many results can be paged through."""
+
+_NAMES = 256
+_OVERSAMPLING = 1.5
+_AT_ONCE = 1000
+_ADVICE = "try again when it does"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question matches in the cluster.
+
+    Attributes:
+        near: the nearest chunks by meaning, and those that the words found, with their similarity; None without a
+            question's vector.
+        worded: rows that hold words of the question with their BM25 score, rising by row.
+        identified: rows that hold the identifier asked for.
+        titled, headed: rows whose title or heading is what was asked.
+    """
+
+    near: Neighbors | None
+    worded: Neighbors
+    identified: NDArray[np.int64]
+    titled: NDArray[np.int64]
+    headed: NDArray[np.int64]
+
+
+class QdrantStore:
+    """One collection, which never changes; a `Store` that takes Qdrant's own filters as well as rows.
+
+    Args:
+        client: of the cluster.
+        collection: that holds the build.
+        rows: chunks in it; the points after them are pages.
+        neighbors: length of a row's list of neighbours.
+    """
+
+    def __init__(self, client: QdrantClient, collection: str, rows: int, neighbors: int) -> None:
+        self._client = client
+        self._collection = collection
+        self._rows = rows
+        self._neighbors = neighbors
+
+    def prepare(self) -> None:
+        """Opens the connection."""
+        self.points()
+
+    def points(self) -> int | None:
+        """Returns how many points the collection has; None when there is no such collection.
+
+        Raises:
+            StoreUnavailableError: the cluster does not answer.
+        """
+        with self._answering():
+            if not self._client.collection_exists(self._collection):
+                return None
+            return self._client.count(self._collection, exact=True).count
+
+    def nearest(
+        self,
+        vector: NDArray[np.float32],
+        rows: NDArray[np.bool_] | models.Filter | None,
+        limit: int | None = None,
+        at_least: float | None = None,
+    ) -> Neighbors:
+        """Finds rows near a question, see `Store.nearest`; `rows` may be a filter of Qdrant's."""
+        from qdrant_client import models
+
+        allowed = _only(rows) if isinstance(rows, np.ndarray) else rows
+        exactly = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
+        requests = []
+        if limit is None or limit:
+            wanted = self._rows if limit is None else min(limit, self._rows)
+            requests.append(self._by_meaning(vector, allowed, wanted, params=exactly if limit is None else _compared()))
+        if at_least is not None:
+            requests.append(self._by_meaning(vector, allowed, self._rows, params=exactly, score_threshold=at_least))
+        if not self._rows or (isinstance(rows, np.ndarray) and not rows.any()):
+            requests = []
+        return _neighbors([point for answer in self._asked(requests) for point in answer])
+
+    def neighbors_of(self, row: int) -> Neighbors:
+        """Returns the rows nearest to a row, nearest first."""
+        return next(self.neighbors_of_each((row,)))
+
+    def neighbors_of_each(self, rows: Sequence[int]) -> Iterator[Neighbors]:
+        """Yields the rows nearest to each of several, nearest first, asked for in one request."""
+        from qdrant_client import models
+
+        requests = [
+            models.QueryRequest(query=row, using=MEANING, limit=self._neighbors, with_payload=False) for row in rows
+        ]
+        for points in self._asked(requests):
+            found = np.array([point.id for point in points], np.int64)
+            yield Neighbors(found, np.array([point.score for point in points], np.float32))
+
+    def find(
+        self,
+        vector: NDArray[np.float32] | None,
+        words: Mapping[int, float],
+        *,
+        identifier: int | None,
+        name: str,
+        allowed: models.Filter | None,
+    ) -> Found:
+        """Asks everything about a question in one request.
+
+        Args:
+            vector: float32 `[d]`, its embedding; None when words alone rank.
+            words: dimension to weight, for the sparse vectors.
+            identifier: dimension of the identifier that the question is, if it is one.
+            name: the question as a title or heading would be looked up; `""` for none.
+            allowed: what filters and phrases leave.
+        """
+        from qdrant_client import models
+
+        sides: list[dict[str, Any]] = []
+        if words:
+            sparse = models.SparseVector(indices=list(words), values=list(words.values()))
+            sides.append({"query": sparse, "using": WORDS, "filter": allowed, "limit": WINDOW})
+        if identifier is not None:
+            whole = models.SparseVector(indices=[identifier], values=[1.0])
+            sides.append({"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES})
+        if name:
+            sides.append({"filter": _named(name, allowed), "limit": _NAMES})
+        requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME]) for side in sides]
+        if vector is not None:
+            requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
+        answers = iter(self._asked(requests))
+        worded, identified, called = (next(answers) if asked else () for asked in (words, identifier is not None, name))
+        return Found(
+            worded=_neighbors(worded),
+            identified=np.array([point.id for point in identified], np.int64),
+            titled=_called(called, TITLE_NAME, name),
+            headed=_called(called, HEADING_NAME, name),
+            near=None if vector is None else _neighbors(next(answers)),
+        )
+
+    def matching(self, allowed: models.Filter | None, keys: Sequence[str]) -> tuple[dict[int, Any], bool]:
+        """Returns up to `WINDOW` chunks that a filter leaves, with some of their payload, and whether these are all."""
+        with self._answering():
+            points, more = self._client.scroll(
+                self._collection, scroll_filter=_no_pages(allowed), limit=WINDOW, with_payload=list(keys)
+            )
+        return {int(point.id): point.payload or {} for point in points}, more is None
+
+    def payloads(self, ids: Sequence[int], keys: Sequence[str]) -> dict[int, Any]:
+        """Returns payload by point."""
+        found: dict[int, Any] = {}
+        for start in range(0, len(ids), _AT_ONCE):
+            with self._answering():
+                points = self._client.retrieve(
+                    self._collection, list(ids[start : start + _AT_ONCE]), with_payload=list(keys)
+                )
+            found |= {int(point.id): point.payload or {} for point in points}
+        return found
+
+    def counts(self, key: str, allowed: models.Filter | None, limit: int) -> list[tuple[Any, int]]:
+        """Counts points by the values of a key, exactly, most frequent first."""
+        with self._answering():
+            answer = self._client.facet(self._collection, key, facet_filter=allowed, limit=limit, exact=True)
+        return [(hit.value, hit.count) for hit in answer.hits]
+
+    def point_with(self, key: str, value: str, kind: str) -> int | None:
+        """Returns the first point of a kind with a value; None when there is none."""
+        from qdrant_client import models
+
+        wanted: list[models.Condition] = [_is(KIND, kind), _is(key, value)]
+        with self._answering():
+            points, _ = self._client.scroll(
+                self._collection, scroll_filter=models.Filter(must=wanted), limit=1, with_payload=False
+            )
+        return int(points[0].id) if points else None
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._client.close()
+
+    def _near_request(
+        self, vector: NDArray[np.float32], allowed: models.Filter | None, others: list[models.Prefetch]
+    ) -> models.QueryRequest:
+        """The nearest chunks; where words found others, the similarity of those too."""
+        from qdrant_client import models
+
+        if not others:
+            return self._by_meaning(vector, allowed, WINDOW, params=_compared())
+        near = models.Prefetch(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW, params=_compared())
+        limit = WINDOW + sum(one.limit or 0 for one in others)
+        return self._request(
+            prefetch=[near, *others], query=vector.tolist(), using=MEANING, limit=limit, params=_compared()
+        )
+
+    def _by_meaning(
+        self, vector: NDArray[np.float32], allowed: models.Filter | None, limit: int, **options: Any
+    ) -> models.QueryRequest:
+        return self._request(query=vector.tolist(), using=MEANING, filter=allowed, limit=limit, **options)
+
+    def _request(self, **fields: Any) -> models.QueryRequest:
+        from qdrant_client import models
+
+        return models.QueryRequest(**{"with_payload": False, **fields})
+
+    def _asked(self, requests: list[models.QueryRequest]) -> list[list[models.ScoredPoint]]:
+        if not requests:
+            return []
+        with self._answering():
+            answers = self._client.query_batch_points(self._collection, requests=requests)
+        return [answer.points for answer in answers]
+
+    def _answering(self) -> contextlib.AbstractContextManager[None]:
+        return answering(_ADVICE)
+
+
+def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
+    """Rows once each, rising."""
+    rows = np.array([point.id for point in points], np.int64)
+    scores = np.array([point.score for point in points], np.float32)
+    unique, first = np.unique(rows, return_index=True)
+    return Neighbors(unique, scores[first])
+
+
+def _compared() -> models.SearchParams:
+    """Finds in 8 bits, and compares what it found in 16: the similarities that readers see are not rounded."""
+    from qdrant_client import models
+
+    return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
+
+
+def _called(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArray[np.int64]:
+    return np.array([point.id for point in points if (point.payload or {}).get(key) == name], np.int64)
+
+
+def _only(rows: NDArray[np.bool_]) -> models.Filter | None:
+    """The filter for a choice of rows."""
+    from qdrant_client import models
+
+    if rows.all():
+        return None
+    chosen: list[models.ExtendedPointId] = [int(row) for row in np.flatnonzero(rows)]
+    return models.Filter(must=[models.HasIdCondition(has_id=chosen)])
+
+
+def _named(name: str, allowed: models.Filter | None) -> models.Filter:
+    from qdrant_client import models
+
+    either = models.Filter(should=[_is(TITLE_NAME, name), _is(HEADING_NAME, name)])
+    return models.Filter(must=[either] if allowed is None else [either, allowed])
+
+
+def _no_pages(allowed: models.Filter | None) -> models.Filter:
+    from qdrant_client import models
+
+    return models.Filter(must=None if allowed is None else [allowed], must_not=[_is(KIND, PAGE_POINT)])
+
+
+def _is(key: str, value: str) -> models.FieldCondition:
+    from qdrant_client import models
+
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))

@@ -1,0 +1,185 @@
+"""Sparse vectors of chunks: what every word would score, worked out when the index is built.
+
+A question is then one dot product with them, and gives the scores of the lexical index: BM25 in the best field, a
+little of the others. A word counts by its stem in titles, headings and text and as it is written in code, so its score
+stands in two dimensions: that of the stem, and what the written word adds to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.chunking import Chunk
+from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
+from mkdocs_semsearch.lexical.bm25 import (
+    FIELD_WEIGHTS,
+    best_field,
+    bm25,
+    inverse_frequency,
+    rounded_length,
+)
+from mkdocs_semsearch.lexical.question import Clause, Clauses, Question
+from mkdocs_semsearch.lexical.text import identifier_forms, lexical_texts, prepare
+from mkdocs_semsearch.qdrant.collection import word_dimension
+
+if TYPE_CHECKING:
+    import tantivy
+
+__all__ = ["ChunkWords", "SparseWords", "WordStatistics", "identifier_dimension", "phrase_terms", "sparse_question"]
+
+_STEMMED = ("title", "headings", "text")
+_WRITTEN = ("code", "parts")
+_PAIRED = ("headings", "text")
+Scores = dict[str, float]
+
+_dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
+"""A site says the same words again and again; questions are not remembered, for anybody may ask anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordStatistics:
+    """What BM25 needs to know of all chunks together.
+
+    Attributes:
+        chunks: how many there are.
+        chunks_with: field to term to the number of chunks in which it stands.
+        mean_length: field to its mean number of terms.
+    """
+
+    chunks: int
+    chunks_with: Mapping[str, Counter[str]]
+    mean_length: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWords:
+    """The words of a chunk.
+
+    Attributes:
+        dimensions: of its terms, rising.
+        scores: of them, above 0.
+        exact_text: its terms in their order, a space between them.
+    """
+
+    dimensions: list[int]
+    scores: list[float]
+    exact_text: str
+
+
+class SparseWords:
+    """Makes the sparse vectors of chunks that were counted before."""
+
+    def __init__(self, analyzers: Mapping[str, tantivy.TextAnalyzer], statistics: WordStatistics) -> None:
+        self.statistics = statistics
+        self._analyzers = analyzers
+        self._stems: dict[str, list[str]] = {}
+
+    @classmethod
+    def counted(cls, chunks: Iterable[Chunk], stemmer: str | None) -> SparseWords:
+        """Counts the words of all chunks, in one pass that keeps none of them."""
+        analyzers = lexical_analyzers(stemmer)
+        chunks_with: dict[str, Counter[str]] = {field: Counter() for field in analyzers}
+        lengths = Counter[str]()
+        number = 0
+        for chunk in chunks:
+            number += 1
+            for field, terms in _terms(chunk, analyzers).items():
+                chunks_with[field].update(set(terms))
+                lengths[field] += len(terms)
+        mean_length = {field: lengths[field] / max(1, number) for field in analyzers}
+        return cls(analyzers, WordStatistics(number, chunks_with, mean_length))
+
+    def of(self, chunk: Chunk) -> ChunkWords:
+        """Scores the words of a chunk."""
+        terms = _terms(chunk, self._analyzers)
+        scores = {field: self._field_scores(field, words) for field, words in terms.items()}
+        sums: dict[int, float] = {}
+        for dimension, score in itertools.chain(self._words(scores), self._names(scores), self._pairs(terms)):
+            sums[dimension] = sums.get(dimension, 0.0) + score
+        ordered = sorted(dimension for dimension, score in sums.items() if score > 0)
+        return ChunkWords(ordered, [sums[dimension] for dimension in ordered], " ".join(terms["exact"]))
+
+    def _field_scores(self, field: str, terms: list[str]) -> Scores:
+        length = rounded_length(len(terms)) / max(self.statistics.mean_length[field], 1e-9)
+        counts = Counter(terms)
+        return {term: bm25(self._inverse(field, term), count, length) for term, count in counts.items()}
+
+    def _inverse(self, field: str, term: str) -> float:
+        return inverse_frequency(self.statistics.chunks, self.statistics.chunks_with[field][term])
+
+    def _words(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
+        """Scores words wherever they stand."""
+        for stem in set().union(*(scores[field] for field in _STEMMED)):
+            yield _dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
+        for word in set().union(*(scores[field] for field in _WRITTEN)):
+            by_stem = [score for stem in self._stems_of(word) for score in self._weighted(scores, _STEMMED, stem)]
+            everywhere = best_field([*by_stem, *self._weighted(scores, _WRITTEN, word)])
+            yield _dimension("word", word), everywhere - best_field(by_stem)
+
+    def _names(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
+        """Scores whole identifiers, and their parts by themselves."""
+        for kind, field in (("identifier", "identifiers"), ("part", "parts")):
+            for term, score in scores[field].items():
+                yield _dimension(kind, term), score
+
+    def _pairs(self, terms: Mapping[str, list[str]]) -> Iterable[tuple[int, float]]:
+        """Scores neighbours, as phrases of two words."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for field in _PAIRED:
+            length = rounded_length(len(terms[field])) / max(self.statistics.mean_length[field], 1e-9)
+            for pair, count in Counter(itertools.pairwise(terms[field])).items():
+                inverse = sum(self._inverse(field, term) for term in pair)
+                found.setdefault(pair, []).append(FIELD_WEIGHTS[field] * bm25(inverse, count, length))
+        for pair, parts in found.items():
+            yield _dimension("pair", *pair), best_field(parts)
+
+    def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
+        return [FIELD_WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]
+
+    def _stems_of(self, word: str) -> list[str]:
+        if word not in self._stems:
+            self._stems[word] = list(self._analyzers["text"].analyze(prepare(word)))
+        return self._stems[word]
+
+
+def _terms(chunk: Chunk, analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:
+    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
+    return {
+        field: list(analyzers[field].analyze(text if field in ("identifiers", "parts") else prepare(text)))
+        for field, text in texts.items()
+    }
+
+
+def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
+    """Returns dimension to weight; empty for a question without words."""
+    weights: dict[int, float] = {}
+    for clause in clauses.ranking(question):
+        for dimension in _dimensions(clause, clauses):
+            weights[dimension] = weights.get(dimension, 0.0) + clause.weight
+    return weights
+
+
+def identifier_dimension(question: Question) -> int | None:
+    """Returns the dimension of the identifier that a question is; None when it is something else."""
+    forms = identifier_forms(question.words[0]) if len(question.words) == 1 else ()
+    return word_dimension("identifier", forms[0]) if forms else None
+
+
+def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
+    """Returns the terms of every phrase that must occur, a space between them."""
+    return tuple(" ".join(clauses.analyse("exact", phrase)) for phrase in question.phrases)
+
+
+def _dimensions(clause: Clause, clauses: Clauses) -> Iterator[int]:
+    if clause.kind != "word":
+        yield word_dimension(clause.kind, *clause.terms)
+        return
+    for stem in clauses.analyse("text", clause.terms[0]):
+        yield word_dimension("stem", stem)
+    for word in clauses.analyse("code", clause.terms[0]):
+        yield word_dimension("word", word)

@@ -1,0 +1,281 @@
+"""Writes builds into a Qdrant cluster: a collection a build, and an alias that moves from one to the next."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mkdocs_semsearch.artifact.layout import PAGE_ROWS, ROWS, TERMS
+from mkdocs_semsearch.artifact.manifest import is_build_id
+from mkdocs_semsearch.errors import StoreUnavailableError
+from mkdocs_semsearch.indexing.store_writer import IndexedRows
+from mkdocs_semsearch.qdrant.client import answering, patiently
+from mkdocs_semsearch.qdrant.collection import (
+    EXACT_TEXT,
+    HEADING_NAME,
+    KIND,
+    MEANING,
+    TITLE_NAME,
+    WORDS,
+    CollectionField,
+    collection_name,
+)
+from mkdocs_semsearch.qdrant.points import fields_of, points_of
+from mkdocs_semsearch.qdrant.terms import TermList
+from mkdocs_semsearch.qdrant.words import SparseWords
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient, models
+
+__all__ = ["QdrantWriter", "Sizing"]
+
+_OLDEST = (1, 19)
+_POINTS_AT_ONCE = 128
+_RETRIES = 6
+_POLL_SECONDS = 1.0
+_ABANDONED_SECONDS = 24 * 3600.0
+_UNTOUCHED = "nothing that readers see has changed; build again when it can be reached"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """How a collection is laid out.
+
+    Attributes:
+        shards: parts of a collection, each on some node; None for the cluster's own choice.
+        replicas: nodes that have each part.
+        keep: builds before the current one that stay, for readers that have not yet taken the new one in.
+        ready_seconds: how long to wait for the cluster to build its graphs before the new build is shown.
+    """
+
+    shards: int | None = None
+    replicas: int = 1
+    keep: int = 1
+    ready_seconds: float = 3600.0
+
+
+class QdrantWriter:
+    """A `StoreWriter` over a Qdrant cluster."""
+
+    def __init__(self, client: QdrantClient, collection: str, sizing: Sizing = Sizing()) -> None:
+        self._client = client
+        self._collection = collection
+        self._sizing = sizing
+        self.identity = f"qdrant {collection}"
+
+    def prepare(self) -> None:
+        """Asks for the version, see `StoreWriter.prepare`."""
+        with answering(_UNTOUCHED):
+            version = self._client.info().version
+        found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+        if found < _OLDEST:
+            raise StoreUnavailableError(
+                f"The Qdrant cluster has version {version}, and {'.'.join(map(str, _OLDEST))} or newer is needed for "
+                "prefixes and phrases: nothing that readers see has changed; update the cluster, then build again."
+            )
+
+    def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
+        """Uploads a build into a collection of its own, and counts what arrived, see `StoreWriter.write`."""
+        chunks = [chunk for page in rows.pages for chunk in page.chunks]
+        words = SparseWords.counted(chunks, rows.stemmer)
+        TermList.write(folder / TERMS, words.statistics.chunks_with)
+        _write_rows(folder, rows)
+        fields = fields_of(rows)
+        name = collection_name(self._collection, rows.build_id)
+        expected = len(chunks) + len(rows.pages)
+        with answering(_UNTOUCHED):
+            if self._points(name) != expected:
+                self._create(name, rows.vectors.shape[1], fields)
+                self._upload(name, points_of(rows, fields, words))
+                self._wait_until_ready(name)
+            arrived = self._points(name)
+        if arrived != expected:
+            raise StoreUnavailableError(
+                f"The Qdrant collection {name} has {arrived} points instead of {expected}: {_UNTOUCHED}."
+            )
+        return {
+            "kind": "qdrant",
+            "collection": self._collection,
+            "fields": [[field.name, field.type, field.key] for field in fields],
+        }
+
+    def holds(self, build_id: str, points: int) -> bool:
+        """Tells whether a build is there with all its points, see `StoreWriter.holds`."""
+        with answering(_UNTOUCHED):
+            return self._points(collection_name(self._collection, build_id)) == points
+
+    def publish(self, build_id: str) -> None:
+        """Moves the alias to a build in one step, then drops builds that are not kept, see `StoreWriter.publish`."""
+        from qdrant_client import models
+
+        name = collection_name(self._collection, build_id)
+        with answering("the index is complete, but the alias was not moved; build again when it can be reached"):
+            aliases = patiently(self._client.get_aliases, retries=_RETRIES).aliases
+            previous = next((item.collection_name for item in aliases if item.alias_name == self._collection), None)
+            if previous != name:
+                create = models.CreateAliasOperation(
+                    create_alias=models.CreateAlias(collection_name=name, alias_name=self._collection)
+                )
+                delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._collection))
+                # One request is one step: nobody sees the moment between the two.
+                moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
+                patiently(lambda: self._client.update_collection_aliases(moves), retries=_RETRIES)
+            if previous != name:
+                stamp = {"published": time.time()}
+                patiently(lambda: self._client.update_collection(name, metadata=stamp), retries=_RETRIES)
+            self._drop_old(name)
+
+    def _points(self, name: str) -> int | None:
+        """Number of points in a collection; None where there is none."""
+        if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
+            return None
+        return patiently(lambda: self._client.count(name, exact=True), retries=_RETRIES).count
+
+    def _create(self, name: str, dimension: int, fields: Sequence[CollectionField]) -> None:
+        """Makes the collection; what an interrupted upload of the same build left in it is written over."""
+        from qdrant_client import models
+
+        if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
+            patiently(
+                lambda: self._client.create_collection(
+                    name,
+                    vectors_config={
+                        MEANING: models.VectorParams(
+                            size=dimension,
+                            distance=models.Distance.DOT,  # the vectors have length 1
+                            datatype=models.Datatype.FLOAT16,
+                            on_disk=True,
+                        )
+                    },
+                    sparse_vectors_config={
+                        WORDS: models.SparseVectorParams(index=models.SparseIndexParams(on_disk=True))
+                    },
+                    quantization_config=models.ScalarQuantization(
+                        scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
+                    ),
+                    shard_number=self._sizing.shards,
+                    replication_factor=self._sizing.replicas,
+                    on_disk_payload=True,
+                    metadata={"started": time.time()},
+                ),
+                retries=_RETRIES,
+            )
+        for key, schema in _payload_indexes(fields):
+            patiently(
+                lambda key=key, schema=schema: self._client.create_payload_index(name, key, field_schema=schema),  # type: ignore[misc]
+                retries=_RETRIES,
+            )
+
+    def _upload(self, name: str, points: Iterable[models.PointStruct]) -> None:
+        for batch in _batches(points, _POINTS_AT_ONCE):
+            patiently(
+                lambda batch=batch: self._client.upsert(name, points=batch, wait=True),  # type: ignore[misc]
+                retries=_RETRIES,
+            )
+
+    def _wait_until_ready(self, name: str) -> None:
+        """Waits for the graphs: until they are there, a large collection answers by scanning itself."""
+        from qdrant_client import models
+
+        deadline = time.monotonic() + self._sizing.ready_seconds
+        while patiently(lambda: self._client.get_collection(name), retries=_RETRIES).status not in (
+            models.CollectionStatus.GREEN,
+            models.CollectionStatus.GREY,
+        ):
+            if time.monotonic() > deadline:
+                raise StoreUnavailableError(
+                    f"The Qdrant collection {name} is not ready after {self._sizing.ready_seconds:.0f} s: {_UNTOUCHED}."
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def _drop_old(self, current: str) -> None:
+        """Drops builds that were shown before those kept, and what was never shown and is a day old.
+
+        What is being uploaded by somebody else is left alone.
+        """
+        published: list[tuple[float, str]] = []
+        dropped: list[str] = []
+        for name in self._builds():
+            stamps = self._stamps(name)
+            if name != current and "published" in stamps:
+                published.append((float(stamps["published"]), name))
+            elif name != current and time.time() - float(stamps.get("started", 0)) > _ABANDONED_SECONDS:
+                dropped.append(name)
+        dropped += [name for _, name in sorted(published, reverse=True)[self._sizing.keep :]]
+        for name in dropped:
+            patiently(lambda name=name: self._client.delete_collection(name), retries=_RETRIES)  # type: ignore[misc]
+
+    def _stamps(self, name: str) -> Mapping[str, Any]:
+        return patiently(lambda: self._client.get_collection(name), retries=_RETRIES).config.metadata or {}
+
+    def _builds(self) -> list[str]:
+        """Names of the collections that hold builds of ours."""
+        ours = re.compile(re.escape(self._collection) + "-(.*)")
+        found = [item.name for item in patiently(self._client.get_collections, retries=_RETRIES).collections]
+        return [name for name in found if (match := ours.fullmatch(name)) and is_build_id(match[1])]
+
+
+def _write_rows(folder: Path, rows: IndexedRows) -> None:
+    """Writes what ranking needs of every chunk: page, section and group, 12 bytes, mapped."""
+    page, section, running = [], [], -1
+    for number, item in enumerate(rows.pages):
+        last = -1
+        for chunk in item.chunks:
+            running += chunk.section_index != last
+            last = chunk.section_index
+            page.append(number)
+            section.append(running)
+    table = np.stack([np.array(page, np.int32), np.array(section, np.int32), rows.groups.astype(np.int32)], axis=1)
+    np.save(folder / ROWS, table, allow_pickle=False)
+    counts = np.array([len(item.chunks) for item in rows.pages], np.int32)
+    pages = np.zeros(len(rows.pages), [("first_chunk", np.int32), ("chunk_count", np.int32), ("boost", np.float32)])
+    pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
+    pages["boost"] = [item.boost for item in rows.pages]
+    np.save(folder / PAGE_ROWS, pages, allow_pickle=False)
+
+
+def _payload_indexes(fields: Sequence[CollectionField]) -> Iterator[tuple[str, Any]]:
+    from qdrant_client import models
+
+    keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
+    # Without it, a prefix of a path would have to be looked for in every point.
+    with_prefix = keyword.model_copy(update={"prefix": True})
+    yield KIND, keyword
+    yield TITLE_NAME, keyword
+    yield HEADING_NAME, keyword
+    yield (
+        EXACT_TEXT,
+        models.TextIndexParams(
+            type=models.TextIndexType.TEXT,
+            tokenizer=models.TokenizerType.WHITESPACE,
+            lowercase=False,
+            phrase_matching=True,
+            on_disk=True,
+        ),
+    )
+    integer = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=True, on_disk=True)
+    indexes: dict[str, Any] = {
+        "string": with_prefix,
+        "list": with_prefix,
+        "integer": integer,
+        "date": integer,
+        "number": models.FloatIndexParams(type=models.FloatIndexType.FLOAT, on_disk=True),
+        "boolean": models.BoolIndexParams(type=models.BoolIndexType.BOOL, on_disk=True),
+    }
+    for field in fields:
+        yield field.key, indexes[field.type]
+        if field.counting_key != field.key:
+            yield field.counting_key, keyword
+
+
+def _batches(points: Iterable[models.PointStruct], size: int) -> Iterator[list[models.PointStruct]]:
+    iterator = iter(points)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch

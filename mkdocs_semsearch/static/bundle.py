@@ -1,0 +1,150 @@
+"""Opens a static bundle: its pointer, and its files one by one as a browser would fetch them."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.static.analysis import key_order
+from mkdocs_semsearch.static.format import (
+    BUNDLE_PREFIX,
+    FORMAT,
+    POINTER,
+    Blocks,
+    Value,
+    pack_blocks,
+    shard_name,
+    unpack_blocks,
+)
+
+__all__ = ["Bundle", "Shard", "cut_shards", "is_bundle", "open_bundle", "shard_of", "write_shards"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """An open bundle.
+
+    Attributes:
+        pointer: content of static.json.
+        folder: of the files.
+        fetched: name of every file that was read, to its bytes; what a browser would have fetched.
+    """
+
+    pointer: dict[str, Any]
+    folder: Path
+    fetched: dict[str, int]
+
+    def read(self, name: str) -> Blocks:
+        """Reads a file.
+
+        Raises:
+            IndexCorruptError: it is missing or damaged.
+        """
+        path = self.folder / name
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise IndexCorruptError(f"{path} cannot be read ({error.strerror}): build the site again.") from None
+        self.fetched[name] = len(content)
+        return unpack_blocks(content, str(path))
+
+    def firsts(self, kind: str) -> list[str]:
+        """Returns the first key of every shard of a kind."""
+        return list(self.pointer["shards"][kind])
+
+
+def is_bundle(folder: Path) -> bool:
+    """Tells whether a folder holds a static bundle."""
+    return (folder / POINTER).is_file()
+
+
+def open_bundle(folder: Path) -> Bundle:
+    """Opens the bundle of a published folder.
+
+    Args:
+        folder: holds `static.json`; `semsearch/` of a site.
+
+    Raises:
+        IndexNotFoundError: no bundle there.
+        IndexFormatError: another format.
+        IndexCorruptError: not a pointer.
+    """
+    path = folder / POINTER
+    try:
+        pointer = json.loads(path.read_text(encoding="utf-8"))
+        found, name = pointer["format"], pointer["bundle"]
+    except FileNotFoundError:
+        raise IndexNotFoundError(
+            f"There is no static search in {folder}: build the site with `static: true`, or run "
+            "`semsearch index SITE_DIR --static`."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise IndexCorruptError(f"{path} cannot be read ({error!r}): build the site again.") from None
+    if found != FORMAT:
+        raise IndexFormatError(f"{path} has format {found}, this version reads format {FORMAT}: build the site again.")
+    if not str(name).startswith(BUNDLE_PREFIX) or Path(name).name != name:
+        raise IndexCorruptError(f"{path} names the folder {name!r}: build the site again.")
+    return Bundle(pointer, folder / name, {POINTER: path.stat().st_size})
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A range of keys.
+
+    Attributes:
+        first: every key of the shard is this or greater; the shortest text that parts it from the shard before.
+        keys: in order.
+    """
+
+    first: str
+    keys: tuple[str, ...]
+
+
+def cut_shards(costs: Mapping[str, int], target: int, most: int, *, at_first_characters: bool = False) -> list[Shard]:
+    """Cuts keys into ranges of about equal cost.
+
+    Args:
+        costs: bytes that a key will take, by key.
+        target: bytes wanted in a shard; larger where there would be too many.
+        most: shards at most, as long as no key costs more than a shard; twice as many at the very worst.
+        at_first_characters: keys that begin with the same character stay together.
+
+    Returns:
+        At least one shard; the first one begins with the empty text.
+    """
+    target = max(target, -(-sum(costs.values()) // max(1, most)))
+    shards: list[Shard] = []
+    here: list[str] = []
+    first, cost, previous = "", 0, ""
+    for key in sorted(costs, key=key_order):
+        may_cut = not at_first_characters or key[:1] != previous[:1]
+        if here and may_cut and cost + costs[key] > target:
+            shards.append(Shard(first, tuple(here)))
+            first, here, cost = _parting(previous, key), [], 0
+        here.append(key)
+        cost += costs[key]
+        previous = key
+    return [*shards, Shard(first, tuple(here))]
+
+
+def shard_of(key: str, firsts: Sequence[str]) -> int:
+    """Returns the number of the shard that a key belongs to, by the first keys of all shards."""
+    return max(0, bisect_right(firsts, key_order(key), key=key_order) - 1)
+
+
+def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]]) -> None:
+    """Writes shards as block files."""
+    for number, blocks in enumerate(contents):
+        path = folder / shard_name(kind, number)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(pack_blocks(blocks))
+
+
+def _parting(previous: str, key: str) -> str:
+    """Returns the shortest beginning of `key` that stands behind `previous`."""
+    return next(key[:length] for length in range(1, len(key) + 1) if key_order(key[:length]) > key_order(previous))

@@ -1,0 +1,201 @@
+"""Block files: named typed arrays and texts in one compressed file, as easy to read in a browser as here.
+
+A block file is gzip compressed. Inside: the length of the header as a little-endian uint32, a JSON header
+`{name: [dtype, offset, length]}` padded so that the data begins at a multiple of 8, and the data, every block at a
+multiple of 8.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.errors import IndexCorruptError
+
+__all__ = [
+    "BUNDLE_PREFIX",
+    "CORE",
+    "FIELDS",
+    "FORMAT",
+    "HASHES",
+    "POINTER",
+    "TOKENS_CORE",
+    "VECTORS",
+    "Blocks",
+    "Value",
+    "differences",
+    "pack_blocks",
+    "pack_varints",
+    "shard_name",
+    "smallest_unsigned",
+    "unpack_blocks",
+    "unpack_varints",
+]
+
+Value = NDArray[Any] | Sequence[str] | Mapping[str, Any]
+"""An array, texts without line breaks, or anything JSON wrapped as `{"json": …}`."""
+
+_DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i8": "<i1", "f32": "<f4", "f64": "<f8"}
+_NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
+_ALIGNMENT = 8
+
+
+class Blocks:
+    """The blocks of one file, decoded when they are asked for."""
+
+    def __init__(self, header: Mapping[str, Sequence[Any]], data: bytes, place: str) -> None:
+        self._header = header
+        self._data = data
+        self._place = place
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Returns an array; an empty one where the block is missing.
+
+        Raises:
+            IndexCorruptError: the block is of another kind or reaches beyond the file.
+        """
+        if name not in self._header:
+            return np.zeros(0, np.uint8)
+        dtype, raw = self._raw(name)
+        try:
+            return np.frombuffer(raw, _DTYPES[dtype])
+        except (KeyError, ValueError) as error:
+            raise self._damaged(name, error) from None
+
+    def texts(self, name: str) -> list[str]:
+        """Returns the texts of a block; none where it is missing."""
+        if name not in self._header:
+            return []
+        _, raw = self._raw(name)
+        return bytes(raw).decode().split("\n") if len(raw) else []
+
+    def json(self, name: str) -> Any:
+        """Returns what a JSON block holds; None where it is missing."""
+        if name not in self._header:
+            return None
+        try:
+            return json.loads(bytes(self._raw(name)[1]))
+        except ValueError as error:
+            raise self._damaged(name, error) from None
+
+    def _raw(self, name: str) -> tuple[str, memoryview]:
+        try:
+            dtype, offset, length = self._header[name]
+            if offset < 0 or length < 0 or offset + length > len(self._data):
+                raise ValueError("beyond the end of the file")
+        except (TypeError, ValueError) as error:
+            raise self._damaged(name, error) from None
+        return dtype, memoryview(self._data)[offset : offset + length]
+
+    def _damaged(self, name: str, error: Exception) -> IndexCorruptError:
+        return IndexCorruptError(f"{self._place}: block {name!r} is damaged ({error!r}): build the site again.")
+
+
+def pack_blocks(blocks: Mapping[str, Value]) -> bytes:
+    """Returns the bytes of a block file; equal blocks give equal bytes. Empty blocks are left out."""
+    header: dict[str, tuple[str, int, int]] = {}
+    data = bytearray()
+    for name, value in blocks.items():
+        dtype, raw = _encoded(value)
+        if raw:
+            header[name] = (dtype, len(data), len(raw))
+            data += raw + b"\0" * (-len(raw) % _ALIGNMENT)
+    head = json.dumps(header, separators=(",", ":")).encode()
+    head += b" " * (-(len(head) + 4) % _ALIGNMENT)
+    plain = len(head).to_bytes(4, "little") + head + bytes(data)
+    return gzip.compress(plain, compresslevel=9, mtime=0)
+
+
+def unpack_blocks(content: bytes, place: str) -> Blocks:
+    """Reads a block file.
+
+    Args:
+        content: its bytes.
+        place: where they were found, for the messages.
+
+    Raises:
+        IndexCorruptError: it is no block file.
+    """
+    try:
+        plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+        start = 4 + int.from_bytes(plain[:4], "little")
+        header = json.loads(plain[4:start])
+        if not isinstance(header, dict):
+            raise ValueError("no header")
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise IndexCorruptError(f"{place} is no file of a static bundle ({error}): build the site again.") from None
+    return Blocks(header, plain[start:], place)
+
+
+def smallest_unsigned(values: NDArray[Any] | Sequence[int]) -> NDArray[Any]:
+    """Returns whole numbers from 0 up in the smallest unsigned type that holds them all."""
+    array = np.asarray(values, np.int64)
+    largest = int(array.max()) if array.size else 0
+    return array.astype(np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32)
+
+
+def _encoded(value: Value) -> tuple[str, bytes]:
+    if isinstance(value, np.ndarray):
+        name = _NAMES[value.dtype.newbyteorder("<")]
+        return name, np.ascontiguousarray(value, _DTYPES[name]).tobytes()
+    if isinstance(value, Mapping):
+        return "json", json.dumps(value["json"], ensure_ascii=False, separators=(",", ":")).encode()
+    return "text", "\n".join(value).encode("utf-8", "replace")
+
+
+FORMAT = 1
+"""Raised by one whenever an older browser engine could misread a newer bundle."""
+
+HASHES = "files.json"
+POINTER = "static.json"
+BUNDLE_PREFIX = "static-"
+
+CORE = "core.bin"
+VECTORS = "vectors.bin"
+TOKENS_CORE = "tokens/core.bin"
+FIELDS = "fields.bin"
+
+
+def shard_name(kind: str, number: int) -> str:
+    """Returns the path of a shard inside the bundle's folder; `kind` is terms, words, positions, tokens or texts."""
+    return f"{kind}/{number}.bin"
+
+
+_MOST_BYTES = 5
+
+
+def pack_varints(values: NDArray[Any] | Sequence[int]) -> NDArray[np.uint8]:
+    """Packs whole numbers from 0 up to 2^35."""
+    numbers = np.asarray(values, np.int64)
+    sizes = np.ones(len(numbers), np.int64)
+    for size in range(1, _MOST_BYTES):
+        sizes += numbers >= 1 << 7 * size
+    begins = np.cumsum(sizes) - sizes
+    packed = np.zeros(int(sizes.sum()), np.uint8)
+    for place in range(_MOST_BYTES):
+        here = sizes > place
+        more = np.where(sizes[here] > place + 1, 0x80, 0)
+        packed[begins[here] + place] = numbers[here] >> 7 * place & 0x7F | more
+    return packed
+
+
+def unpack_varints(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Returns the numbers that were packed."""
+    if not len(packed):
+        return np.zeros(0, np.int64)
+    ends = np.flatnonzero(packed < 0x80)
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    place = np.arange(len(packed)) - np.repeat(begins, ends - begins + 1)
+    return np.add.reduceat((packed & 0x7F).astype(np.int64) << 7 * place, begins)
+
+
+def differences(lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Returns rising lists one behind the other: of each the first number, then the differences."""
+    parts = [np.diff(np.asarray(numbers, np.int64), prepend=0) for numbers in lists]
+    return np.concatenate([np.zeros(0, np.int64), *parts])

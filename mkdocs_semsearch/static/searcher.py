@@ -1,0 +1,145 @@
+"""Opens a static bundle as a `Searcher`: the reference for the engine in the browser, and for `semsearch eval`."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest
+from mkdocs_semsearch.artifact.layout import facet_column
+from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
+from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching.embedded import Sides
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
+from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.searching.tables import Tables
+from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
+from mkdocs_semsearch.static.bundle import Bundle, open_bundle
+from mkdocs_semsearch.static.format import CORE, FIELDS, Blocks, shard_name
+from mkdocs_semsearch.static.lexical_side import StaticLexical
+from mkdocs_semsearch.static.meaning import StaticEncoder, StaticStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["StaticNames", "open_static_searcher", "searcher_of"]
+
+
+def open_static_searcher(folder: Path) -> Searcher:
+    """Opens the bundle in a folder for questions.
+
+    Args:
+        folder: holds `static.json`.
+
+    Raises:
+        IndexNotFoundError, IndexFormatError, IndexCorruptError: it cannot be opened.
+    """
+    return searcher_of(open_bundle(folder))
+
+
+def searcher_of(bundle: Bundle) -> Searcher:
+    """Opens a bundle for questions: everything behind the two scores is what a sidecar does."""
+    try:
+        manifest = _manifest(bundle.pointer)
+        tables = _tables(bundle, manifest)
+        core = bundle.read(CORE)
+    except (KeyError, TypeError, ValueError) as error:
+        raise IndexCorruptError(f"{bundle.folder} is damaged ({error!r}): build the site again.") from None
+    weight = (bundle.pointer["semantic"] or {}).get("weight", SEMANTIC_WEIGHT)
+    sides = Sides(store=StaticStore(bundle), lexical=StaticLexical(bundle), names=StaticNames(core), weight=weight)
+    return Searcher(manifest, tables, sides, StaticEncoder(bundle))
+
+
+class StaticNames:
+    """Titles and headings by their hash, see `LiteralNames`."""
+
+    def __init__(self, core: Blocks) -> None:
+        self._hashes = core.array("name_hash")
+        self._rows = core.array("name_row")
+        self._ranks = core.array("name_rank")
+
+    def ranks(self, text: str) -> dict[int, int]:
+        """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
+        name = normalised_name(text)
+        if not name:
+            return {}
+        begin, end = (int(np.searchsorted(self._hashes, fnv1a(name), side)) for side in ("left", "right"))
+        # Ranks rise among equal hashes: the title of a row overwrites its heading.
+        return dict(zip(self._rows[begin:end].tolist(), self._ranks[begin:end].tolist(), strict=True))
+
+
+def _manifest(pointer: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        build_id=pointer["build_id"],
+        generator=pointer["generator"],
+        created="",
+        embedder=EmbedderIdentity(kind="static", model="token table", fingerprint="", dimension=1, max_tokens=128),
+        facets=tuple(FacetDeclaration(**facet) for facet in pointer["facets"]),
+        pages=pointer["pages"],
+        sections=pointer["sections"],
+        chunks=pointer["chunks"],
+        files=(),
+        site_name=pointer["site_name"],
+        language=pointer["language"],
+    )
+
+
+def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
+    """Puts the tables of an index together again."""
+    core, fields = bundle.read(CORE), bundle.read(FIELDS)
+    records = fields.json("pages") or []
+    columns = [_facet_values(core, number, facet, len(records)) for number, facet in enumerate(manifest.facets)]
+    boost = core.array("boost").tolist() or [1.0] * len(records)
+    counts = core.array("page_chunks").astype(np.int64)
+    firsts = np.cumsum(counts) - counts
+    pages = [
+        {
+            **record,
+            "front_matter": json.dumps(record["frontmatter"], ensure_ascii=False),
+            "boost": boost[row],
+            "first_chunk": int(firsts[row]),
+            **{facet_column(f.name): column[row] for f, column in zip(manifest.facets, columns, strict=True)},
+        }
+        for row, record in enumerate(records)
+    ]
+    chunks = _chunk_rows(bundle, core, counts.tolist())
+    return Tables(_table(pages, pages_schema(manifest.facets)), _table(chunks, chunks_schema()), manifest)
+
+
+def _chunk_rows(bundle: Bundle, core: Blocks, counts: list[int]) -> list[dict[str, Any]]:
+    sections = np.cumsum(core.array("section_starts"), dtype=np.int64) - 1
+    groups = np.arange(int(sections[-1]) + 1 if len(sections) else 0)
+    groups[core.array("twins").astype(np.int64)] = core.array("twin_of")
+    pages = np.repeat(np.arange(len(counts)), counts).tolist()
+    shards = (bundle.read(shard_name("texts", number)) for number in range(bundle.pointer["shards"]["texts"]))
+    records = (record for shard in shards for record in shard.json("chunks"))
+    empty: dict[str, Any] = {"scope_path": [], "definitions": [], "references": []}
+    return [
+        {**empty, **record, "page": page, "section": section, "duplicate_group": int(groups[section])}
+        for record, page, section in zip(records, pages, sections.tolist(), strict=True)
+    ]
+
+
+def _facet_values(core: Blocks, number: int, facet: FacetDeclaration, pages: int) -> list[Any]:
+    values = core.json(f"facet_{number}_values") or []
+    if facet.type == "date":
+        values = [datetime.date.fromisoformat(value) for value in values]
+    rows, codes = (core.array(f"facet_{number}_{part}").tolist() for part in ("rows", "codes"))
+    column: list[Any] = [[] if facet.type == "list" else None for _ in range(pages)]
+    for row, code in zip(rows, codes, strict=True):
+        if facet.type == "list":
+            column[row].append(values[code])
+        else:
+            column[row] = values[code]
+    return column
+
+
+def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=schema).combine_chunks()

@@ -1,0 +1,45 @@
+"""Rows and scores of the lexical index, under every share of rows that filters leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.artifact.layout import LEXICAL
+from mkdocs_semsearch.chunking import Chunk
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.lexical.question import read_question
+
+CHUNKS = 1500
+WORDS = ("token", "server", "index", "page", "value", "filter", "table", "model", "vector", "cache", "file", "path")
+
+
+@pytest.fixture(scope="module")
+def lexical(tmp_path_factory):
+    generator = np.random.default_rng(1)
+    texts = [" ".join(generator.choice(WORDS, size=generator.integers(3, 12))) for _ in range(CHUNKS)]
+    chunks = [Chunk(0, 0, ("Page",), None, text) for text in texts]
+    folder = tmp_path_factory.mktemp("rows")
+    write_lexical_index(chunks, folder / LEXICAL, "en")
+    return LexicalIndex.load(folder, CHUNKS, "english", lambda rows: [f"Page\n{texts[row]}" for row in rows])
+
+
+@pytest.mark.parametrize("share", [0.9, 0.3, 0.1, 0.01, 0.0])
+@pytest.mark.parametrize("limit", [10, 200, 2**31])
+@pytest.mark.parametrize("text", ["server token", "vector", "nothing of it"])
+def test_filters_leave_the_ranking_as_it_is(lexical, share, limit, text):
+    allowed = np.random.default_rng(2).random(CHUNKS) < share
+    every = lexical.search(read_question(text), None, 2**31)
+    left = allowed[every.rows]
+    found = lexical.search(read_question(text), allowed, limit)
+    assert found.rows.tolist() == every.rows[left][:limit].tolist()
+    assert found.scores.tolist() == every.scores[left][:limit].tolist()
+
+
+def test_the_best_are_the_first_of_all(lexical):
+    every = lexical.search(read_question("server token"), None, 2**31)
+    best = lexical.search(read_question("server token"), None, 50)
+    assert len(every.rows) > 200
+    assert best.rows.tolist() == every.rows[:50].tolist()
+    assert (np.diff(every.scores) <= 0).all()

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems
+
+
+def meant(matcher, text):
+    return matcher.may_mean(text, DistinctWords.of(text))
+
+
+class Stems:
+    """The word without its `s`; counts how often it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, word):
+        self.asked.append(word)
+        return {word.lower().rstrip("s")}
+
+
+def test_words_that_a_question_means():
+    words = WordStems(Stems())
+    matcher = Matcher(frozenset({"key", "pump"}), "rota", words)
+    assert meant(matcher, "Keys and pumps: rotate the pump, not the key_ring.") == {"Keys", "pumps", "pump", "rotate"}
+    assert meant(matcher, "nothing of it") == set()
+    assert matcher.stems_in("Keys") == {"key"}
+    assert matcher.stems_in("Rotated") == {"rota"}
+    assert matcher.stems_in("ring") == frozenset()
+
+
+def test_a_short_beginning_begins_nothing():
+    assert meant(Matcher(frozenset(), "ro", WordStems(Stems())), "rotate") == set()
+
+
+def test_of_words_that_are_not_ascii_parts_may_be_meant():
+    assert meant(Matcher(frozenset({"key"}), None, WordStems(Stems())), "Schlüssel key 鍵の回転") == {
+        "Schlüssel",
+        "key",
+        "鍵の回転",
+    }
+
+
+def test_a_word_is_stemmed_once():
+    stems = Stems()
+    words = WordStems(stems)
+    for _ in range(2):
+        assert words.with_any({"key", "pump"}, frozenset({"keys", "rings", "pumps"})) == {"keys", "pumps"}
+    assert words.of("rings") == {"ring"}
+    assert sorted(stems.asked) == ["keys", "pumps", "rings"]
+
+
+def test_a_word_without_stems_is_remembered_too():
+    asked = []
+    words = WordStems(lambda word: asked.append(word) or [])
+    assert words.of("the") == words.of("the") == frozenset()
+    assert asked == ["the"]
+
+
+def test_the_memory_is_bounded():
+    words = WordStems(Stems(), most=10)
+    for number in range(100):
+        text = frozenset({f"word{number}s", "keys", "locks"})
+        assert words.with_any({"lock", f"word{number}"}, text) == {f"word{number}s", "locks"}
+        assert len(words._known[0]) < 10 + len(text)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.lexical.question import read_question
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "words", "phrases"),
+    [
+        ("rotate keys", "rotate keys", ("rotate", "keys"), ()),
+        ("  rotate \n keys?", "rotate keys?", ("rotate", "keys"), ()),
+        (
+            'how to "rotate keys" now',
+            "how to rotate keys now",
+            ("how", "to", "rotate", "keys", "now"),
+            ("rotate keys",),
+        ),
+        ('"a b" and "c"', "a b and c", ("a", "b", "and", "c"), ("a b", "c")),
+        ("“rotate keys”", "rotate keys", ("rotate", "keys"), ("rotate keys",)),
+        ("„Schlüssel drehen“", "Schlüssel drehen", ("Schlüssel", "drehen"), ("Schlüssel drehen",)),
+        ("«tourner les clés»", "tourner les clés", ("tourner", "les", "clés"), ("tourner les clés",)),
+        ('5" screen', '5" screen', ("5", "screen"), ()),
+        ('rotate "keys', 'rotate "keys', ("rotate", "keys"), ()),
+        ('""', '""', (), ()),
+        ('" "', '" "', (), ()),
+        ('"?!"', "?!", (), ()),
+        (
+            "app.add_route() --no-livereload",
+            "app.add_route() --no-livereload",
+            ("app.add_route()", "--no-livereload"),
+            (),
+        ),
+        ("(see `site_url`),", "(see `site_url`),", ("see", "site_url"), ()),
+        ("what: does - this ~ mean ^", None, ("what", "does", "-", "this", "~", "mean", "^"), ()),
+        ("日本語", "日本語", ("日本語",), ()),
+    ],
+)
+def test_a_question_as_it_is_meant(typed, text, words, phrases):
+    question = read_question(typed)
+    assert question.phrases == phrases
+    assert question.words == words
+    assert question.text == (typed if text is None else text)

@@ -1,0 +1,157 @@
+"""Words, phrases, identifiers, beginnings and typos: what readers type first."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.lexical.text import (
+    identifier_forms,
+    identifier_parts,
+    prepare,
+    raw_words,
+)
+from mkdocs_semsearch.searching import SearchQuery
+from tests.made_index import made_page, opened
+
+PAGES = (
+    made_page("auth.md", "Authentication proves who somebody is. Tokens are signed.", title="Authentication"),
+    made_page("errors.md", "Raise `HTTPException(status_code=404)` when nothing is there.", title="Handling errors"),
+    made_page("settings.md", "Set `site_url` to the address of the site; `use_directory_urls` too.", title="Settings"),
+    made_page(
+        "serve.md", "Pass `--no-livereload` to leave out live reloading. See /etc/acme/serve.toml.", title="Serving"
+    ),
+    made_page("codes.md", "E4521 means that the disk is full. E4522 means the opposite.", title="Error codes"),
+    made_page("routers.md", "Call app.include_router() once for each router.", title="Bigger applications"),
+    made_page("html.md", "The element <details> hides what only some readers want.", title="Elements"),
+    made_page("ja.md", "日本語の文書を検索する方法について説明します。", title="日本語"),
+    made_page("ko.md", "한국어 문서를 검색하는 방법을 설명합니다.", title="한국어"),
+    made_page("zh.md", "本页介绍如何搜索中文文档。", title="中文"),
+    made_page("phrases.md", "The exact phrase here is what counts.", title="Exactly"),
+    made_page("words.md", "Here a phrase, there an exact one.", title="Loosely"),
+    made_page("café.md", "Le café est ouvert. Straße und Größe.", title="Café"),
+    made_page("dbs.md", "Databases are indexed nightly. Indexing takes a while.", title="Databases"),
+)
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("lexical") / "index", PAGES) as searcher:
+        yield searcher
+
+
+def found(searcher, text, mode="lexical"):
+    return [result.page.path for result in searcher.search(SearchQuery(text, mode=mode, limit=50)).results]
+
+
+@pytest.mark.parametrize(
+    ("typed", "page"),
+    [
+        ("authen", "auth.md"),
+        ("authentcation", "auth.md"),
+        ("autentication", "auth.md"),
+        ("Authentication", "auth.md"),
+        ("signing tokens", "auth.md"),
+        ("HTTPException", "errors.md"),
+        ("httpexception", "errors.md"),
+        ("http exception", "errors.md"),
+        ("HTTPExceptoin", "errors.md"),
+        ("site_url", "settings.md"),
+        ("site url", "settings.md"),
+        ("siteUrl", "settings.md"),
+        ("use_directory_urls", "settings.md"),
+        ("directory urls", "settings.md"),
+        ("--no-livereload", "serve.md"),
+        ("no-livereload", "serve.md"),
+        ("livereload", "serve.md"),
+        ("/etc/acme/serve.toml", "serve.md"),
+        ("serve.toml", "serve.md"),
+        ("E4521", "codes.md"),
+        ("e4521", "codes.md"),
+        ("app.include_router", "routers.md"),
+        ("include_router()", "routers.md"),
+        ("include_router", "routers.md"),
+        ("<details>", "html.md"),
+        ("details", "html.md"),
+        ("日本語", "ja.md"),
+        ("検索する方法", "ja.md"),
+        ("한국어", "ko.md"),
+        ("搜索中文", "zh.md"),
+        ('"exact phrase here"', "phrases.md"),
+        ("what: does - this ~ phrase ^ counts", "phrases.md"),
+        ("cafe", "café.md"),
+        ("CAFÉ", "café.md"),
+        ("strasse", "café.md"),
+        ("grosse", "café.md"),
+        ("database indexing", "dbs.md"),
+        ("index database", "dbs.md"),
+        ("databse", "dbs.md"),
+    ],
+)
+def test_what_is_typed_finds_its_page_first(searcher, typed, page):
+    assert found(searcher, typed)[0] == page
+
+
+def test_only_what_matches_is_found(searcher):
+    assert found(searcher, "zebra") == []
+    assert found(searcher, "?! ... --") == []
+    assert found(searcher, '"phrase exact"') == []
+    assert found(searcher, '"exact phrase" zebra') == ["phrases.md"]
+
+
+def test_an_identifier_finds_nothing_else(searcher):
+    assert found(searcher, "E4522") == ["codes.md"]
+    assert identifier_parts("Größe") == ()
+
+
+def test_a_phrase_crosses_no_gap(searcher):
+    assert found(searcher, '"exact here"') == []
+    assert found(searcher, '"EXACT Phrase"') == ["phrases.md"]
+    assert found(searcher, '"日本語の文書"') == ["ja.md"]
+    assert found(searcher, '"文書の日本語"') == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "typed"),
+    [
+        ("en", "The editors were running.", "run editor"),
+        ("de", "Die Häuser stehen leer.", "haus"),
+        ("fr", "Nous cherchons des solutions.", "cherche solution"),
+        ("xx", "Unbekannte Wörter bleiben.", "unbekannte"),
+        ("pt-BR", "Os usuários foram removidos.", "usuário removido"),
+    ],
+)
+def test_words_are_stemmed_by_the_language_of_the_site(tmp_path, language, text, typed):
+    with opened(tmp_path / "index", [made_page("a.md", text), made_page("b.md", "x")], language=language) as searcher:
+        assert found(searcher, typed) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("word", "forms", "parts"),
+    [
+        ("plain", (), ()),
+        ("snake_case", ("snake_case",), ("snake", "case")),
+        ("camelCase", ("camelcase",), ("camel", "case")),
+        ("HTTPException", ("httpexception",), ("http", "exception")),
+        ("a.b.c", ("a.b.c",), ("a", "b", "c")),
+        ("app.include_router()", ("app.include_router", "include_router"), ("app", "include", "router")),
+        ("--no-livereload", ("--no-livereload", "no-livereload"), ("no", "livereload")),
+        ("<details>", ("<details>", "details"), ()),
+        ("E4521", ("e4521",), ("e", "4521")),
+        ("--port=80", ("--port=80", "port=80", "--port"), ("port", "80")),
+        ("x" * 121 + "_y", (), ("x" * 121, "y")),
+    ],
+)
+def test_identifiers(word, forms, parts):
+    assert identifier_forms(word) == forms
+    assert identifier_parts(word) == parts
+
+
+def test_text_is_prepared_for_words():
+    assert prepare("plain text") == "plain text"
+    assert prepare("日本語です ok").split() == ["日本", "本語", "語で", "です", "ok"]
+    assert prepare("x日y").split() == ["x", "日", "y"]
+    assert list(raw_words('(see "app", `--flag`!) …')) == ["see", "app", "--flag"]
+
+
+def test_a_call_before_a_comma_is_a_call():
+    assert list(raw_words('"app.run()", `go()`.')) == ["app.run()", "go()"]
