@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.qdrant.collection import EXACT_TEXT, CollectionField
-from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
-from mkdocs_semsearch.searching.values import Value, as_text, range_ends, range_test, read_value
+from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range
+from mkdocs_semsearch.searching.values import Value, range_ends, value_test, wanted_values
 
 if TYPE_CHECKING:
     from qdrant_client import models
@@ -58,38 +58,20 @@ class QdrantFilters:
 
         field = self._fields.get(item.field)
         if field is None:
-            _checked_anyway(item)
             return _nothing()
         match item:
             case Exists():
                 return models.Filter(must_not=[models.IsEmptyCondition(is_empty=models.PayloadField(key=field.key))])
-            case Equals(value=value):
-                return self._any_of(field, value if isinstance(value, tuple) else (value,))
-            case In(values=values):
-                return self._any_of(field, values)
-            case Prefix(value=value):
-                if field.type in ("string", "list"):
-                    return models.FieldCondition(key=field.key, match=models.MatchPrefix(prefix=value))
-                return self._where(field, lambda known: as_text(known).startswith(value))
-            case Range():
-                return self._range(field, item)
-
-    def _any_of(self, field: CollectionField, wanted: Sequence[Scalar]) -> models.Condition:
-        return _one_of(field, [read_value(value, field.type, field.name) for value in wanted])
-
-    def _where(self, field: CollectionField, holds: Callable[[Value], bool]) -> models.Condition:
-        """For what Qdrant has no condition for: the values for which it holds."""
-        return _one_of(field, [value for value in self._values_of(field) if holds(value)])
-
-    def _range(self, field: CollectionField, item: Range) -> models.Condition:
-        from qdrant_client import models
-
-        holds = range_test(item, field.type)  # refuses ends that cannot be values
-        if field.type not in ("integer", "number", "date"):
-            return self._where(field, holds)
-        low, high = range_ends(item, field.type)
-        ends = models.Range(gte=_number(field, low), lte=_number(field, high))
-        return models.FieldCondition(key=field.key, range=ends)
+            case Equals() | In():
+                return _one_of(field, wanted_values(item, field.type))
+            case Prefix(value=value) if field.type in ("string", "list"):
+                return models.FieldCondition(key=field.key, match=models.MatchPrefix(prefix=value))
+            case Range() if field.type in ("integer", "number", "date"):
+                low, high = (_number(field, end) for end in range_ends(item, field.type))
+                return models.FieldCondition(key=field.key, range=models.Range(gte=low, lte=high))
+            case _:  # Qdrant has no condition for it: name the values that the filter selects
+                selects = value_test(item, field.type)
+                return _one_of(field, [value for value in self._values_of(field) if selects(value)])
 
 
 def _number(field: CollectionField, end: Any) -> float | None:
@@ -119,22 +101,6 @@ def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition
         ]
         return models.Filter(should=alternatives)
     return models.FieldCondition(key=field.key, match=models.MatchAny(any=stored))
-
-
-def _checked_anyway(item: Filter) -> None:
-    """A value that no field can have is an error, whether there is such a field or not."""
-    match item:
-        case Equals(value=value):
-            wanted: Sequence[Scalar] = value if isinstance(value, tuple) else (value,)
-        case In(values=values):
-            wanted = values
-        case Range():
-            range_test(item, "string")
-            return
-        case _:
-            return
-    for value in wanted:
-        read_value(value, "string", item.field)
 
 
 def _nothing() -> models.Condition:

@@ -6,7 +6,7 @@ values, and every count a `bincount`, for single values and lists alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetType
-from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
-from mkdocs_semsearch.searching.values import Value, as_text, range_test, read_value
+from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In
+from mkdocs_semsearch.searching.values import Value, value_test, wanted_values
 
 __all__ = ["Column", "build_column"]
 
@@ -97,25 +97,11 @@ class Column:
         return self.entry_rows[here]
 
     def _matching_codes(self, condition: Filter) -> list[int]:
-        match condition:
-            case Equals(value=value):
-                wanted: Sequence[Scalar] = value if isinstance(value, tuple) else (value,)
-                return self._codes_of(wanted)
-            case In(values=values):
-                return self._codes_of(values)
-            case Prefix(value=value):
-                return self._codes_where(lambda item: as_text(item).startswith(value))
-            case Range():
-                return self._codes_where(range_test(condition, self.type))
-            case _:
-                raise AssertionError(condition)
-
-    def _codes_of(self, wanted: Iterable[Scalar]) -> list[int]:
-        codes = (self.code_of.get(read_value(value, self.type, self.name)) for value in wanted)
-        return sorted({code for code in codes if code is not None})
-
-    def _codes_where(self, holds: Callable[[Value], bool]) -> list[int]:
-        return [code for code, value in enumerate(self.values) if holds(value)]
+        if isinstance(condition, Equals | In):
+            codes = (self.code_of.get(value) for value in wanted_values(condition, self.type))
+            return sorted({code for code in codes if code is not None})
+        selects = value_test(condition, self.type)
+        return [code for code, value in enumerate(self.values) if selects(value)]
 
 
 def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:

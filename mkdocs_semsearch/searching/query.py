@@ -1,21 +1,44 @@
-"""The question: immutable query and filters, the same names in Python, JSON, CLI and JavaScript."""
+"""The query and its filters: the same classes and names in Python, JSON, GET parameters and MCP.
+
+Pydantic checks every class where it is constructed; what is wrong becomes a `QueryError`. `serving.wire` reads the same
+classes from requests and sets `FROM_OUTSIDE`, which adds limits that Python callers do not need.
+
+A new operator is a class here and a member of `Filter`; `searching.values.value_test` says which values it selects.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from mkdocs_semsearch.errors import EmptyQueryError, FilterError, QueryError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from mkdocs_semsearch.searching.validation import validated
 
 __all__ = [
+    "FROM_OUTSIDE",
+    "MAX_ENTRIES",
+    "MAX_LIMIT",
+    "OPERATORS",
     "Equals",
     "Exists",
     "Filter",
     "Granularity",
     "In",
     "Mode",
+    "Names",
     "Prefix",
     "Range",
     "Scalar",
@@ -29,78 +52,200 @@ Scalar = str | int | float | bool | datetime.date
 MAX_QUERY_CHARACTERS = 1000
 MAX_LIMIT = 50
 MAX_SECTIONS_PER_PAGE = 10
+LARGEST_INTEGER = 2**63 - 1
+"""The largest integer that Arrow and Qdrant store."""
+
+FROM_OUTSIDE: dict[str, bool] = {"from_outside": True}
+"""Validation context for requests: their texts and lists are limited, and numbers must be finite."""
+
+MAX_FIELD_CHARACTERS = 200
+MAX_VALUE_CHARACTERS = 1000
+MAX_VALUES = 100
+MAX_ENTRIES = 32
+"""Filters of a request, fields that it counts, indexes that it names."""
+
+_SCALAR_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "maxLength": MAX_VALUE_CHARACTERS},
+        {"type": "boolean"},
+        {"type": "integer"},
+        {"type": "number"},
+    ]
+}
+_VALUES_SCHEMA = {"type": "array", "items": _SCALAR_SCHEMA, "minItems": 1, "maxItems": MAX_VALUES}
 
 
-@dataclass(frozen=True, slots=True)
+def _is_from_outside(info: ValidationInfo) -> bool:
+    return info.context is FROM_OUTSIDE
+
+
+def _checked_text(text: str, info: ValidationInfo, most: int) -> str:
+    if _is_from_outside(info):
+        if "\0" in text:
+            raise ValueError("must not contain the NUL character")
+        if len(text) > most:
+            raise ValueError(f"is too long: at most {most} characters are allowed")
+    return text
+
+
+def _field_name(name: str, info: ValidationInfo) -> str:
+    if not name and _is_from_outside(info):
+        raise ValueError("is too short: at least 1 character is needed")
+    return _checked_text(name, info, MAX_FIELD_CHARACTERS)
+
+
+def _text(text: str, info: ValidationInfo) -> str:
+    return _checked_text(text, info, MAX_VALUE_CHARACTERS)
+
+
+def _scalar(value: Any, info: ValidationInfo) -> Scalar:
+    if not isinstance(value, Scalar) or (
+        _is_from_outside(info) and isinstance(value, float) and not math.isfinite(value)
+    ):
+        raise PydanticCustomError(
+            "filter_value",
+            "must be a string, a finite number or a boolean",
+            {"field": info.data.get("field"), "value": repr(value)},
+        )
+    return _text(value, info) if isinstance(value, str) else value
+
+
+def _scalars(value: Any, info: ValidationInfo) -> tuple[Scalar, ...]:
+    if isinstance(value, str) and not _is_from_outside(info):
+        value = (value,)  # one text is one value, not its letters
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
+        raise ValueError("must be a list")
+    values = tuple(_scalar(item, info) for item in value)
+    if _is_from_outside(info):
+        if not values:
+            raise ValueError("has too few entries: at least 1 is needed")
+        if len(values) > MAX_VALUES:
+            raise ValueError(f"has too many entries: at most {MAX_VALUES} are allowed")
+    return values
+
+
+def _scalar_or_scalars(value: Any, info: ValidationInfo) -> Scalar | tuple[Scalar, ...]:
+    return _scalars(value, info) if isinstance(value, list | tuple) else _scalar(value, info)
+
+
+def _range_end(value: Any, info: ValidationInfo) -> Scalar | None:
+    if isinstance(value, bool) and _is_from_outside(info):
+        raise ValueError("must be a string or a finite number")
+    return None if value is None else _scalar(value, info)
+
+
+FieldName = Annotated[
+    str,
+    AfterValidator(_field_name),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": MAX_FIELD_CHARACTERS}),
+]
+RangeEnd = Annotated[
+    Scalar | None,
+    PlainValidator(_range_end),
+    WithJsonSchema(
+        {"anyOf": [*(one for one in _SCALAR_SCHEMA["anyOf"] if one["type"] != "boolean"), {"type": "null"}]}
+    ),
+]
+
+
+@validated
 class Equals:
     """The field has this value; a list field has it among its elements (any of them, where `value` is a list)."""
 
-    op: ClassVar[str] = "equals"
-    field: str
-    value: Scalar | tuple[Scalar, ...]
+    field: FieldName
+    value: Annotated[
+        Scalar | tuple[Scalar, ...],
+        PlainValidator(_scalar_or_scalars),
+        WithJsonSchema({"anyOf": [*_SCALAR_SCHEMA["anyOf"], _VALUES_SCHEMA]}),
+    ]
     negate: bool = False
-
-    def __post_init__(self) -> None:
-        if isinstance(self.value, list):
-            object.__setattr__(self, "value", tuple(self.value))
+    op: Literal["equals"] = dataclasses.field(default="equals", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@validated
 class In:
     """The field has one of these values; a list field shares at least one element with them."""
 
-    op: ClassVar[str] = "in"
-    field: str
-    values: tuple[Scalar, ...]
+    field: FieldName
+    values: Annotated[tuple[Scalar, ...], PlainValidator(_scalars), WithJsonSchema(_VALUES_SCHEMA)]
     negate: bool = False
-
-    def __post_init__(self) -> None:
-        # One text is one value, not its letters.
-        object.__setattr__(self, "values", (self.values,) if isinstance(self.values, str) else tuple(self.values))
+    op: Literal["in"] = dataclasses.field(default="in", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@validated
 class Range:
-    """The field lies between two ends, both included; either may be missing, not both."""
+    """The field lies between two ends, both included; one may be missing. Dates are written `2026-01-31`."""
 
-    op: ClassVar[str] = "range"
-    field: str
-    min: Scalar | None = None
-    max: Scalar | None = None
+    field: FieldName
+    min: RangeEnd = None
+    max: RangeEnd = None
     negate: bool = False
+    op: Literal["range"] = dataclasses.field(default="range", kw_only=True)
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Self:
         if self.min is None and self.max is None:
-            raise FilterError(
-                f"The range on {self.field!r} has neither min nor max: give at least one.", field="filters"
-            )
+            raise ValueError(f"has neither min nor max for {self.field!r}: give at least one")
+        return self
 
 
-@dataclass(frozen=True, slots=True)
+@validated
 class Exists:
     """The field has a value that is neither missing nor null nor an empty list."""
 
-    op: ClassVar[str] = "exists"
-    field: str
+    field: FieldName
     negate: bool = False
+    op: Literal["exists"] = dataclasses.field(default="exists", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@validated
 class Prefix:
     """The field's text starts with this value (`page.path` below a folder)."""
 
-    op: ClassVar[str] = "prefix"
-    field: str
-    value: str
+    field: FieldName
+    value: Annotated[str, AfterValidator(_text), WithJsonSchema({"type": "string", "maxLength": MAX_VALUE_CHARACTERS})]
     negate: bool = False
+    op: Literal["prefix"] = dataclasses.field(default="prefix", kw_only=True)
 
 
 Filter = Equals | In | Range | Exists | Prefix
+OPERATORS: tuple[str, ...] = tuple(kind.__dataclass_fields__["op"].default for kind in get_args(Filter))
 
 
-@dataclass(frozen=True, slots=True)
+def _query_text(text: Any) -> Any:
+    # Half a surrogate pair comes from a shell with another encoding, and nothing behind here can carry it.
+    return text.encode("utf-8", "replace").decode().strip() if isinstance(text, str) else text
+
+
+def _within_bounds(text: str, info: ValidationInfo) -> str:
+    if _is_from_outside(info) and "\0" in text:
+        raise ValueError("must not contain the NUL character")
+    if not text:
+        raise PydanticCustomError("empty_query", "is empty: type at least one word")
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters: {MAX_QUERY_CHARACTERS} are allowed")
+    return text
+
+
+def _bounded(entries: Any, info: ValidationInfo) -> Any:
+    if _is_from_outside(info):
+        if isinstance(entries, list) and len(entries) > MAX_ENTRIES:
+            raise ValueError(f"has too many entries: at most {MAX_ENTRIES} are allowed")
+        return entries
+    return (entries,) if isinstance(entries, str) else entries  # one name is one entry, not its letters
+
+
+Names = Annotated[
+    tuple[FieldName, ...],
+    Field(strict=False, json_schema_extra={"maxItems": MAX_ENTRIES}),
+    BeforeValidator(_bounded),
+    AfterValidator(lambda names: tuple(dict.fromkeys(names))),
+]
+
+
+@validated
 class SearchQuery:
-    """One question. Every `with_…` returns a copy.
+    """One query. Every `with_…` method returns a copy.
 
     Attributes:
         query: 1 to 1000 characters after trimming; text, never a query language, but for double quotes around a
@@ -117,73 +262,58 @@ class SearchQuery:
 
     Raises:
         EmptyQueryError: nothing but white space.
-        QueryError: a value out of its bounds; `field` names it.
+        QueryError: a value of the wrong type or out of its bounds; `field` names it.
     """
 
-    query: str
-    limit: int = 10
-    offset: int = 0
-    granularity: Granularity = "section"
-    sections_per_page: int = 3
-    mode: Mode = "hybrid"
-    min_score: float = 0.0
-    filters: tuple[Filter, ...] = ()
-    facets: tuple[str, ...] = ()
-    explain: bool = False
+    query: Annotated[
+        str,
+        BeforeValidator(_query_text),
+        AfterValidator(_within_bounds),
+        Field(
+            description=f'1 to {MAX_QUERY_CHARACTERS} characters after trimming; "…" around a phrase that must occur.',
+            json_schema_extra={"minLength": 1},
+        ),
+    ]
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Results wanted.")] = 10
+    offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Results skipped.")] = 0
+    granularity: Annotated[Granularity, Field(description="What a result is.")] = "section"
+    sections_per_page: Annotated[
+        int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Sections shown with a page.")
+    ] = 3
+    mode: Annotated[Mode, Field(description="Rank by meaning, by words, or by both.")] = "hybrid"
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least cosine similarity.")] = 0.0
+    filters: Annotated[
+        tuple[Annotated[Filter, Field(discriminator="op", title="Filter")], ...],
+        Field(strict=False, description="All must hold.", json_schema_extra={"maxItems": MAX_ENTRIES}),
+        BeforeValidator(_bounded),
+    ] = ()
+    facets: Annotated[Names, Field(description="Fields whose values are counted.")] = ()
+    explain: Annotated[bool, Field(description="Adds part scores and the rule that moved a result.")] = False
 
-    def __post_init__(self) -> None:
-        # Half a surrogate pair comes from a shell with another encoding, and nothing behind here can carry it.
-        object.__setattr__(self, "query", self.query.encode("utf-8", "replace").decode().strip())
-        object.__setattr__(self, "filters", tuple(self.filters))
-        object.__setattr__(self, "facets", (self.facets,) if isinstance(self.facets, str) else tuple(self.facets))
-        if not self.query:
-            raise EmptyQueryError
-        if len(self.query) > MAX_QUERY_CHARACTERS:
-            raise QueryError(
-                f"The query has {len(self.query)} characters: {MAX_QUERY_CHARACTERS} are allowed.", field="query"
-            )
-        _between("limit", self.limit, 1, MAX_LIMIT)
-        _between("offset", self.offset, 0, None)
-        _between("sections_per_page", self.sections_per_page, 1, MAX_SECTIONS_PER_PAGE)
-        _between("min_score", self.min_score, 0, 1)
-        _one_of("granularity", self.granularity, get_args(Granularity))
-        _one_of("mode", self.mode, get_args(Mode))
-
-    def with_limit(self, limit: int) -> SearchQuery:
+    def with_limit(self, limit: int) -> Self:
         """Returns a copy that wants `limit` results."""
-        return replace(self, limit=limit)
+        return dataclasses.replace(self, limit=limit)
 
-    def with_offset(self, offset: int) -> SearchQuery:
+    def with_offset(self, offset: int) -> Self:
         """Returns a copy that skips the first `offset` results."""
-        return replace(self, offset=offset)
+        return dataclasses.replace(self, offset=offset)
 
-    def with_min_score(self, min_score: float) -> SearchQuery:
+    def with_min_score(self, min_score: float) -> Self:
         """Returns a copy that wants a cosine similarity of at least `min_score`."""
-        return replace(self, min_score=min_score)
+        return dataclasses.replace(self, min_score=min_score)
 
-    def with_filter(self, *filters: Filter) -> SearchQuery:
+    def with_filter(self, *filters: Filter) -> Self:
         """Returns a copy with these filters added; all must hold."""
-        return replace(self, filters=(*self.filters, *filters))
+        return dataclasses.replace(self, filters=(*self.filters, *filters))
 
-    def with_granularity(self, granularity: Granularity) -> SearchQuery:
+    def with_granularity(self, granularity: Granularity) -> Self:
         """Returns a copy whose results are sections or pages."""
-        return replace(self, granularity=granularity)
+        return dataclasses.replace(self, granularity=granularity)
 
-    def with_mode(self, mode: Mode) -> SearchQuery:
+    def with_mode(self, mode: Mode) -> Self:
         """Returns a copy that ranks by meaning, by words, or by both."""
-        return replace(self, mode=mode)
+        return dataclasses.replace(self, mode=mode)
 
-    def with_facets(self, facets: Iterable[str]) -> SearchQuery:
+    def with_facets(self, facets: Iterable[str]) -> Self:
         """Returns a copy that counts the values of these fields."""
-        return replace(self, facets=facets if isinstance(facets, str) else tuple(facets))  # type: ignore[arg-type]
-
-
-def _between(field: str, value: float, low: float, high: float | None) -> None:
-    if not value >= low or (high is not None and value > high):
-        bounds = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise QueryError(f"{field} is {value}: it must be {bounds}.", field=field)
-
-
-def _one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise QueryError(f"{field} is {value!r}: it must be one of {', '.join(allowed)}.", field=field)
+        return dataclasses.replace(self, facets=facets if isinstance(facets, str) else tuple(facets))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The values of fields: how a filter's value is read as one of the field's type, and how values compare."""
+"""The values of fields: how a filter's value is read as one of the field's type, and which values a filter selects."""
 
 from __future__ import annotations
 
@@ -10,33 +10,50 @@ import numpy as np
 
 from mkdocs_semsearch.artifact import FacetType
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.searching.query import Range, Scalar
+from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
 
-__all__ = ["Value", "as_text", "range_ends", "range_test", "read_value"]
+__all__ = ["Value", "range_ends", "value_test", "wanted_values"]
 
 Value = str | int | float | bool | datetime.date
 
 
-def read_value(value: Scalar, kind: FacetType, field: str) -> Value:
-    """Reads a filter's value as one of a field's type.
+def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
+    """Returns a function that tells whether a filter selects a value of its field; `negate` is not looked at.
 
     Raises:
-        FilterError: it cannot be one.
+        FilterError: a value that the field cannot have.
     """
-    reading = _READERS[kind](_scalar(value, field))
+    match condition:
+        case Exists():
+            return lambda value: True
+        case Equals() | In():
+            wanted = frozenset(wanted_values(condition, kind))
+            return lambda value: value in wanted
+        case Prefix(value=beginning):
+            return lambda value: as_text(value).startswith(beginning)
+        case Range():
+            return _range_test(condition, kind)
+
+
+def wanted_values(condition: Equals | In, kind: FacetType) -> list[Value]:
+    """Returns the values that a filter names, read as values of the field's type.
+
+    Raises:
+        FilterError: a value that the field cannot have.
+    """
+    values = condition.values if isinstance(condition, In) else condition.value
+    return [_read(value, kind, condition.field) for value in (values if isinstance(values, tuple) else (values,))]
+
+
+def _read(value: Scalar, kind: FacetType, field: str) -> Value:
+    reading = _READERS[kind](value)
     if reading is None:
         raise _misfit(field, kind, value)
     return reading
 
 
-def range_test(condition: Range, kind: FacetType) -> Callable[[Value], bool]:
-    """Returns what tells whether a value of a field lies in a range, both ends included.
-
-    Values compare by the field's type; text compares as numbers or dates where the ends are such.
-
-    Raises:
-        FilterError: an end that cannot be a value of the field.
-    """
+def _range_test(condition: Range, kind: FacetType) -> Callable[[Value], bool]:
+    """Compares by the field's type; text compares as numbers or dates where the ends are such."""
     low, high = range_ends(condition, kind)
     key = _order_of(kind, [bound for bound in (condition.min, condition.max) if bound is not None])
 
@@ -53,22 +70,13 @@ def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
     Raises:
         FilterError: an end that cannot be a value of the field.
     """
-    bounds = [_scalar(bound, condition.field) for bound in (condition.min, condition.max) if bound is not None]
+    bounds = [bound for bound in (condition.min, condition.max) if bound is not None]
     key = _order_of(kind, bounds)
     unreadable = next((bound for bound in bounds if key(bound) is None), None)
     if unreadable is not None:
         raise _misfit(condition.field, kind, unreadable)
     low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
     return low, high
-
-
-def _scalar(value: Scalar, field: str) -> Scalar:
-    """Refuses what only Python callers can put into a filter: None, lists in lists, objects."""
-    if not isinstance(value, Scalar):
-        raise FilterError(
-            f"The filter on {field} has the value {value!r}: give text, number, date or bool.", field="filters"
-        )
-    return value
 
 
 def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
-from mkdocs_semsearch.searching.query import Granularity, Mode
-from mkdocs_semsearch.serving.wire import AnyFilter
+from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
+from mkdocs_semsearch.searching.response import filter_to_json
 
 __all__ = [
     "ErrorDetail",
@@ -126,7 +126,9 @@ class SearchResponse(AnswerModel):
     build_id: str
     took_ms: float
     total_results: int
-    filters_applied: list[AnyFilter]
+    filters_applied: list[
+        Annotated[Filter, Field(discriminator="op", title="Filter"), PlainSerializer(lambda item: filter_to_json(item))]
+    ]
     facets: dict[str, list[FacetCount]]
     results: list[SearchResult]
     degraded: bool = False

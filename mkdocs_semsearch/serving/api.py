@@ -29,7 +29,7 @@ from mkdocs_semsearch.serving.operations import Opened, Operations, SearcherSour
 from mkdocs_semsearch.serving.process_metrics import process_gauges
 from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_response, tag_matches
 from mkdocs_semsearch.serving.routes import Route, match_route
-from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_request, to_query
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_request
 
 __all__ = ["MAX_BODY_BYTES", "SearchApi", "check_body_size", "error_response"]
 
@@ -170,29 +170,29 @@ class SearchApi:
         return endpoints[method, route.name]
 
     def _post_search(self, call: _Call) -> ApiResponse:
-        request, query = self._asked(parse_request(call.body), call)
+        request = self._noted(parse_request(call.body, self._defaults), call)
         with self._operations.open(request.indexes) as opened:
-            return json_response(200, _search(opened, query, call), (NO_STORE,))
+            return json_response(200, _search(opened, request, call), (NO_STORE,))
 
     def _get_search(self, call: _Call) -> ApiResponse:
-        request, query = self._asked(parse_search_parameters(call.query_string), call)
+        request = self._noted(parse_search_parameters(call.query_string, self._defaults), call)
         with self._operations.open(request.indexes) as opened:
-            tag = self._tag(opened.build_id, "search", repr(query))
-            return _cached(call, tag, lambda: _search(opened, query, call))
+            tag = self._tag(opened.build_id, "search", repr(request))
+            return _cached(call, tag, lambda: _search(opened, request, call))
 
     def _search_page(self, call: _Call) -> ApiResponse:
         given = parse_parameters(call.query_string).get("indexes", [])
         with self._operations.open([name for names in given for name in names.split(",") if name]) as opened:
             return answer_page(
-                opened, call.query_string, lambda request: _search(opened, self._asked(request, call)[1], call)
+                opened, call.query_string, lambda request: _search(opened, self._noted(request, call), call)
             )
 
-    def _asked(self, request: SearchRequest, call: _Call) -> tuple[SearchRequest, SearchQuery]:
-        query = to_query(request, self._defaults)
-        call.details["mode"] = query.mode
+    def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:
+        """Notes what the log says of a search."""
+        call.details["mode"] = request.mode
         if self._log_queries:
-            call.details["query"] = query.query
-        return request, query
+            call.details["query"] = request.query
+        return request
 
     def _facets(self, call: _Call) -> ApiResponse:
         known_parameters(call.query_string, ())
@@ -236,9 +236,7 @@ class SearchApi:
     @functools.cached_property
     def _documents(self) -> tuple[ApiResponse, ApiResponse]:
         """OpenAPI for programs and for people; made once, they take a while."""
-        document = openapi_document(
-            self._version, default_limit=self._defaults.limit, default_min_score=self._defaults.min_score
-        )
+        document = openapi_document(self._version, self._defaults)
         return json_response(200, document, (CACHE_CONTROL,)), docs_page(document, (CACHE_CONTROL,))
 
     def _tag(self, build_id: str, *parts: str) -> str:

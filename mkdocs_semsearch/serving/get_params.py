@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
+from mkdocs_semsearch.searching.query import OPERATORS, Equals, Filter
 from mkdocs_semsearch.serving.errors import HttpError
-from mkdocs_semsearch.serving.wire import SearchRequest, request_from
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, request_from
 
-__all__ = ["known_parameters", "parse_parameters", "parse_search_parameters", "whole_number"]
+__all__ = ["FIELD_SUFFIXES", "known_parameters", "parse_parameters", "parse_search_parameters", "whole_number"]
 
 MAX_PARAMETERS = 400
-FIELD_SUFFIXES = ("min", "max", "exists", "prefix", "not")
+TEXT_OPERATORS = tuple(
+    operator
+    for operator, kind in zip(OPERATORS, get_args(Filter), strict=True)
+    if "value" in kind.__dataclass_fields__ and kind is not Equals
+)
+"""Operators with one value are suffixes as they are: `f.page.path.prefix=guide/`."""
+
+FIELD_SUFFIXES = ("min", "max", "exists", "not", *TEXT_OPERATORS)
 
 
 def parse_parameters(query_string: str) -> dict[str, list[str]]:
@@ -34,7 +43,7 @@ def parse_parameters(query_string: str) -> dict[str, list[str]]:
     return parameters
 
 
-def parse_search_parameters(query_string: str) -> SearchRequest:
+def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) -> SearchRequest:  # noqa: B008
     """Reads the parameters of `GET /api/v1/search`.
 
     `f.<field>=v` is a filter, repeated it means any of these; `f.<field>.min` and `.max` are the ends of a range,
@@ -60,7 +69,7 @@ def parse_search_parameters(query_string: str) -> SearchRequest:
         raise _wrong("The parameter q is missing: ?q=rotate+api+keys.", "q")
     if filters:
         values["filters"] = _filters(filters)
-    return request_from(values)
+    return request_from(values, defaults)
 
 
 def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, str]:
@@ -109,18 +118,17 @@ def _names(name: str, text: str) -> list[str]:
     return [part for part in (piece.strip() for piece in text.split(",")) if part]
 
 
+_READER_OF: dict[Any, Callable[[str, str], Any]] = {int: whole_number, float: _number, bool: _flag, tuple: _names}
+_TYPES = get_type_hints(SearchRequest)
 _READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "q": ("query", _text),
-    "limit": ("limit", whole_number),
-    "offset": ("offset", whole_number),
-    "granularity": ("granularity", _text),
-    "sections_per_page": ("sections_per_page", whole_number),
-    "mode": ("mode", _text),
-    "min_score": ("min_score", _number),
-    "facets": ("facets", _names),
-    "indexes": ("indexes", _names),
-    "explain": ("explain", _flag),
+    "q" if field.name == "query" else field.name: (
+        field.name,
+        _READER_OF.get(get_origin(_TYPES[field.name]) or _TYPES[field.name], _text),
+    )
+    for field in fields(SearchRequest)
+    if field.name != "filters"
 }
+"""Every parameter but the filters, with the field of the request that it sets and how its text is read."""
 
 
 def _field_and_suffix(name: str) -> tuple[str, str]:
@@ -144,8 +152,8 @@ def _filters(given: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
                 ranges[field] = {"op": "range", "field": field}
                 filters.append(ranges[field])
             ranges[field][suffix] = _single(name, values)
-        elif suffix == "prefix":
-            filters.append({"op": "prefix", "field": field, "value": _single(name, values)})
+        elif suffix in TEXT_OPERATORS:
+            filters.append({"op": suffix, "field": field, "value": _single(name, values)})
         else:
             exists = _flag(name, _single(name, values))
             filters.append({"op": "exists", "field": field} | ({} if exists else {"negate": True}))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
 
 from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.searching.query import MAX_ENTRIES
 from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.responses import ApiResponse
-from mkdocs_semsearch.serving.wire import MAX_FACETS, SearchRequest
+from mkdocs_semsearch.serving.wire import SearchRequest
 from mkdocs_semsearch.theme_files import widget_strings
 
 __all__ = ["answer_page"]
@@ -36,7 +38,7 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
     """
     import jinja2
 
-    fields = opened.facets()["facets"][:MAX_FACETS]
+    fields = opened.facets()["facets"][:MAX_ENTRIES]
     parameters: Parameters = {}
     body, complaint, status = None, "", 200
     try:
@@ -76,8 +78,7 @@ def _given(parameters: Parameters) -> Parameters:
 
 def _request(parameters: Parameters, fields: list[str]) -> SearchRequest:
     request = parse_search_parameters(urlencode(parameters, doseq=True))
-    shape = {"granularity": "page", "sections_per_page": SECTIONS, "limit": PAGES, "facets": fields}
-    return request.model_copy(update=shape)
+    return replace(request, granularity="page", sections_per_page=SECTIONS, limit=PAGES, facets=tuple(fields))
 
 
 def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:

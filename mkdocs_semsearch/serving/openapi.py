@@ -16,7 +16,8 @@ from mkdocs_semsearch.serving.answers import (
     RelatedResponse,
     SearchResponse,
 )
-from mkdocs_semsearch.serving.wire import SearchRequest
+from mkdocs_semsearch.serving.get_params import FIELD_SUFFIXES
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, with_defaults
 
 __all__ = ["openapi_document"]
 
@@ -41,18 +42,16 @@ _PROBLEMS = {
 }
 
 
-def openapi_document(version: str, *, default_limit: int = 10, default_min_score: float = 0.0) -> dict[str, Any]:
+def openapi_document(version: str, defaults: Defaults = Defaults()) -> dict[str, Any]:  # noqa: B008 - immutable
     """Returns the description of the API.
 
     Args:
         version: of the package.
-        default_limit: what this server takes for `limit` when a request gives none.
-        default_min_score: the same for `min_score`.
+        defaults: what this server takes for what a request leaves out.
     """
     schemas = _schemas()
+    schemas["SearchRequest"] = with_defaults(schemas["SearchRequest"], defaults)
     properties = schemas["SearchRequest"]["properties"]
-    properties["limit"]["default"] = default_limit
-    properties["min_score"]["default"] = default_min_score
     return {
         "openapi": "3.1.0",
         "info": {
@@ -126,7 +125,7 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(properties: dict[str, Any]) -> list[dict[str, Any]]:
-    simple = ("limit", "offset", "granularity", "sections_per_page", "mode", "min_score", "explain")
+    simple = [name for name in properties if name not in ("query", "facets", "indexes", "filters")]
     question = {key: value for key, value in properties["query"].items() if key != "title"}
     facets = {"type": "array", "items": {"type": "string"}}
     filters = {"type": "object", "patternProperties": {r"^f\..+": _STRINGS}, "additionalProperties": False}
@@ -138,7 +137,7 @@ def _search(properties: dict[str, Any]) -> list[dict[str, Any]]:
         _parameter(
             "filters",
             filters,
-            "`f.<field>=v` (repeated: any of), `f.<field>.min`, `.max`, `.prefix`, `.not`, `.exists=true|false`.",
+            "`f.<field>=v` (repeated: any of); `f.<field>` with " + ", ".join(f"`.{s}`" for s in FIELD_SUFFIXES) + ".",
         )
         | {"style": "form", "explode": True},
     ]
@@ -175,5 +174,5 @@ def _plain(name: str, summary: str, media_type: str) -> dict[str, Any]:
     }
 
 
-def _json(model: type[BaseModel]) -> dict[str, Any]:
+def _json(model: type[Any]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": _REFERENCE.format(model=model.__name__)}}}

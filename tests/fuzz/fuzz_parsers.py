@@ -28,7 +28,7 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.serving.api import SearchApi
     from mkdocs_semsearch.serving.errors import HttpError
     from mkdocs_semsearch.serving.get_params import parse_search_parameters
-    from mkdocs_semsearch.serving.wire import parse_request, to_query
+    from mkdocs_semsearch.serving.wire import parse_request
 
 
 def manifest(data: bytes) -> None:
@@ -67,7 +67,7 @@ def html(data: bytes) -> None:
 def requests(data: bytes) -> None:
     for parse, given in ((parse_request, data), (parse_search_parameters, data.decode("latin-1"))):
         try:
-            to_query(parse(given))
+            parse(given)
         except HttpError as error:
             if error.status != 422:
                 raise

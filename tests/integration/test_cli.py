@@ -128,11 +128,11 @@ def test_wrong_usage_is_exit_2_with_the_usage(run, arguments, complaint):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("--limit", "0"), ("limit", "from 1 to 50")),
-        (("--limit", "51"), ("limit", "from 1 to 50")),
+        (("--limit", "0"), ("limit", "at least 1")),
+        (("--limit", "51"), ("limit", "at most 50")),
         (("--offset", "-1"), ("offset", "at least 0")),
-        (("--min-score", "1.5"), ("score", "from 0 to 1")),
-        (("--min-score", "nan"), ("score", "from 0 to 1")),
+        (("--min-score", "1.5"), ("score", "at most 1")),
+        (("--min-score", "nan"), ("score", "a finite number")),
         (("--filter", "status"), ("'status'", "Forms: tags=security")),
         (("--filter", "year="), ("'year='",)),
         (("--filter", "year=soon"), ("year is of type integer: 'soon' is not a number",)),

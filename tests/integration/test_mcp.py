@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import logging
 import sys
@@ -19,6 +20,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.testclient import TestClient
 
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
@@ -71,7 +73,8 @@ def test_tools_say_what_they_take(searcher):
     assert sorted(tool.name for tool in tools) == TOOLS
     assert "Example" in instructions
     schemas = {tool.name: tool.input_schema for tool in tools}
-    assert sorted(schemas["search_docs"]["properties"]) == ["filters", "granularity", "limit", "query"]
+    assert set(schemas["search_docs"]["properties"]) == {field.name for field in dataclasses.fields(SearchQuery)}
+    assert all(schema["additionalProperties"] is False for schema in schemas.values())
     assert schemas["search_docs"]["required"] == ["query"]
     assert "prefix" in json.dumps(schemas["search_docs"])
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
@@ -96,6 +99,8 @@ def test_tools_answer_with_the_json_of_the_routes(searcher):
         ("related_pages", {"path": "guide/auth.md"}, "/api/v1/related/guide/auth.md"),
     ]:
         assert call(server_of(lambda: searcher), name, arguments) == (False, http(path))
+    as_text = {"query": "keys", "limit": 2, "filters": json.dumps(filters), "mode": None}
+    assert call(server_of(lambda: searcher), "search_docs", as_text)[1]["results"] == expected["results"]
     failed, pages = call(server_of(lambda: searcher), "search_docs", {"query": "keys", "granularity": "page"})
     assert not failed
     assert pages["results"][0]["sections"]
@@ -113,6 +118,11 @@ def test_tools_answer_with_the_json_of_the_routes(searcher):
             {"query": "a", "filters": [{"op": "range", "field": "year", "min": "soon"}]},
             "year is of type integer: 'soon' is not a number.",
         ),
+        ("search_docs", {"query": "a", "top_k": 5}, "Unknown key 'top_k': allowed are explain, facets,"),
+        ("search_docs", {"query": "a", "indexes": ["a"]}, "Unknown key 'indexes'"),
+        ("get_page", {}, "path is missing."),
+        ("get_page", {"path": 5}, "path must be a string."),
+        ("list_facets", {"path": "a"}, "Unknown key 'path'"),
         ("get_page", {"path": "nowhere.md"}, "No page 'nowhere.md' in this index"),
         ("related_pages", {"path": "nowhere.md"}, "No page 'nowhere.md' in this index"),
     ],

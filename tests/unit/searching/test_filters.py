@@ -10,6 +10,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
+from mkdocs_semsearch.searching.query import OPERATORS
 from tests.made_index import made_page, opened
 
 DATE = datetime.date
@@ -263,19 +264,45 @@ def test_a_value_that_the_field_cannot_have_is_a_sentence(searcher, condition, s
 
 @pytest.mark.parametrize("field", ["tags", "year", "date", "draft", "status", "nobody", "people"])
 @pytest.mark.parametrize("value", [None, ["a"], {"a": 1}, b"a", object()], ids=lambda value: type(value).__name__)
-def test_what_is_no_value_is_a_sentence(searcher, field, value):
-    for condition in (
-        Equals(field, (value,)),
-        In(field, [value, "a"]),
-        Range(field, ["a"] if value is None else value),
+def test_what_is_no_value_is_refused_where_it_is_written(field, value):
+    for written in (
+        lambda: Equals(field, (value,)),
+        lambda: In(field, [value, "a"]),
+        lambda: Range(field, ["a"] if value is None else value),
     ):
         with pytest.raises(FilterError, match=rf"The filter on {field} has the value .*: give text, number, date"):
-            found(searcher, condition)
+            written()
 
 
 def test_one_text_in_place_of_a_list_is_one_value(searcher):
     assert found(searcher, In("status", "draft")) == {A}
     assert SearchQuery("x", facets="tags") == SearchQuery("x").with_facets("tags") == SearchQuery("x", facets=("tags",))
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        (lambda: Equals(5, "a"), "Equals.field must be a string."),
+        (lambda: Equals("a"), "Equals.value is missing."),
+        (lambda: Exists("a", "no"), "Exists.negate must be true or false."),
+        (lambda: Prefix("a", 5), "Prefix.value must be a string."),
+        (lambda: In("a", 5), "In.values must be a list."),
+        (lambda: Range("a"), "Range: has neither min nor max for 'a': give at least one."),
+        (lambda: Exists("a", nowhere=True), "Exists: Unknown key 'nowhere'"),
+    ],
+)
+def test_a_wrong_filter_is_refused_where_it_is_written(written, sentence):
+    with pytest.raises(FilterError) as caught:
+        written()
+    assert str(caught.value).startswith(sentence)
+    assert caught.value.field == "filters"
+
+
+def test_filters_of_every_operator_say_which_they_are():
+    assert OPERATORS == ("equals", "in", "range", "exists", "prefix")
+    assert [Equals("a", 1).op, In("a", ["x"]).op, Range("a", 1).op, Exists("a").op, Prefix("a", "b").op] == list(
+        OPERATORS
+    )
 
 
 def test_a_range_without_ends_cannot_be_made():

@@ -180,10 +180,12 @@ def test_an_empty_query_is_an_error(text):
         ("limit", 0), ("limit", 51), ("limit", -1), ("offset", -1), ("sections_per_page", 0), ("sections_per_page", 11),
         ("min_score", -0.1), ("min_score", 1.1), ("min_score", float("nan")), ("mode", "fuzzy"),
         ("granularity", "site"),
-        ("query", "x" * 1001),
+        ("query", "x" * 1001), ("query", 5), ("limit", "5"), ("limit", 5.0), ("limit", True), ("offset", None),
+        ("min_score", "0.5"), ("explain", "yes"), ("facets", 5), ("facets", (5,)), ("filters", "tags=a"),
+        ("filters", ({"op": "exists", "field": "tags"},)), ("filters", {"tags": "a"}),
     ],
 )  # fmt: skip
-def test_what_is_out_of_bounds_names_the_field(field, value):
+def test_what_is_wrong_names_the_field(field, value):
     with pytest.raises(QueryError, match=field) as caught:
         SearchQuery(**{"query": "x", field: value})
     assert caught.value.field == field

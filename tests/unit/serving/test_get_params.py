@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.get_params import parse_search_parameters
-from mkdocs_semsearch.serving.wire import request_from
+from mkdocs_semsearch.serving.wire import Defaults, request_from
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,8 @@ from mkdocs_semsearch.serving.wire import request_from
 def test_parameters_are_the_request(query_string, values):
     request = parse_search_parameters(query_string)
     assert request == request_from(values)
-    assert request.model_fields_set == set(values)
+    defaults = Defaults(limit=3, min_score=0.5)
+    assert parse_search_parameters(query_string, defaults) == request_from(values, defaults)
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
 from mkdocs_semsearch.searching.query import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.serving.errors import HttpError
-from mkdocs_semsearch.serving.wire import Defaults, parse_request, to_query
+from mkdocs_semsearch.serving.wire import Defaults, parse_request
 
 EQUALS = {"op": "equals", "field": "tags", "value": "security"}
 
 
-def parsed(**values):
-    return parse_request(json.dumps({"query": "rotate keys"} | values).encode())
+def parsed(defaults=Defaults(), **values):  # noqa: B008 - immutable
+    return parse_request(json.dumps({"query": "rotate keys"} | values).encode(), defaults)
+
+
+def as_query(request):
+    return SearchQuery(**{field.name: getattr(request, field.name) for field in dataclasses.fields(SearchQuery)})
 
 
 def refused(body: bytes) -> HttpError:
@@ -23,7 +28,7 @@ def refused(body: bytes) -> HttpError:
 
 
 def test_defaults_are_those_of_the_query():
-    assert to_query(parsed()) == SearchQuery("rotate keys")
+    assert as_query(parsed()) == SearchQuery("rotate keys")
 
 
 def test_every_field_arrives():
@@ -31,16 +36,16 @@ def test_every_field_arrives():
         limit=5, offset=20, granularity="page", sections_per_page=2, mode="lexical", min_score=0.5,
         filters=[EQUALS], facets=["tags", "tags", "status"], explain=True,
     )  # fmt: skip
-    assert to_query(request) == SearchQuery(
+    assert as_query(request) == SearchQuery(
         "rotate keys", limit=5, offset=20, granularity="page", sections_per_page=2, mode="lexical", min_score=0.5,
         filters=(Equals("tags", "security"),), facets=("tags", "status"), explain=True,
     )  # fmt: skip
 
 
 def test_the_servers_defaults_stand_in_only_for_what_is_missing():
-    query = to_query(parsed(), Defaults(7, 0.2))
+    query = parsed(Defaults(7, 0.2))
     assert (query.limit, query.min_score) == (7, 0.2)
-    query = to_query(parsed(limit=10, min_score=0), Defaults(7, 0.2))
+    query = parsed(Defaults(7, 0.2), limit=10, min_score=0)
     assert (query.limit, query.min_score) == (10, 0)
 
 
@@ -61,7 +66,7 @@ def test_the_servers_defaults_stand_in_only_for_what_is_missing():
     ],
 )
 def test_each_filter(given, expected):
-    (got,) = to_query(parsed(filters=[given])).filters
+    (got,) = parsed(filters=[given]).filters
     assert got == expected
     assert [type(item) for item in vars_of(got)] == [type(item) for item in vars_of(expected)]
 

@@ -1,0 +1,151 @@
+"""Validates queries with pydantic, and turns its list of errors into one sentence that a person can act on."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast, dataclass_transform
+
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic_core import ErrorDetails
+
+from mkdocs_semsearch.errors import EmptyQueryError, FilterError, QueryError
+
+__all__ = ["complaint", "validated"]
+
+Validated = TypeVar("Validated")
+
+_EXPECTED = {
+    "string_type": "a string",
+    "string_sub_type": "a string",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a smaller number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dataclass_type": "an object",
+    "dataclass_exact_type": "an object",
+    "model_attributes_type": "an object",
+}
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, Field))
+def validated(kind: type[Validated]) -> type[Validated]:
+    """Makes an immutable dataclass whose constructor checks every value and raises `QueryError` for a wrong one."""
+    config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_operator_is_required)
+    checked: Any = dataclass(frozen=True, slots=True, config=config)(kind)
+    check = checked.__init__
+
+    @functools.wraps(check)
+    def construct(self: Any, *args: Any, **keywords: Any) -> None:
+        try:
+            check(self, *args, **keywords)
+        except ValidationError as error:
+            raise _query_error(error, kind) from None
+
+    checked.__init__ = construct
+    return cast(type[Validated], checked)
+
+
+def _operator_is_required(schema: dict[str, Any]) -> None:
+    """Lists `op` as required: it has a default for Python, where the class says it; in JSON nothing else does."""
+    if "op" in schema.get("properties", ()):
+        schema["properties"]["op"].pop("default", None)
+        schema["required"] = ["op", *schema["required"]]
+
+
+def _query_error(error: ValidationError, kind: type[Any]) -> QueryError:
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "empty_query":
+        return EmptyQueryError()
+    if first["type"] == "filter_value":
+        context = first["ctx"]
+        return FilterError(
+            f"The filter on {context['field']} has the value {context['value']}: give text, number, date or bool.",
+            field="filters",
+        )
+    sentence, field = complaint(error, kind)
+    if "op" not in kind.__dataclass_fields__:
+        return QueryError(sentence, field=field)
+    named = f"{kind.__name__}.{sentence}" if field in kind.__dataclass_fields__ else f"{kind.__name__}: {sentence}"
+    return FilterError(named, field="filters")
+
+
+def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] = ()) -> tuple[str, str | None]:
+    """Returns the sentence for the first thing wrong, and the name of the top-level field it is in (or None).
+
+    Args:
+        error: from the validation.
+        kind: the class that was validated.
+        operators: every `op` that a filter can have.
+    """
+    first = error.errors(include_url=False, include_input=False)[0]
+    fields = kind.__dataclass_fields__
+    if first["loc"] and isinstance(first["loc"][0], int):  # an argument without its name
+        first["loc"] = (list(fields)[first["loc"][0]], *first["loc"][1:])
+    location = _location(first)
+    field = str(first["loc"][0]) if first["loc"] and first["loc"][0] in fields else None
+    if first["type"] == "unexpected_keyword_argument":
+        unknown = _shortened(str(first["loc"][-1]))
+        if len(first["loc"]) == 1:
+            return f"Unknown key {unknown!r}: allowed are {', '.join(sorted(fields))}.", unknown
+        return f"{location} has the unknown key {unknown!r}.", field
+    return f"{location} {_predicate(first, operators)}.".lstrip(), field
+
+
+def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
+    """What is wrong, in the words that follow the name of the field."""
+    kind = first["type"]
+    match kind:
+        case "missing":
+            return "is missing"
+        case "value_error":
+            return _context(first, "error")
+        case "empty_query" | "filter_value":
+            return first["msg"]
+        case "literal_error":
+            return f"must be one of {_context(first, 'expected')}".replace("'", "")
+        case "union_tag_not_found":
+            return f"has no op: it must be one of {', '.join(operators)}"
+        case "union_tag_invalid":
+            return f"has an unknown op: it must be one of {', '.join(operators)}"
+        case "greater_than_equal":
+            return f"must be at least {_context(first, 'ge')}"
+        case "less_than_equal":
+            return f"must be at most {_context(first, 'le')}"
+        case "too_long":
+            return f"has too many entries: at most {_context(first, 'max_length')} are allowed"
+        case "string_unicode":
+            return "is not valid Unicode text (it has half of a surrogate pair)"
+    expected = _EXPECTED.get(kind)
+    return f"must be {expected}" if expected else f"is wrong: {first['msg']}"
+
+
+def _location(first: ErrorDetails) -> str:
+    """`filters[0].value` out of `("filters", 0, "equals", "value")`."""
+    path = list(first["loc"])
+    if first["type"] == "unexpected_keyword_argument":
+        path = path[:-1]
+    text = ""
+    for position, part in enumerate(path):
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif position == 0:
+            text = _shortened(part)
+        elif not (position == 2 and path[0] == "filters"):  # the tag of the union
+            text += f".{_shortened(part)}"
+    return text
+
+
+def _context(first: ErrorDetails, key: str) -> str:
+    context: dict[str, Any] = first.get("ctx", {})
+    return _shortened(str(context.get(key, first["msg"])))
+
+
+def _shortened(text: str, length: int = 200) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,180 @@
+"""The tools for agents: the JSON of the HTTP routes, errors with the same sentence (extra `mcp`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic_core import from_json
+
+from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.searching.query import Names, SearchQuery
+from mkdocs_semsearch.searching.validation import validated
+from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
+from mkdocs_semsearch.serving.operations import Opened, Operations
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver.tools import Tool
+
+__all__ = ["tools"]
+
+
+@validated
+class PagePath:
+    """Which page."""
+
+    path: Annotated[str, Field(description="Source path of the page, as results have it.")]
+
+
+@validated
+class PageOfIndex(PagePath):
+    """Which page of which index."""
+
+    index: Annotated[str, Field(description="Name of the index.")]
+
+
+@validated
+class Nothing:
+    """No arguments."""
+
+
+@validated
+class IndexNames:
+    """Which indexes."""
+
+    indexes: Annotated[Names, Field(description="Names of indexes; all where there are none.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What one tool does.
+
+    Attributes:
+        name: of the tool.
+        title: for people.
+        description: for agents.
+        arguments: the validated class of its arguments, on a server with one index.
+        arguments_of_several: the same on a server with several indexes.
+        answer: what the tool returns.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Any]
+    arguments_of_several: type[Any]
+    answer: Callable[[Opened, Any], dict[str, Any]]
+
+
+USES = (
+    Use(
+        "search_docs",
+        "Search the documentation",
+        "Finds the sections (or pages) of the documentation that answer a question, best first.",
+        SearchQuery,
+        SearchRequest,
+        lambda opened, query: opened.search(query),
+    ),
+    Use(
+        "get_page",
+        "Read a page",
+        "Returns one page of the documentation: its metadata and its sections in order.",
+        PagePath,
+        PageOfIndex,
+        lambda opened, page: opened.page(page.path),
+    ),
+    Use(
+        "list_facets",
+        "List the facets",
+        "Lists the fields that filters can use, with their values and how often each occurs.",
+        Nothing,
+        IndexNames,
+        lambda opened, _: opened.facets(),
+    ),
+    Use(
+        "related_pages",
+        "Find related pages",
+        "Returns the pages nearest in meaning to one page.",
+        PagePath,
+        PageOfIndex,
+        lambda opened, page: opened.related(page.path),
+    ),
+)
+
+
+def tools(operations: Operations, defaults: Defaults, *, several: bool) -> list[Tool]:
+    """Makes the tools of a server with one index, or with several."""
+    return [_tool(use, operations, defaults, several=several) for use in USES]
+
+
+def _tool(use: Use, operations: Operations, defaults: Defaults, *, several: bool) -> Tool:
+    """Makes a tool of the SDK that hands its arguments over as they came: `serving.wire` checks them, as in HTTP."""
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.tools import Tool
+    from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata
+    from mcp_types import ToolAnnotations
+
+    kind = use.arguments_of_several if several else use.arguments
+    searches = issubclass(kind, SearchQuery)
+    schema = _inlined(TypeAdapter(kind).json_schema())
+    lists = {name for name, described in schema.get("properties", {}).items() if described["type"] == "array"}
+
+    def call(**given: Any) -> dict[str, Any]:
+        values = {name: _read_list(value) if name in lists else value for name, value in given.items()}
+        values = {name: value for name, value in values.items() if value is not None}
+        try:
+            arguments = read_values(kind, {**asdict(defaults), **values} if searches else values)
+            names = (arguments.index,) if hasattr(arguments, "index") else getattr(arguments, "indexes", ())
+            with operations.open(names) as opened:
+                return use.answer(opened, arguments)
+        except HttpError as error:
+            raise ToolError(error.message) from None
+        except SemsearchError as error:
+            raise ToolError(from_semsearch_error(error).message) from None
+
+    class Given(ArgModelBase):
+        model_config = ConfigDict(extra="allow")
+
+        def model_dump_one_level(self) -> dict[str, Any]:
+            return dict(self.model_extra or {})
+
+    metadata = func_metadata(call, skip_names=("given",))
+    metadata.arg_model = Given
+    return Tool(
+        fn=call,
+        name=use.name,
+        title=use.title,
+        description=use.description,
+        parameters=with_defaults(schema, defaults) if searches else schema,
+        fn_metadata=metadata,
+        is_async=False,
+        context_kwarg=None,
+        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+    )
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Returns a JSON schema with its definitions where they are used: many clients do not follow references."""
+    definitions = schema.pop("$defs", {})
+
+    def walk(part: Any) -> Any:
+        if isinstance(part, list):
+            return [walk(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            return walk(definitions[part["$ref"].rpartition("/")[2]])
+        return {key: walk(value) for key, value in part.items() if key != "discriminator"}
+
+    return cast(dict[str, Any], walk(schema))
+
+
+def _read_list(value: Any) -> Any:
+    """Reads a list that came as JSON text, as some clients send it."""
+    try:
+        return from_json(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
