@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class SectionInfo:
     end_line: int | None
     char_start: int | None
     char_end: int | None
-    kind: str
+    kind: Literal["text", "code", "table", "api"]
     language: str | None
     node_type: str | None
     node_name: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,10 @@ class PageDetail:
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """The answer to one `SearchQuery`; every field comes from the build that `build_id` names."""
+    """The answer to one `SearchQuery`; every field comes from the build that `build_id` names.
+
+    A field without a default is always in the JSON; one with a default is left out while it has it.
+    """
 
     query: str
     mode: Mode
@@ -122,19 +125,11 @@ def filter_to_json(value: Filter) -> dict[str, Any]:
 
 def to_json(response: SearchResponse) -> dict[str, Any]:
     """Returns the body of the HTTP answer."""
-    body: dict[str, Any] = {
-        "query": response.query,
-        "mode": response.mode,
-        "granularity": response.granularity,
-        "build_id": response.build_id,
-        "took_ms": round(response.took_ms, 3),
-        "total_results": response.total_results,
-        "filters_applied": [filter_to_json(item) for item in response.filters_applied],
-        "facets": {name: [_count(count) for count in counts] for name, counts in response.facets.items()},
-        "results": results_to_json(response.results),
-    }
-    if response.degraded:
-        body["degraded"] = True
+    body: dict[str, Any] = {}
+    for field in dataclasses.fields(SearchResponse):
+        value = getattr(response, field.name)
+        if value != _default(field):
+            body[field.name] = _FIELD_WRITERS.get(field.name, _plain)(value)
     return body
 
 
@@ -196,6 +191,18 @@ def _listed(value: Any) -> Any:
 # Walking any value costs more than all else that is done for an answer: pages and sections hold JSON values already.
 _PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
 _SECTION_FIELDS = tuple(f.name for f in dataclasses.fields(SectionInfo))
+
+
+_FIELD_WRITERS: dict[str, Callable[[Any], Any]] = {
+    "took_ms": lambda milliseconds: round(milliseconds, 3),
+    "filters_applied": lambda filters: [filter_to_json(item) for item in filters],
+    "facets": lambda facets: {name: [_count(count) for count in counts] for name, counts in facets.items()},
+    "results": results_to_json,
+}
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def _plain(value: Any) -> Any:

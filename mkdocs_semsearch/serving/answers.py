@@ -1,28 +1,26 @@
-"""The bodies of the answers, as OpenAPI and its readers see them; `searching.response` writes them."""
+"""The bodies of the answers as OpenAPI describes them, derived from the records that `searching.response` writes."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import dataclasses
+import inspect
+from dataclasses import MISSING, fields
+from types import GenericAlias
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, create_model
 
-from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
-from mkdocs_semsearch.searching.response import filter_to_json
+from mkdocs_semsearch.searching import response
+from mkdocs_semsearch.searching.query import Filter
 
 __all__ = [
-    "ErrorDetail",
     "ErrorResponse",
-    "FacetCount",
-    "FacetField",
     "FacetsResponse",
     "HealthResponse",
-    "Page",
     "PageResponse",
     "ReadyResponse",
     "RelatedResponse",
     "SearchResponse",
-    "SearchResult",
-    "SectionHit",
 ]
 
 
@@ -32,80 +30,27 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
-class Scores(AnswerModel):
-    """The parts of a score: cosine similarity (0 to 1) and BM25; null where the mode has no such part."""
+def _body_of(record: type[Any], name: str, **changed: Any) -> Any:
+    """Makes the model of a record's JSON form.
 
-    semantic: float | None
-    lexical: float | None
-
-
-class Page(AnswerModel):
-    """What a result says of its page."""
-
-    path: str
-    url: str
-    title: str
-    frontmatter: dict[str, Any]
-    file_size: int
-    chunk_count: int
-    languages: list[str]
-    primary_language: str | None
-
-
-class Section(AnswerModel):
-    """One section, shown by its best chunk.
-
-    `highlights` are `[start, end)` offsets into `excerpt`, in Unicode code points. Lines are 1-based with the end
-    included; characters are offsets into the source file with the end excluded; null for generated pages.
+    Args:
+        record: a dataclass; fields with a default are left out of the JSON while they have it.
+        name: of the model.
+        **changed: types of fields that the JSON form has besides or that differ there, with their defaults.
     """
-
-    chunk_id: str
-    chunk_index: int
-    heading_hierarchy: list[str]
-    anchor: str | None
-    url: str
-    content: str
-    excerpt: str
-    highlights: list[tuple[int, int]]
-    start_line: int | None
-    end_line: int | None
-    char_start: int | None
-    char_end: int | None
-    kind: Literal["text", "code", "table", "api"]
-    language: str | None
-    node_type: str | None
-    node_name: str | None
-    parent_context: str | None
-    scope_path: list[str]
-    definitions: list[str]
-    references: list[str]
+    hints = get_type_hints(record)
+    same: dict[str, Any] = {item.name: (hints[item.name], _default(item)) for item in fields(record)}
+    return create_model(name, __base__=AnswerModel, __doc__=inspect.getdoc(record), **{**same, **changed})
 
 
-class SectionHit(Section):
-    """A section of a page result, with its own score."""
-
-    score: float
-    scores: Scores
-
-
-class SearchResult(AnswerModel):
-    """One result: `section` with granularity `section`, `sections` (best first) with granularity `page`."""
-
-    score: float
-    scores: Scores
-    page: Page
-    section: Section | None = None
-    sections: list[SectionHit] | None = None
-    duplicates: int = 0
-    explain: dict[str, Any] | None = None
-    index: str | None = None
+def _default(item: dataclasses.Field[Any]) -> Any:
+    if item.default_factory is not MISSING:
+        return Field(default_factory=item.default_factory)
+    return ... if item.default is MISSING else item.default
 
 
-class FacetCount(AnswerModel):
-    """A value of a facet field and the number of results that have it."""
-
-    value: str | bool | int | float
-    count: int
+def _list_of(kind: Any) -> Any:
+    return GenericAlias(list, (kind,))
 
 
 class IndexAnswer(AnswerModel):
@@ -117,55 +62,48 @@ class IndexAnswer(AnswerModel):
     total_results: int = 0
 
 
-class SearchResponse(AnswerModel):
-    """The answer to one question; every part of it comes from the build, or the builds, that `build_id` names."""
+_Indexes = list[IndexAnswer] | None
+_AppliedFilter = Annotated[
+    Filter, Field(discriminator="op", title="Filter"), PlainSerializer(lambda item: response.filter_to_json(item))
+]
 
-    query: str
-    mode: Mode
-    granularity: Granularity
-    build_id: str
-    took_ms: float
-    total_results: int
-    filters_applied: list[
-        Annotated[Filter, Field(discriminator="op", title="Filter"), PlainSerializer(lambda item: filter_to_json(item))]
-    ]
-    facets: dict[str, list[FacetCount]]
-    results: list[SearchResult]
-    degraded: bool = False
-    indexes: list[IndexAnswer] | None = None
+SectionHit = _body_of(response.SectionInfo, "SectionHit", score=(float, ...), scores=(response.Scores, ...))
+"""A section of a page result, with its own score."""
 
+SearchResult = _body_of(
+    response.Result,
+    "SearchResult",
+    sections=(_list_of(SectionHit) | None, None),
+    index=(str | None, None),
+)
+"""`section` with granularity `section`, `sections` with granularity `page`; `index` on a server with several."""
 
-class FacetField(AnswerModel):
-    """A facet field with its values, most frequent first."""
-
-    name: str
-    type: str
-    label: str
-    values: list[FacetCount]
+SearchResponse = _body_of(
+    response.SearchResponse,
+    "SearchResponse",
+    filters_applied=(_list_of(_AppliedFilter), ...),
+    results=(_list_of(SearchResult), ...),
+    indexes=(_Indexes, None),
+)
+PageResponse = _body_of(response.PageDetail, "PageResponse", build_id=(str, ...))
 
 
 class FacetsResponse(AnswerModel):
     """Every facet field of the index."""
 
     build_id: str
-    facets: list[FacetField]
-    indexes: list[IndexAnswer] | None = None
+    facets: list[response.FacetField]
+    indexes: _Indexes = None
 
 
-class PageResponse(AnswerModel):
-    """One page with its sections in order."""
-
-    build_id: str
-    page: Page
-    sections: list[Section]
-
-
-class RelatedResponse(AnswerModel):
-    """The pages nearest to one page, nearest first."""
-
-    build_id: str
-    path: str
-    results: list[SearchResult]
+RelatedResponse = create_model(
+    "RelatedResponse",
+    __base__=AnswerModel,
+    __doc__="The pages nearest to one page, nearest first.",
+    build_id=(str, ...),
+    path=(str, ...),
+    results=(_list_of(SearchResult), ...),
+)
 
 
 class HealthResponse(AnswerModel):

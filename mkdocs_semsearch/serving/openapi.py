@@ -69,29 +69,7 @@ def _schemas() -> dict[str, Any]:
     wanted = [(SearchRequest, "validation"), *((model, "serialization") for model in _ANSWERS)]
     _, definitions = models_json_schema(wanted, ref_template=_REFERENCE)  # type: ignore[arg-type]
     schemas: dict[str, Any] = definitions["$defs"]
-    # Keys that are left out of an answer rather than null.
-    for name, optional in _OPTIONAL.items():
-        schemas[name]["required"] = [key for key in schemas[name]["required"] if key not in optional]
     return schemas
-
-
-_OPTIONAL = {
-    "FacetsResponse": {"indexes"},
-    "ReadyResponse": {
-        "build_id",
-        "model",
-        "embedder",
-        "update",
-        "pages",
-        "sections",
-        "chunks",
-        "created",
-        "site_name",
-        "indexes",
-    },
-    "SearchResponse": {"degraded", "explain", "indexes"},
-    "SearchResult": {"section", "sections", "explain", "index"},
-}
 
 
 def _paths(properties: dict[str, Any]) -> dict[str, Any]:
