@@ -8,7 +8,7 @@ ARG PYTHON=3.13
 FROM python:${PYTHON}-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
 COPY mkdocs_semsearch mkdocs_semsearch
 COPY theme theme
 # The package first, without what it requires for building; it then says what a search server requires.

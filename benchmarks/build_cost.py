@@ -179,12 +179,12 @@ def _encode_with_torch(config: Path) -> dict[str, Any]:
 
 
 def _encode_alike(config: Path) -> dict[str, Any]:
-    from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
+    from mkdocs_semsearch.embedding import open_embedder
 
     texts = sorted(_texts(config), key=len)
     started = time.perf_counter()
-    encoder = load_query_encoder(open_index(config.parent / "semsearch-index").build_dir / "encoder")
+    encoder = open_embedder()
+    encoder.embed(["probe"], "document")
     loaded = time.perf_counter()
     encoder.embed(texts, "document")
     return _encoding(texts, started, loaded)

@@ -120,12 +120,11 @@ def ask(folder: Path) -> dict[str, float]:
     from query_latency import QUESTIONS as TEXTS
 
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.artifact.layout import ENCODER
     from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
 
     found = open_index(folder / "index")
     texts = [f"{TEXTS[number % len(TEXTS)]} {number}" for number in range(QUESTIONS)]
-    vectors = encoded(found.build_dir / ENCODER, [*texts, "warm-up"])
+    vectors = encoded(folder / "index", [*texts, "warm-up"])
     began = time.perf_counter()
     searcher = open_searcher(folder / "index", embedder=Prepared(found.manifest.embedder, vectors))
     searcher.warm_up()
@@ -143,15 +142,16 @@ def ask(folder: Path) -> dict[str, float]:
     return {**quantiles(times[10:]), "question_cpu_ms": cpu, "start_s": round(start, 3), "rss_mb": resident_mb()}
 
 
-def encoded(folder: Path, texts: list[str]) -> dict[str, np.ndarray[Any, Any]]:
+def encoded(index_dir: Path, texts: list[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Encodes in a process of its own, so that the encoder's memory is not counted."""
     script = (
         "import sys, json; from pathlib import Path; import numpy as np;"
-        "from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder;"
-        "np.save(sys.stdout.buffer, load_query_encoder(Path(sys.argv[1])).embed(json.load(sys.stdin), 'query'))"
+        "from mkdocs_semsearch.artifact import open_index; from mkdocs_semsearch.embedding import reopen_embedder;"
+        "embedder = reopen_embedder(open_index(Path(sys.argv[1])).manifest.embedder);"
+        "np.save(sys.stdout.buffer, embedder.embed(json.load(sys.stdin), 'query'))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(folder)],
+        [sys.executable, "-c", script, str(index_dir)],
         input=json.dumps(texts).encode(),
         stdout=subprocess.PIPE,
         check=True,

@@ -104,10 +104,14 @@ def start_of(index: Path) -> dict[str, float]:
 
 
 def without_encoder(index: Path, place: Path) -> Path:
-    """Links to an index whose manifest says that no encoder travels with it, so that the original is loaded."""
+    """Links to an index whose manifest names a folder of the original model, so that PyTorch loads it."""
+    from mkdocs_semsearch.embedding import DEFAULT_MODEL
+    from mkdocs_semsearch.embedding.models import resolve_model
+
     manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
     (place / manifest["build_id"]).symlink_to((index / manifest["build_id"]).resolve())
     manifest["encoder"] = {"exported": False, "quantized": False, "reason": "left out by the benchmark"}
+    manifest["embedder"]["model"] = str(resolve_model(DEFAULT_MODEL, download=False))
     (place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return place
 
@@ -153,10 +157,9 @@ def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
 def ask_the_encoder(index: str, questions: int) -> dict[str, float]:
     """Child process: the encoder of an index and nothing else; then as many threads as there are cores."""
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.artifact.layout import ENCODER
-    from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
+    from mkdocs_semsearch.embedding import reopen_embedder
 
-    encoder = load_query_encoder(open_index(Path(index)).build_dir / ENCODER)
+    encoder = reopen_embedder(open_index(Path(index)).manifest.embedder)
     texts = [f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}" for number in range(questions)]
     times = []
     for text in [*texts[:20], *texts]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import random
 import re
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,13 +18,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest, publish_build, read_manifest
-from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
+from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
+from mkdocs_semsearch.artifact.layout import GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.artifact.manifest import EncoderInfo
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
+from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.table_writer import write_tables
@@ -34,7 +32,6 @@ __all__ = [
     "DIMENSION",
     "FACETS",
     "clustered_vectors",
-    "export_encoder",
     "questions_near",
     "synthetic_pages",
     "write_index",
@@ -157,8 +154,8 @@ def write_index(folder: Path, chunks: int, seed: int = 0) -> dict[str, float]:
     seconds: dict[str, float] = {}
 
     def write(target: Path) -> Manifest:
-        identity = export_encoder(target / ENCODER)
-        vectors = _vectors(pages, load_query_encoder(target / ENCODER), seed)
+        embedder = open_embedder()
+        vectors = _vectors(pages, embedder, seed)
         np.save(target / VECTORS, vectors)
         with _timed(seconds, "graph"):
             graph = build_knn_graph(vectors.astype(np.float32))
@@ -171,7 +168,7 @@ def write_index(folder: Path, chunks: int, seed: int = 0) -> dict[str, float]:
             build_id="0" * 16,
             generator="benchmark",
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            embedder=identity,
+            embedder=embedder.identity,
             facets=FACETS,
             pages=len(pages),
             sections=int(_own_sections(pages)[-1]) + 1,
@@ -179,7 +176,7 @@ def write_index(folder: Path, chunks: int, seed: int = 0) -> dict[str, float]:
             files=(),
             graph={"method": graph.method, "neighbors": 15},
             lexical={"language": "en", "stemmer": "english"},
-            encoder=EncoderInfo(exported=True, quantized=True),
+            encoder=EncoderInfo(bundled=True, quantized=True),
         )
 
     publish_build(folder, "0" * 16, write)
@@ -201,17 +198,3 @@ def _own_sections(pages: Sequence[ChunkedPage]) -> NDArray[np.int32]:
         for index, chunk in enumerate(page.chunks)
     ]
     return np.cumsum(begins, dtype=np.int32) - np.int32(1)
-
-
-def export_encoder(target: Path) -> EmbedderIdentity:
-    """Writes the encoder of the extra `offline`: that of the documentation's index where it is built, else exported."""
-    built = ROOT / "example-site" / "semsearch-index"
-    try:
-        shutil.copytree(built / read_manifest(built).build_id / ENCODER, target)
-    except (SemsearchError, OSError):
-        from mkdocs_semsearch.embedding import open_embedder
-        from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
-
-        target.mkdir(exist_ok=True)
-        export_query_encoder(open_embedder(), target)
-    return load_query_encoder(target).identity

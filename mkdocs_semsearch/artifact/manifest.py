@@ -46,17 +46,24 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class EncoderInfo:
-    """Whether the query encoder travels with the index.
+    """Where the query encoder of an index is.
 
     Attributes:
         exported: there is an `encoder/` folder.
+        bundled: it is the default encoder, which every installation of this package has: the index holds no copy.
         quantized: its weights are int8.
         reason: why it is not there, or not quantised; None where there is nothing to explain.
     """
 
     exported: bool = False
+    bundled: bool = False
     quantized: bool = False
     reason: str | None = None
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether queries can be encoded without the original model."""
+        return self.exported or self.bundled
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +177,7 @@ def _embedder(item: dict[str, Any]) -> EmbedderIdentity:
 
 
 def _encoder(item: dict[str, Any]) -> EncoderInfo:
-    _check(item, bool, "exported", "quantized")
+    _check({"bundled": False, **item}, bool, "exported", "bundled", "quantized")
     _check(item, str | None, "reason")
     return EncoderInfo(**item)
 

@@ -98,6 +98,7 @@ def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
         },
         "encoder": {
             "exported": manifest.encoder.exported,
+            "bundled": manifest.encoder.bundled,
             "quantized": manifest.encoder.quantized,
             "reason": manifest.encoder.reason,
         },
@@ -128,7 +129,8 @@ def _parts(index: OpenIndex) -> dict[str, int]:
 def inspection_text(found: dict[str, Any]) -> str:
     """Returns an inspection as text."""
     encoder = found["encoder"]
-    exported = ("in the index" + (", 8-bit" if encoder["quantized"] else "")) if encoder["exported"] else "not exported"
+    place = "in the index" if encoder["exported"] else "the default of the package" if encoder["bundled"] else None
+    exported = "not exported" if place is None else place + (", 8-bit" if encoder["quantized"] else "")
     rows = [
         ("build", f"{found['build_id']} of {found['created']} by {found['generator']}, format {found['format']}"),
         ("site", " ".join(filter(None, (found["site"]["name"], found["site"]["url"], found["site"]["language"])))),

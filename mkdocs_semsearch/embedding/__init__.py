@@ -52,7 +52,7 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
 
 
 def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
-    """Opens the embedder that an index names in its manifest, for questions; cheap but for one hash of the weights.
+    """Opens the embedder that an index names in its manifest, for queries.
 
     Prompts and lengths are those of the index. The address of an `openai` endpoint is not in an index: it comes from
     `SEMSEARCH_EMBEDDER_URL`, see `open_openai`.
@@ -66,8 +66,14 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
         from mkdocs_semsearch.embedding.openai import reopen_openai
 
         return reopen_openai(identity)
-    prompts = {"query_prompt": identity.query_prompt, "document_prompt": identity.document_prompt}
-    embedder = open_embedder(identity.kind, identity.model, **prompts)
+    from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder, load_default_encoder
+
+    if is_default_encoder(identity):
+        return load_default_encoder(identity)
+    options = {"query_prompt": identity.query_prompt, "document_prompt": identity.document_prompt}
+    if identity.kind == "sentence-transformers":
+        options["runtime"] = "torch"
+    embedder = open_embedder(identity.kind, identity.model, **options)
     found = embedder.identity.fingerprint
     if found != identity.fingerprint:
         raise EmbeddingError(

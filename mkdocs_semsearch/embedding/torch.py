@@ -7,6 +7,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingE
 
 __all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]
 
+INSTALL = 'pip install "mkdocs-semsearch[models]"'
 PRECISIONS = ("auto", "float32", "float16")
 CPU_BATCH = 16
 GPU_BATCH = 128
@@ -45,7 +47,7 @@ def open_sentence_transformer(
     query_prompt: str | None = None,
     document_prompt: str | None = None,
 ) -> SentenceTransformerEmbedder:
-    """Finds the model and reads what it is; PyTorch and the weights are loaded by the first `embed`.
+    """Finds the model and reads its configuration; PyTorch and the weights are loaded by the first `embed`.
 
     Args:
         model: folder or hub id, see `models.resolve_model`.
@@ -58,8 +60,9 @@ def open_sentence_transformer(
         document_prompt: the same for documents.
 
     Raises:
-        ModelNotFoundError: the model is neither on disk nor to be had.
-        ConfigurationError: an option has a value that cannot work.
+        MissingExtraError: sentence-transformers is not installed.
+        ModelNotFoundError: the model is neither on disk nor on the hub.
+        ConfigurationError: an option has an invalid value.
     """
     if precision not in PRECISIONS:
         raise ConfigurationError(f"embedder.precision: {precision!r} is not one of {', '.join(PRECISIONS)}.")
@@ -67,6 +70,8 @@ def open_sentence_transformer(
     check_text(
         model=model, revision=revision, device=device, query_prompt=query_prompt, document_prompt=document_prompt
     )
+    if find_spec("sentence_transformers") is None:  # said before gigabytes of weights are downloaded
+        raise MissingExtraError(f"The model {model!r} needs PyTorch and sentence-transformers: run {INSTALL}.")
     folder = read_model_folder(resolve_model(model, revision=revision))
     return SentenceTransformerEmbedder(
         folder,
@@ -111,7 +116,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What makes these vectors these vectors; the first call reads the weights file once, to hash it."""
+        """Tells which model computes the vectors; the first call reads the weights once, to hash them."""
         with self._lock:
             if self._identity is None:
                 self._identity = EmbedderIdentity(
@@ -191,7 +196,7 @@ class SentenceTransformerEmbedder:
             except ImportError as error:
                 raise MissingExtraError(
                     f"The model {self._name!r} needs PyTorch and sentence-transformers, which cannot be imported "
-                    f"({error}): run pip install sentence-transformers."
+                    f"({error}): run {INSTALL}."
                 ) from error
             bars = transformers_logging.is_progress_bar_enabled()
             transformers_logging.disable_progress_bar()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
+from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
@@ -123,14 +124,14 @@ class BuildContents:
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:
             return EncoderInfo(reason="switched off")
-        if not onnx_installed():
-            return EncoderInfo(reason="the packages onnx and onnxruntime are not installed")
+        if is_default_encoder(self.embedder.identity):
+            return EncoderInfo(bundled=True, quantized=True)
         from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
 
         headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]
         sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]
         export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
-        return EncoderInfo(export.exported, export.quantized, export.reason)
+        return EncoderInfo(export.exported, quantized=export.quantized, reason=export.reason)
 
 
 def onnx_installed() -> bool:

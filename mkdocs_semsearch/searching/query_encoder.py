@@ -107,8 +107,11 @@ class QueryEncoder:
 
     def _open(self) -> Embedder:
         from mkdocs_semsearch.embedding import reopen_embedder
+        from mkdocs_semsearch.embedding.onnx.default_encoder import load_default_encoder
         from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 
+        if self._manifest.encoder.bundled:
+            return load_default_encoder(self._manifest.embedder)
         if self._manifest.encoder.exported:
             try:
                 return load_query_encoder(self._build_dir / ENCODER)

@@ -18,7 +18,7 @@ Key = tuple[tuple[str, str], ...]
 
 
 class EncoderPool:
-    """Opens indexes; those with the same `encoder/` files get one encoder, loaded once.
+    """Opens indexes; those with the default encoder or with the same `encoder/` files share one, loaded once.
 
     An encoder takes some 100 MB, the rest of a small index far less. It is let go of with the last index that uses it.
     """
@@ -44,15 +44,22 @@ class EncoderPool:
         raise IndexCorruptError(f"The index in {index_dir} is being replaced faster than it can be read: try again.")
 
     def _encoder(self, manifest: Manifest, build_dir: Path) -> Embedder | None:
-        key = tuple((file.path, file.sha256) for file in manifest.files if file.path.startswith(f"{ENCODER}/"))
-        if not (manifest.encoder.exported and key):
+        key: Key = tuple((file.path, file.sha256) for file in manifest.files if file.path.startswith(f"{ENCODER}/"))
+        if manifest.encoder.bundled:
+            key = (("query", manifest.embedder.query_prompt), ("document", manifest.embedder.document_prompt))
+        if not (manifest.encoder.at_hand and key):
             return None
         found = self._encoders.get(key)
         if found is None:
+            from mkdocs_semsearch.embedding.onnx.default_encoder import load_default_encoder
             from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
 
             try:
-                found = self._encoders[key] = load_query_encoder(build_dir / ENCODER)
+                if manifest.encoder.bundled:
+                    found = load_default_encoder(manifest.embedder)
+                else:
+                    found = load_query_encoder(build_dir / ENCODER)
+                self._encoders[key] = found
             except EmbeddingError:
                 return None  # the searcher tries again, knows what else there is, and says what is wrong
         return found

@@ -89,12 +89,12 @@ def _try(folder: Path) -> None:
 
     searcher = open_searcher(folder)
     manifest = searcher.manifest
-    if manifest.encoder.exported:  # else the model comes from elsewhere, which is not for this process to fetch
+    if manifest.encoder.at_hand:  # else the model comes from elsewhere, which is not for this process to fetch
         try:
             searcher.warm_up()
         except (ConfigurationError, EmbeddingError) as error:
             raise IndexCorruptError(str(error)) from None
-    for mode in ("hybrid", "lexical") if manifest.encoder.exported else ("lexical",):
+    for mode in ("hybrid", "lexical") if manifest.encoder.at_hand else ("lexical",):
         response = searcher.search(SearchQuery("how to install it", limit=50, mode=mode))
         for result in response.results:
             if result.section is not None and len(result.section.content) > LARGEST_TEXT:

@@ -42,8 +42,13 @@ def word_hash():
 
 
 @pytest.fixture(scope="module")
-def sentence_transformers():
+def default():
     return open_embedder()
+
+
+@pytest.fixture(scope="module")
+def sentence_transformers():
+    return open_embedder(runtime="torch")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +67,7 @@ def openai():
 @pytest.fixture(
     params=[
         "word_hash",
+        "default",
         pytest.param("sentence_transformers", marks=pytest.mark.model),
         pytest.param("onnx", marks=pytest.mark.model),
         "openai",

@@ -14,7 +14,12 @@ PROMPTS = {"query_prompt": "query: ", "document_prompt": "passage: "}
 
 
 @pytest.fixture(
-    params=[pytest.param("st", marks=pytest.mark.model), pytest.param("onnx", marks=pytest.mark.model), "openai"]
+    params=[
+        "default",
+        pytest.param("st", marks=pytest.mark.model),
+        pytest.param("onnx", marks=pytest.mark.model),
+        "openai",
+    ]
 )
 def pair(request, tmp_path):
     """The same model with and without prompts."""
@@ -22,7 +27,8 @@ def pair(request, tmp_path):
         with EmbeddingServer() as server:
             yield tuple(open_embedder("openai", "m", base_url=server.base_url, **options) for options in (PROMPTS, {}))
         return
-    embedders = [open_embedder(**options) for options in (PROMPTS, {})]
+    runtime = "auto" if request.param == "default" else "torch"
+    embedders = [open_embedder(runtime=runtime, **options) for options in (PROMPTS, {})]
     if request.param == "onnx":
         for number, embedder in enumerate(embedders):
             assert export_query_encoder(embedder, tmp_path / str(number)).exported

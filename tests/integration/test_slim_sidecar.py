@@ -69,8 +69,8 @@ def environment(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, encoder_cache):
-    """An index with an encoder in it."""
+def index(tmp_path_factory):
+    """An index of the default encoder."""
     from mkdocs_semsearch.embedding import open_embedder
 
     place = tmp_path_factory.mktemp("index")
@@ -78,7 +78,7 @@ def index(tmp_path_factory, encoder_cache):
         made_page("tokens.md", "Rotate API tokens every month.", "Revoke lost tokens at once."),
         made_page("install.md", "Unpack the archive."),
     ]
-    build_index(pages, embedder=open_embedder(runtime="onnx", cache_dir=str(encoder_cache)), index_dir=place / "index",
+    build_index(pages, embedder=open_embedder(), index_dir=place / "index",
                 options=BuildOptions(site_name="Demo"))  # fmt: skip
     return place / "index"
 
@@ -94,7 +94,6 @@ def test_it_is_a_slim_environment(environment):
     assert python(environment, "-c", code, check=True).stdout == "[]\n"
 
 
-@pytest.mark.model
 def test_it_answers_questions(environment, index):
     with serving(environment, index) as url:
         answer = json.load(urllib.request.urlopen(f"{url}api/v1/search?q=change+my+keys&mode=semantic"))
@@ -105,7 +104,6 @@ def test_it_answers_questions(environment, index):
             assert urllib.request.urlopen(url + page).status == 200, page
 
 
-@pytest.mark.model
 def test_so_does_the_command(environment, index):
     done = python(environment, "-m", "mkdocs_semsearch", "query", "lost tokens", "--index", str(index))
     assert done.returncode == 0, done.stderr

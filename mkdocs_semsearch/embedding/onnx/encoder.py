@@ -35,13 +35,16 @@ DEFAULT_THREADS = 1
 FEW_TEXTS = 4
 
 
-def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
+def load_query_encoder(
+    folder: str | Path, *, threads: int | None = None, prompts: tuple[str, str] | None = None
+) -> OnnxEmbedder:
     """Loads the encoder that `export_query_encoder` wrote to `folder`.
 
     Args:
         folder: holds `encoder.onnx`, `tokenizer.json` and `encoder.json`.
         threads: threads for one question; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
             Questions that come from several threads are encoded side by side in any case.
+        prompts: put in front of queries and of documents, in place of those in `encoder.json`.
 
     Raises:
         MissingExtraError: ONNX Runtime is not installed.
@@ -57,6 +60,8 @@ def load_query_encoder(folder: str | Path, *, threads: int | None = None) -> Onn
     session = _open_session(folder / GRAPH, _thread_count(threads))
     tokenizer = open_tokenizer(folder / TOKENIZER)
     identity = _identity(settings)
+    if prompts is not None:
+        identity = replace(identity, query_prompt=prompts[0], document_prompt=prompts[1])
     tokenizer.enable_truncation(max_length=identity.max_tokens)
     embedder = OnnxEmbedder(
         session,

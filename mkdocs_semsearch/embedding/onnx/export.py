@@ -31,7 +31,7 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
 __all__ = ["LOWEST_SIMILARITY", "EncoderExport", "cached_export", "export_query_encoder"]
 
-NOT_INSTALLED = "onnx or onnxruntime is not installed: run pip install onnx onnxruntime"
+NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
 # Part of the cache's key: raise it when the same model would give another graph.
 RECIPE = 1

@@ -1,4 +1,4 @@
-"""Embedder kind `onnx`: documents and questions through ONNX Runtime, which is twice as fast as PyTorch on a CPU."""
+"""Embedder kind `onnx`: documents and queries through ONNX Runtime, which is twice as fast as PyTorch on a CPU."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.checks import check_text
+from mkdocs_semsearch.embedding.models import is_default_model
+from mkdocs_semsearch.embedding.onnx.default_encoder import DefaultEmbedder
 from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder, read_identity
 from mkdocs_semsearch.embedding.onnx.export import cached_export, export_query_encoder
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
@@ -31,26 +33,29 @@ def open_onnx(
     document_prompt: str | None = None,
     threads: int | None = None,
     cache_dir: str | None = None,
-) -> OnnxEmbedder | OnnxModelEmbedder:
-    """Opens an exported encoder, or a sentence-transformers model that is exported when it is first used.
+) -> DefaultEmbedder | OnnxEmbedder | OnnxModelEmbedder:
+    """Opens the default encoder, an exported one, or a sentence-transformers model that is exported when first used.
 
     Args:
-        model: folder with `encoder.onnx`, `tokenizer.json` and `encoder.json` (the other options but `threads` have no
-            say then); or folder or hub id of a sentence-transformers model.
+        model: folder with `encoder.onnx`, `tokenizer.json` and `encoder.json` (of the other options only `threads` has
+            an effect then); or folder or hub id of a sentence-transformers model.
         revision: branch, tag or commit on the hub.
-        query_prompt: put in front of questions in place of what the model's configuration says.
+        query_prompt: put in front of queries in place of what the model's configuration says.
         document_prompt: the same for documents.
         threads: threads for one text; several texts are encoded side by side in any case.
         cache_dir: where the export is kept; by default `mkdocs-semsearch` in the user's cache folder.
 
     Raises:
-        ModelNotFoundError: the model is neither on disk nor to be had.
-        MissingExtraError: ONNX Runtime is not installed.
+        ModelNotFoundError: the model is neither on disk nor on the hub.
+        MissingExtraError: ONNX Runtime is not installed, or the model needs the extra `models`.
     """
     check_text(cache_dir=cache_dir)
     folder = Path(model).expanduser()
     if (folder / ENCODER_FILES[0]).is_file():
         return load_query_encoder(folder, threads=threads)
+    if is_default_model(model, revision):
+        check_text(query_prompt=query_prompt, document_prompt=document_prompt)
+        return DefaultEmbedder(query_prompt=query_prompt, document_prompt=document_prompt, threads=threads)
     original = open_sentence_transformer(
         model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt, device="cpu"
     )
@@ -77,8 +82,8 @@ class OnnxModelEmbedder:
         Args:
             original: the model to be exported.
             cache_dir: where the export is kept.
-            threads: for one text.
-            falls_back: whether the original does the work where it cannot be exported; else that is an error.
+            threads: threads for one text.
+            falls_back: whether the original is used where it cannot be exported; otherwise that is an error.
         """
         self.original = original
         self._cache_dir = cache_dir
@@ -90,7 +95,7 @@ class OnnxModelEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What makes these vectors these vectors: they can be compared with the original's.
+        """That of the original in the precision of the export: vectors of both can be compared.
 
         The first call on a machine exports the model, which takes seconds.
         """
@@ -104,10 +109,10 @@ class OnnxModelEmbedder:
 
     @property
     def encoder_folder(self) -> Path | None:
-        """The exported encoder; None where the original does its work.
+        """The folder of the exported encoder; None where the original is used because it cannot be exported.
 
         Raises:
-            EmbeddingError: the model cannot be exported, and the original shall not be used in its place.
+            EmbeddingError: the model cannot be exported, and the original must not be used in its place.
         """
         with self._lock:
             folder = cached_export(self.original, self._cache_dir)
@@ -127,7 +132,7 @@ class OnnxModelEmbedder:
         )
 
     def _temporary_folder(self) -> Path:
-        """A cache that cannot be written costs time, not the build."""
+        """Makes a folder that takes the place of a cache that cannot be written, for the life of this embedder."""
         folder = tempfile.mkdtemp(prefix="semsearch-encoder-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
@@ -148,7 +153,7 @@ class OnnxModelEmbedder:
             return load_query_encoder(folder, threads=self._threads)
         except MissingExtraError:
             raise
-        except EmbeddingError:  # a file in the cache is damaged, which must not last for ever
+        except EmbeddingError:  # a file in the cache is damaged: export the model again
             shutil.rmtree(folder, ignore_errors=True)
             return self.original if self.encoder_folder is None else load_query_encoder(folder, threads=self._threads)
 
@@ -167,6 +172,6 @@ def _is_writable(folder: Path) -> bool:
 
 
 def default_cache() -> Path:
-    """Returns the folder in which exports are kept that no build has a place for."""
+    """Returns the folder for exports where no build names one: in the user's cache folder."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(home) if home else Path.home() / ".cache") / "mkdocs-semsearch"

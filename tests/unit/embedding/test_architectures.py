@@ -48,7 +48,7 @@ def folder_of(tmp_path_factory):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_files_say_what_the_loaded_model_says(folder_of, name):
-    embedder = open_embedder(model=str(folder_of(name)))
+    embedder = open_embedder(runtime="torch", model=str(folder_of(name)))
     identity = embedder.identity
     assert identity.dimension == embedder.model.get_embedding_dimension()
     assert identity.max_tokens in (64, 66)
@@ -58,7 +58,7 @@ def test_the_files_say_what_the_loaded_model_says(folder_of, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_exported_encoder_agrees(folder_of, tmp_path, name):
-    embedder = open_embedder(model=str(folder_of(name)))
+    embedder = open_embedder(runtime="torch", model=str(folder_of(name)))
     result = export_query_encoder(embedder, tmp_path, TEXTS)
     assert result.exported, result.reason
     assert result.quantized
@@ -71,7 +71,7 @@ def test_the_exported_encoder_agrees(folder_of, tmp_path, name):
 
 def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path, monkeypatch):
     monkeypatch.setattr(export, "LOWEST_SIMILARITY", 0.99999)
-    embedder = open_embedder(model=str(folder_of("qwen3-last")))
+    embedder = open_embedder(runtime="torch", model=str(folder_of("qwen3-last")))
     result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
     assert result.exported
     assert not result.quantized
@@ -86,7 +86,7 @@ def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path
 
 def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkeypatch):
     monkeypatch.setattr(export, "LOWEST_SIMILARITY", 1.1)
-    embedder = open_embedder(model=str(folder_of("bert-cls")))
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
     result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
     assert not result.exported
     assert "float32 weights give a cosine of 1.0" in result.reason
@@ -101,13 +101,15 @@ def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkey
 @pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
 def test_without_the_extra_nothing_is_exported(folder_of, tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    result = export_query_encoder(open_embedder(model=str(folder_of("bert-cls"))), tmp_path / "index", TEXTS)
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
+    result = export_query_encoder(embedder, tmp_path / "index", TEXTS)
     assert not result.exported
-    assert result.reason == "onnx or onnxruntime is not installed: run pip install onnx onnxruntime"
+    assert result.reason == 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 
 
 def test_loading_without_onnx_runtime_names_the_extra(folder_of, tmp_path, monkeypatch):
-    assert export_query_encoder(open_embedder(model=str(folder_of("bert-cls"))), tmp_path, TEXTS).exported
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
+    assert export_query_encoder(embedder, tmp_path, TEXTS).exported
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match="pip install onnxruntime"):
         load_query_encoder(tmp_path)
@@ -122,14 +124,14 @@ def test_a_model_that_cannot_be_loaded_is_named(folder_of, tmp_path):
             target.write_bytes(file.read_bytes())
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(EmbeddingError, match=r"broken cannot be loaded"):
-        open_embedder(model=str(tmp_path / "broken")).embed(["text"], "query")
+        open_embedder(runtime="torch", model=str(tmp_path / "broken")).embed(["text"], "query")
 
 
 def test_the_libraries_stay_quiet(folder_of, tmp_path, capfd, caplog):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         seen = []
-        embedder = open_embedder(model=str(folder_of("bert-cls")))
+        embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
         embedder.embed(["text"] * 70, "document", progress=lambda done, count: seen.append((done, count)))
         export_query_encoder(embedder, tmp_path, TEXTS)
     assert capfd.readouterr() == ("", "")

@@ -6,8 +6,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 HEAVY = (
     "torch", "sentence_transformers", "onnxruntime", "onnx", "tokenizers", "transformers", "huggingface_hub",
 )  # fmt: skip
@@ -24,7 +22,6 @@ def test_importing_the_package_loads_nothing_heavy():
     assert loaded_after("import mkdocs_semsearch.embedding") == set()
 
 
-@pytest.mark.model
 def test_opening_and_counting_loads_the_tokenizer_only():
     code = (
         "from mkdocs_semsearch.embedding import open_embedder, open_token_counter\n"

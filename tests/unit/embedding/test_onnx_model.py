@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.embedding import open_embedder, reopen_embedder
+from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder, reopen_embedder
+from mkdocs_semsearch.embedding.models import resolve_model
 from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES
 from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
@@ -18,15 +19,21 @@ TEXTS = ["rotate the api key", "", "nav order"] * 5
 
 
 @pytest.fixture(scope="module")
+def model():
+    """The folder of the original model: by its name it would be the encoder that is shipped."""
+    return str(resolve_model(DEFAULT_MODEL, download=False))
+
+
+@pytest.fixture(scope="module")
 def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.mark.model
-def test_a_model_by_name_is_exported_once(cache):
-    embedder = open_embedder("onnx", "all-MiniLM-L6-v2", cache_dir=str(cache))
+def test_a_model_is_exported_once(cache, model):
+    embedder = open_embedder("onnx", model, cache_dir=str(cache))
     assert list(cache.iterdir()) == []
-    original = open_embedder()
+    original = open_embedder(model=model, runtime="torch")
     assert embedder.identity == dataclasses.replace(original.identity, precision="int8")
     vectors = embedder.embed(TEXTS, "document")
     assert (vectors * original.embed(TEXTS, "document")).sum(axis=1).min() >= 0.99
@@ -34,15 +41,15 @@ def test_a_model_by_name_is_exported_once(cache):
     assert sorted(file.name for file in folder.iterdir()) == sorted(ENCODER_FILES)
     code = (
         "import sys\nfrom mkdocs_semsearch.embedding import open_embedder\n"
-        f"open_embedder('onnx', 'all-MiniLM-L6-v2', cache_dir={str(cache)!r}).embed(['again'], 'document')\n"
+        f"open_embedder('onnx', {model!r}, cache_dir={str(cache)!r}).embed(['again'], 'document')\n"
         "print('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 @pytest.mark.model
-def test_it_goes_into_the_index_as_it_is(cache, tmp_path):
-    embedder = open_embedder("onnx", "all-MiniLM-L6-v2", cache_dir=str(cache))
+def test_it_goes_into_the_index_as_it_is(cache, model, tmp_path):
+    embedder = open_embedder("onnx", model, cache_dir=str(cache))
     result = export_query_encoder(embedder, tmp_path / "index", TEXTS)
     assert result.exported
     assert result.quantized
@@ -54,9 +61,9 @@ def test_it_goes_into_the_index_as_it_is(cache, tmp_path):
 
 
 @pytest.mark.model
-def test_progress_counts_texts(cache):
+def test_progress_counts_texts(cache, model):
     seen = []
-    embedder = open_embedder("onnx", "all-MiniLM-L6-v2", cache_dir=str(cache))
+    embedder = open_embedder("onnx", model, cache_dir=str(cache))
     embedder.embed(["text"] * 70, "document", progress=lambda done, count: seen.append((done, count)))
     assert seen == [(32, 70), (64, 70), (70, 70)]
 
@@ -66,11 +73,11 @@ def test_a_model_that_is_nowhere(tmp_path):
         open_embedder("onnx", str(tmp_path / "nothing"))
 
 
-@pytest.mark.model
 def test_an_index_finds_its_embedder_again_with_its_prompts():
     built = open_embedder(query_prompt="query: ")
     again = reopen_embedder(built.identity)
     assert again.identity == built.identity
+    assert again.embed(["keys"], "query") == pytest.approx(open_embedder().embed(["query: keys"], "query"), abs=1e-6)
 
 
 @pytest.mark.model
@@ -80,7 +87,6 @@ def test_a_model_with_other_weights_is_not_used():
         reopen_embedder(identity)
 
 
-@pytest.mark.model
 def test_a_kind_of_another_version_is_refused():
     with pytest.raises(ConfigurationError, match="'cohere' is not one of"):
         reopen_embedder(dataclasses.replace(open_embedder().identity, kind="cohere"))

@@ -37,7 +37,7 @@ def test_auto_is_onnx_where_there_is_no_graphics_card(model, no_card, tmp_path):
     embedder = opened(model, runtime="auto", cache_dir=str(tmp_path))
     assert isinstance(embedder, OnnxModelEmbedder)
     assert list(tmp_path.iterdir()) == []
-    original = opened(model)
+    original = opened(model, runtime="torch")
     assert embedder.identity == dataclasses.replace(original.identity, precision="int8")
     assert (embedder.embed(TEXTS, "document") * original.embed(TEXTS, "document")).sum(axis=1).min() > 0.99
     assert export_query_encoder(embedder, tmp_path / "index").quantized
@@ -58,7 +58,7 @@ def test_options_of_torch_choose_torch(model, no_card, option):
 def test_auto_falls_back_where_the_vectors_would_differ(model, no_card, tmp_path, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.embedding.onnx.export.LOWEST_SIMILARITY", 1.1)
     embedder = opened(model, runtime="auto", cache_dir=str(tmp_path))
-    original = opened(model)
+    original = opened(model, runtime="torch")
     assert embedder.identity == original.identity
     np.testing.assert_array_equal(embedder.embed(TEXTS, "document"), original.embed(TEXTS, "document"))
     result = export_query_encoder(embedder, tmp_path / "index", cache_dir=tmp_path)

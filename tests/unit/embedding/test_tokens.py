@@ -20,7 +20,6 @@ TEXTS = [
 ]
 
 
-@pytest.mark.model
 @pytest.mark.parametrize("text", TEXTS)
 def test_counts_what_the_tokenizer_counts(text):
     embedder = open_embedder()
@@ -30,7 +29,6 @@ def test_counts_what_the_tokenizer_counts(text):
     assert count(text) == count(text)
 
 
-@pytest.mark.model
 def test_lone_surrogates_are_counted():
     assert open_token_counter(open_embedder())("a \ud800 b") == 3
 
