@@ -6,13 +6,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-__all__ = ["CHUNK_FIELDS", "FACET_TYPES", "PAGE_FIELDS", "FacetDeclaration", "FacetType", "front_matter_values"]
+__all__ = [
+    "CHUNK_FIELDS",
+    "FACET_TYPES",
+    "OWN_FACETS",
+    "PAGE_FIELDS",
+    "PAGE_KINDS",
+    "FacetDeclaration",
+    "FacetType",
+    "PageKind",
+    "front_matter_values",
+]
+
+PageKind = Literal["guide", "reference", "changelog", "blog", "archive"]
+PAGE_KINDS: tuple[str, ...] = get_args(PageKind)
+
+OWN_FACETS = ("page.section", "page.kind")
+"""What the indexer knows of a page and a configuration may declare as a facet."""
 
 PAGE_FIELDS: Mapping[str, FacetType] = {
     "page.path": "string",
     "page.url": "string",
     "page.title": "string",
     "page.section": "string",
+    "page.kind": "string",
     "page.language": "string",
     "page.languages": "list",
     "page.primary_language": "string",
@@ -96,7 +113,7 @@ class FacetDeclaration:
     """One facet field.
 
     Attributes:
-        name: front-matter key, or `page.section` for the top-level nav section.
+        name: front-matter key, `page.section` for the top-level nav section, or `page.kind`.
         type: how its values are read; what does not fit is left out and reported, never guessed.
         label: what readers see above the values.
     """

@@ -11,14 +11,18 @@ from mkdocs_semsearch.artifact.layout import facet_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["chunks_schema", "pages_schema"]
+__all__ = ["ADDED_LATER", "chunks_schema", "pages_schema"]
+
+ADDED_LATER = frozenset({"kind", "inbound_links", "link_texts"})
+"""Columns of `pages.parquet` that an index of version 0.1.0 lacks; readers of such an index do without."""
 
 
 def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
     """Returns the schema of `pages.parquet`: a row a page, in the order of the site's navigation.
 
     `first_chunk` and `chunk_count` give the page's rows in `chunks.parquet`; `front_matter` is JSON; every declared
-    facet has one typed column, null where the page has no value.
+    facet has one typed column, null where the page has no value. `kind` is a `PageKind`; `inbound_links` counts the
+    other pages whose text links to the page; `link_texts` are the different texts of these links, most frequent first.
     """
     import pyarrow as pa
 
@@ -38,7 +42,10 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
             pa.field("section", pa.string()),
             pa.field("language", pa.string()),
             pa.field("front_matter", pa.string(), nullable=False),
+            pa.field("kind", pa.string(), nullable=False),
             pa.field("boost", pa.float32(), nullable=False),
+            pa.field("inbound_links", pa.int32(), nullable=False),
+            pa.field("link_texts", pa.list_(pa.string()), nullable=False),
             pa.field("file_size", pa.int64(), nullable=False),
             pa.field("languages", pa.list_(pa.string()), nullable=False),
             pa.field("first_chunk", pa.int32(), nullable=False),

@@ -11,9 +11,11 @@ from mkdocs_semsearch.chunking.document import (
     Document,
     DocumentSource,
     FrontMatter,
+    Link,
 )
 from mkdocs_semsearch.chunking.embedding_text import embedding_text, heading_text
 from mkdocs_semsearch.chunking.fingerprint import chunking_fingerprint
+from mkdocs_semsearch.chunking.inbound_links import with_inbound_links
 
 __all__ = [
     "Chunk",
@@ -26,7 +28,9 @@ __all__ = [
     "Document",
     "DocumentSource",
     "FrontMatter",
+    "Link",
     "chunking_fingerprint",
     "embedding_text",
     "heading_text",
+    "with_inbound_links",
 ]

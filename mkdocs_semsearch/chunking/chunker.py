@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from mkdocs_semsearch.artifact.fields import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
-from mkdocs_semsearch.chunking.html.page_reader import read_page
+from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
+from mkdocs_semsearch.chunking.page_kind import page_kind
 from mkdocs_semsearch.chunking.sections import Section, split_sections
 from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
@@ -60,6 +62,7 @@ class Chunker:
         facets: Sequence[FacetDeclaration],
         count_tokens: Callable[[str], int],
         memory: ChunkMemory | None = None,
+        kinds: Mapping[str, PageKind] | None = None,
     ) -> None:
         """Makes a chunker.
 
@@ -68,11 +71,13 @@ class Chunker:
             facets: front-matter fields to type.
             count_tokens: the embedder's `TokenCounter`.
             memory: asked before a page is parsed.
+            kinds: glob on source paths to the kind of these pages; the first that fits counts.
         """
         self._settings = settings
         self._facets = FacetReader(facets)
         self._count_tokens = count_tokens
         self._memory = memory
+        self._kinds = dict(kinds or {})
 
     def chunk(self, document: Document) -> ChunkedPage | None:
         """Returns the page in chunks, or None where its front matter says `search: {exclude: true}`."""
@@ -84,26 +89,45 @@ class Chunker:
             text = self._read(document)
             if self._memory:
                 self._memory.remember(document, text)
+        kind = self._kind(document, text)
         return ChunkedPage(
             path=document.path,
             url=document.url,
             title=plain_text(document.title),
             chunks=text.chunks,
             front_matter=front_matter,
-            facets=self._facets.values(document),
+            facets=self._facets.values(document, kind),
             boost=self._facets.boost(document),
             file_size=document.file_size,
             section=document.section,
             language=document.language,
             languages=text.languages,
+            kind=kind,
+            links=text.links,
         )
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each front-matter field that did not fit its type somewhere, sorted."""
         return self._facets.misfits()
 
+    def _kind(self, document: Document, text: ChunkedText) -> PageKind:
+        """The kind of a page: what its front matter says, else the options, else what it looks like."""
+        written = self._facets.kind(document) or next(
+            (kind for glob, kind in self._kinds.items() if fnmatchcase(document.path, glob)), None
+        )
+        if written is not None:
+            return written
+        sections = {chunk.section_index: chunk for chunk in reversed(text.chunks)}
+        return page_kind(
+            document.path,
+            document.title,
+            [sections[index].heading_hierarchy[1:] for index in sorted(sections)],
+            documented=sum(chunk.kind == "api" for chunk in sections.values()),
+        )
+
     def _read(self, document: Document) -> ChunkedText:
-        found = read_page(document.html)
+        body = parse_html(document.html)
+        found = read_body(body)
         source_map = None
         if document.source is not None:
             markdown = read_markdown(document.source)
@@ -112,7 +136,7 @@ class Chunker:
             source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
         sections = split_sections(found, plain_text(document.title), source_map.is_excluded if source_map else None)
         languages = _languages(block for section in sections for block in section.blocks)
-        return ChunkedText(tuple(self._chunks(sections, source_map)), languages)
+        return ChunkedText(tuple(self._chunks(sections, source_map)), languages, read_links(body))
 
     def _chunks(self, sections: list[Section], source_map: SourceMap | None) -> Iterator[Chunk]:
         chunk_index = 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-__all__ = ["Chunk", "ChunkKind", "ChunkedPage", "ChunkedText", "Document", "DocumentSource", "FrontMatter"]
+from mkdocs_semsearch.artifact.fields import PageKind
+
+__all__ = ["Chunk", "ChunkKind", "ChunkedPage", "ChunkedText", "Document", "DocumentSource", "FrontMatter", "Link"]
 
 FrontMatter = Mapping[str, Any]
 ChunkKind = Literal["text", "code", "table", "api"]
@@ -92,6 +94,13 @@ class Chunk:
     references: tuple[str, ...] = ()
 
 
+class Link(NamedTuple):
+    """A link in the text of a page: its address as written, and the text that a reader clicks."""
+
+    href: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkedText:
     """What chunking reads out of a page's HTML, source and title, and out of nothing else.
@@ -99,10 +108,12 @@ class ChunkedText:
     Attributes:
         chunks: in reading order; empty for a page without text.
         languages: languages of its code blocks, most frequent first.
+        links: to other pages, in reading order.
     """
 
     chunks: tuple[Chunk, ...]
     languages: tuple[str, ...]
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +126,12 @@ class ChunkedPage:
         facets: declared facet field to its typed value, or absent where the page has none: `str`, `tuple[str, ...]`,
             `int`, `float`, `datetime.date` or `bool`.
         boost: factor on the page's scores from `search.boost`; 1.0 by default.
+        kind: what the page is for, see `page_kind`.
         languages: languages of its code blocks, most frequent first.
         chunks: in reading order; empty for a page without text.
+        links: to other pages, from its text.
+        inbound_links: how many other pages link to it in their text.
+        link_texts: the different texts of these links, the most frequent first.
     """
 
     path: str
@@ -130,6 +145,10 @@ class ChunkedPage:
     section: str | None = None
     language: str | None = None
     languages: tuple[str, ...] = ()
+    kind: PageKind = "guide"
+    links: tuple[Link, ...] = ()
+    inbound_links: int = 0
+    link_texts: tuple[str, ...] = ()
 
     @property
     def primary_language(self) -> str | None:

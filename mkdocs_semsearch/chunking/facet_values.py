@@ -8,13 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mkdocs_semsearch.artifact.fields import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.source.front_matter import plain_text
 
 __all__ = ["FacetReader"]
-
-SECTION_FACET = "page.section"
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -41,11 +39,12 @@ class FacetReader:
         self._facets = tuple(facets)
         self._misfits: dict[str, _Misfits] = {}
 
-    def values(self, document: Document) -> dict[str, Any]:
+    def values(self, document: Document, kind: PageKind = "guide") -> dict[str, Any]:
         """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
+        own = {"page.section": document.section, "page.kind": kind}
         values: dict[str, Any] = {}
         for facet in self._facets:
-            raw = document.section if facet.name == SECTION_FACET else document.front_matter.get(facet.name)
+            raw = own[facet.name] if facet.name in own else document.front_matter.get(facet.name)
             if raw is None or (isinstance(raw, str) and not raw.strip()):
                 continue
             problems: list[str] = []
@@ -58,8 +57,7 @@ class FacetReader:
 
     def boost(self, document: Document) -> float:
         """Returns `search: {boost: …}`, 1.0 where there is none or it is no positive number."""
-        search = document.front_matter.get("search")
-        boost = search.get("boost") if isinstance(search, Mapping) else None
+        boost = _search_field(document, "boost")
         if boost is None:
             return 1.0
         problems: list[str] = []
@@ -70,12 +68,25 @@ class FacetReader:
             return 1.0
         return float(number)
 
+    def kind(self, document: Document) -> PageKind | None:
+        """Returns `search: {kind: …}`, None where there is none or it is no kind of page."""
+        kind: PageKind | None = _search_field(document, "kind")
+        if kind is None or kind in PAGE_KINDS:
+            return kind
+        self._report(f"Front matter field 'search.kind' must be one of {', '.join(PAGE_KINDS)}", document, repr(kind))
+        return None
+
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each field that did not fit somewhere, sorted."""
         return tuple(sorted(f"{field}, but {misfits.describe()}." for field, misfits in self._misfits.items()))
 
     def _report(self, field: str, document: Document, reason: str) -> None:
         self._misfits.setdefault(field, _Misfits()).add(document.path, reason)
+
+
+def _search_field(document: Document, name: str) -> Any:
+    search = document.front_matter.get("search")
+    return search.get(name) if isinstance(search, Mapping) else None
 
 
 class _Misfits:

@@ -145,4 +145,4 @@ def _build_id(
     return digest.hexdigest()[:16]
 
 
-_PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name != "chunks")
+_PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name not in ("chunks", "links"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from mkdocs_semsearch.chunking import Chunk, ChunkedText, Document
+from mkdocs_semsearch.chunking import Chunk, ChunkedText, Document, Link
 
 __all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "chunk_rows"]
 
@@ -199,7 +199,7 @@ class ChunkCache:
 
     def remember(self, document: Document, text: ChunkedText) -> None:
         """Keeps what was read out of a page."""
-        self._new[self._key(document)] = json.dumps([chunk_rows(text.chunks), text.languages]).encode()
+        self._new[self._key(document)] = json.dumps([chunk_rows(text.chunks), text.languages, text.links]).encode()
 
     def save(self) -> None:
         """Writes what is new, and marks the rest as used."""
@@ -215,8 +215,8 @@ class ChunkCache:
 def _read(value: bytes) -> ChunkedText | None:
     """Reads a value; None where the bytes are not what was written."""
     try:
-        rows, languages = json.loads(value)
-        return ChunkedText(tuple(map(_chunk, rows)), tuple(languages))
+        rows, languages, links = json.loads(value)
+        return ChunkedText(tuple(map(_chunk, rows)), tuple(languages), tuple(Link(*link) for link in links))
     except (ValueError, TypeError):
         return None
 

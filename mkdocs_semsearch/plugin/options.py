@@ -9,7 +9,14 @@ from typing import Any
 
 from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
 
-from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration, FacetType
+from mkdocs_semsearch.artifact.fields import (
+    FACET_TYPES,
+    OWN_FACETS,
+    PAGE_KINDS,
+    FacetDeclaration,
+    FacetType,
+    PageKind,
+)
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError
@@ -68,17 +75,34 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
     def _field(self, name: object, item: object) -> _Facet:
         if not isinstance(name, str) or not name:
             raise ValidationError(f"{name!r} is not the name of a front-matter field: put it in quotes.")
-        if name.startswith(("page.", "chunk.")) and name != "page.section":
+        if name.startswith(("page.", "chunk.")) and name not in OWN_FACETS:
             raise ValidationError(
-                f"{name!r} is no front-matter field; of the index's own, only page.section can be one."
+                f"{name!r} is no front-matter field; of the index's own, only {' and '.join(OWN_FACETS)} can be facets."
             )
         try:
             facet: _Facet = Group(_Facet).run_validation(item)
         except ValidationError as error:
             raise ValidationError(f"Field {name!r}: {error}") from None
-        if name == "page.section" and facet.type != "string":
-            raise ValidationError(f"Field 'page.section': its type is string, not {facet.type}.")
+        if name in OWN_FACETS and facet.type != "string":
+            raise ValidationError(f"Field {name!r}: its type is string, not {facet.type}.")
         return facet
+
+
+class _Kinds(BaseConfigOption[dict[str, PageKind]]):
+    """Kinds of pages by globs on their source paths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.default: dict[str, PageKind] = {}
+
+    def run_validation(self, value: object) -> dict[str, PageKind]:
+        kinds = value or {}
+        if not isinstance(kinds, dict) or not all(isinstance(glob, str) and glob for glob in kinds):
+            raise ValidationError(f'{value!r} is not a mapping of globs on source paths, as in {{"news/*": blog}}.')
+        for glob, kind in kinds.items():
+            if kind not in PAGE_KINDS:
+                raise ValidationError(f"Glob {glob!r}: {kind!r} is not one of {', '.join(PAGE_KINDS)}.")
+        return dict(kinds)
 
 
 class _Chunking(Options):
@@ -141,6 +165,7 @@ class SemsearchConfig(Options):
     embedder = Group(_Embedder)
     facets = _Facets()
     exclude = Texts('globs on source paths, as in ["changelog/*"]')
+    kinds = _Kinds()
     chunking = Group(_Chunking)
     index_dir = Text(default=DEFAULT_INDEX_DIR)
     publish_index = Flag(default=False)
@@ -169,6 +194,7 @@ class SemsearchConfig(Options):
             embedder=_embedder_settings(self.embedder, root, cache_dir),
             facets=tuple(_facet(name, facet) for name, facet in self.facets.items()) or DEFAULT_FACETS,
             exclude=tuple(self.exclude),
+            kinds=dict(self.kinds),
             max_tokens=self.chunking.max_tokens,
             overlap_tokens=self.chunking.overlap_tokens,
             index_dir=root / (self.index_dir or DEFAULT_INDEX_DIR),

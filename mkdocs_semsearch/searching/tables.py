@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.records import ADDED_LATER, chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.text import exact_text
 from mkdocs_semsearch.searching.columns import Column, build_column
@@ -168,7 +168,9 @@ class Tables:
             values = ((languages or [None])[0] for languages in self._pages["languages"].to_pylist())
             return build_column(name, "string", values)
         if name in PAGE_FIELDS:
-            return build_column(name, PAGE_FIELDS[name], self._pages[name.removeprefix("page.")].to_pylist())
+            column = name.removeprefix("page.")
+            cells = self._pages[column].to_pylist() if column in self._pages.column_names else [None] * self.pages
+            return build_column(name, PAGE_FIELDS[name], cells)
         if name == "chunk.scope_depth":
             return build_column(name, "integer", (len(path) or None for path in self._chunks["scope_path"].to_pylist()))
         if name in CHUNK_FIELDS:
@@ -244,6 +246,8 @@ def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:
     """Returns which column of a table is not as the schema has it; columns of a later version do not matter."""
     for field in schema:
         if table.schema.get_field_index(field.name) < 0:
+            if field.name in ADDED_LATER:
+                continue
             return f"no column {field.name}"
         column = table[field.name]
         if column.type != field.type or (column.null_count and not field.nullable):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from mkdocs_semsearch.artifact.fields import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 
 __all__ = ["DEFAULT_FACETS", "EmbedderSettings", "Settings", "StaticSettings", "StoreSettings", "WidgetSettings"]
 
@@ -87,6 +87,7 @@ class Settings:
 
     Attributes:
         exclude: globs on source paths of pages that are left out.
+        kinds: glob on source paths to what these pages are for, see `page_kind`.
         max_tokens, overlap_tokens: size of a chunk.
         index_dir: where the index of a build is written.
         publish_index: also put it into the site, under `semsearch/`.
@@ -113,5 +114,6 @@ class Settings:
     graph: Literal["auto", "exact", "nndescent"]
     cache_max_bytes: int = 1_000_000_000
     static: StaticSettings = StaticSettings()
+    kinds: Mapping[str, PageKind] = field(default_factory=dict)
     related: int = 0
     related_title: str = "Related pages"

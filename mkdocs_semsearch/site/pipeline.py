@@ -75,7 +75,7 @@ def index_site(
     from mkdocs_semsearch.indexing import BuildOptions, build_index
 
     started = time.perf_counter()
-    pages, misfits = _chunked(tuple(documents), settings, embedder)
+    pages, misfits = _chunked(tuple(documents), site, settings, embedder)
     options = BuildOptions(
         facets=settings.facets,
         site_name=site.name,
@@ -108,10 +108,10 @@ def _open_store(store: StoreSettings) -> StoreWriter | None:
 
 
 def _chunked(
-    documents: Sequence[Document], settings: Settings, embedder: Embedder
+    documents: Sequence[Document], site: Site, settings: Settings, embedder: Embedder
 ) -> tuple[list[ChunkedPage], tuple[str, ...]]:
     """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
-    from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint
+    from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
 
@@ -119,7 +119,7 @@ def _chunked(
     counter = open_token_counter(embedder)
     with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
         memory = ChunkCache(contents, documents, chunking_fingerprint(chunk_settings, counter))
-        chunker = Chunker(chunk_settings, settings.facets, counter, memory)
+        chunker = Chunker(chunk_settings, settings.facets, counter, memory, settings.kinds)
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
-    return pages, chunker.misfits()
+    return with_inbound_links(pages, site.url), chunker.misfits()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.document import Link
 from mkdocs_semsearch.chunking.html.api_objects import api_object
 from mkdocs_semsearch.chunking.html.code_blocks import code_block
 from mkdocs_semsearch.chunking.html.footnotes import FootnoteMark, Footnotes, is_footnote_reference
@@ -22,9 +23,11 @@ from mkdocs_semsearch.chunking.html.table_rows import is_code_table, table_block
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-__all__ = ["parse_html", "read_page"]
+__all__ = ["parse_html", "read_body", "read_links", "read_page"]
 
 _HEADING = re.compile(r"h[1-6]")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+_MAX_LINK_TEXT = 200
 _BLOCK_TAGS = frozenset(
     {
         "address",
@@ -87,7 +90,25 @@ def read_page(html: str) -> list[Heading | Block]:
     Args:
         html: the page's own content. Anything goes: unclosed tags, a thousand nested lists, no text at all.
     """
-    return _PageReader().read(parse_html(html))
+    return read_body(parse_html(html))
+
+
+def read_body(body: LexborNode) -> list[Heading | Block]:
+    """Returns headings and blocks of a parsed page, see `read_page`."""
+    return _PageReader().read(body)
+
+
+def read_links(body: LexborNode) -> tuple[Link, ...]:
+    """Returns the links of a page to other pages of its site, in reading order; those of navigations are left out."""
+    left_out = {node.mem_id for node in body.css("nav a[href]")}
+    links = []
+    for node in body.css("a[href]"):
+        href = (node.attributes.get("href") or "").strip()
+        if not href or href[0] == "#" or _SCHEME.match(href) or node.mem_id in left_out:
+            continue
+        if not is_dropped("a", node.attributes) and (text := flat_text(node)[:_MAX_LINK_TEXT]):
+            links.append(Link(href, text))
+    return tuple(links)
 
 
 class _PageReader:

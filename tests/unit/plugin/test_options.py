@@ -94,6 +94,13 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"facets": {"tags": {"type": "list", "lable": "T"}}}, "facets", ["lable", "did you mean label"]),
         ({"exclude": "drafts/*"}, "exclude", ["'drafts/*'", "list of globs"]),
         ({"exclude": [1]}, "exclude", ["[1]", "list of globs"]),
+        ({"facets": {"page.kind": {"type": "list"}}}, "facets", ["page.kind", "string", "list"]),
+        ({"kinds": ["news/*"]}, "kinds", ["['news/*']", "mapping of globs"]),
+        (
+            {"kinds": {"news/*": "novel"}},
+            "kinds",
+            ["'news/*'", "'novel'", "guide, reference, changelog, blog, archive"],
+        ),
         ({"chunking": {"max_tokens": "many"}}, "chunking", ["max_tokens", "'many'", "from 16 up"]),
         ({"chunking": {"max_tokens": True}}, "chunking", ["max_tokens", "True", "from 16 up"]),
         ({"chunking": {"max_tokens": 15}}, "chunking", ["max_tokens", "15", "from 16 up"]),
@@ -120,6 +127,11 @@ def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option
     _, errors, _ = load(options)
     assert [name for name, _ in errors] == [option]
     assert all(word in str(errors[0][1]) for word in words), str(errors[0][1])
+
+
+def test_kinds_keep_their_order():
+    kinds = {"news/*": "blog", "old/*": "archive"}
+    assert list(settings({"kinds": kinds}).kinds.items()) == list(kinds.items())
 
 
 def test_api_url_loses_its_last_slash():

@@ -60,6 +60,13 @@ def test_columns_of_a_later_version_do_not_matter(index):
     assert load(index).chunks == 4
 
 
+def test_an_index_of_version_0_1_0_is_read(index):
+    rewrite(index, "pages", lambda table: table.drop_columns(["kind", "inbound_links", "link_texts"]))
+    tables = load(index)
+    assert tables.pages == 3
+    assert not tables.column("page.kind").values
+
+
 @pytest.mark.parametrize(
     ("table", "edit"),
     [

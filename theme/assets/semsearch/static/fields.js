@@ -5,6 +5,7 @@ const PAGE_FIELDS = {
   "page.url": "string",
   "page.title": "string",
   "page.section": "string",
+  "page.kind": "string",
   "page.language": "string",
   "page.languages": "list",
   "page.primary_language": "string",

@@ -1,0 +1,124 @@
+"""What a page is for, as its path, its title and its headings show it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from mkdocs_semsearch.artifact.fields import PageKind
+
+__all__ = ["page_kind"]
+
+LEAST_DATED, DATED_SHARE = 3, 0.6
+"""How many of a page's top headings must be versions or dates, and which share of them. On the thirteen sites that the
+rules were tried on, change logs have a share of at least .98, guides of at most .33."""
+
+LEAST_NAMED, NAMED_SHARE = 6, 0.7
+"""How many of a page's headings must be names in code, and which share of them. Guides that list some names at their
+end have a share of up to .69 (MkDocs' guide to themes)."""
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
+_BLOG_FOLDERS = frozenset({"announcements", "blog", "news", "posts"})
+_ARCHIVE_FOLDERS = frozenset({"archive", "archived", "archives"})
+_LIST_FOLDERS = _ARCHIVE_FOLDERS | {"author", "authors", "categories", "category", "page", "tag", "tags"}
+_REFERENCE_WORDS = frozenset({"api", "cli", "command", "commands", "reference"})
+_DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
+
+_CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|(?:release|version) history)"
+_CHANGELOG_NAME = re.compile(rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?")
+_CHANGELOG_MAYBE = re.compile(r"change(?:s| history)|history|news|releases|versions?")
+_NO_CHANGELOG = re.compile(r"\b(?:migrat|upgrad)")
+
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_DAY = r"\d\d?(?:st|nd|rd|th)?"
+_DATE = rf"(?:\d{{4}}[-/.]\d\d?(?:[-/.]\d\d?)?|(?:{_DAY}\.? )?{_MONTH} (?:{_DAY},? )?\d{{4}}|\d{{4}})"
+_VERSION = r"(?:version |release |v(?:er)?\.? ?)?\d+(?:\.(?:\d+|x))+(?:[-.+]?[a-z]+[-.\d]*)?"
+_VERSION_OR_DATE = re.compile(
+    rf"\W*(?:{_VERSION}|{_DATE}|(?:[\w.-]+ )?{_VERSION}\W+{_DATE}|unreleased|latest changes)"
+    rf"(?:\W*{_DATE}|\W*\([^)]*\))?(?: [–—-] .*)?\W*",
+    re.IGNORECASE,
+)
+
+_NAME_IN_CODE = re.compile(
+    r"[-$@.\[<]*[a-z][\w$.:@<>\[\]*=-]*(?:\(.*\))?"  # name, --flag, [tool.name], function(argument)
+    r"|\w+(?:_|\.|::|\()[^\s/]*"  # MAX_SIZE, Class.method
+    r"|[A-Z]+[a-z0-9]+(?:[A-Z]\w*)+"  # ClassName
+)
+_REFERENCE_TITLE = re.compile(r"(?:.* )?(?:api|cli|class|command|command[- ]line|module|settings?) reference")
+_COMMAND_HEADINGS = frozenset({"options", "see also", "synopsis", "usage"})
+_LOWER_OR_CODE = re.compile(r"[a-z$_.<\[`-]")
+
+
+def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], documented: int = 0) -> PageKind:
+    """Tells what a page is for; `guide` in doubt.
+
+    Args:
+        path: of the source file, or of the HTML file where there is no source.
+        title: of the page.
+        headings: heading path of every section, in reading order, without the page's title; empty for a lead.
+        documented: how many of these sections document an object, as mkdocstrings renders it.
+    """
+    folders, name = _place(path)
+    root = folders[1:] if folders and _LANGUAGE.fullmatch(folders[0]) else folders
+    top = root[0] if root else ""
+    if top in _ARCHIVE_FOLDERS:
+        return "archive"
+    if top in _BLOG_FOLDERS or (not root and name in _BLOG_FOLDERS and _is_index(path)):
+        return "archive" if not root or _LIST_FOLDERS & {*root[1:], name} else "blog"
+    if _DATED_NAME.fullmatch(name) and not _BLOG_FOLDERS.isdisjoint(folders):
+        return "blog"
+    if _is_changelog(folders, name, title, headings):
+        return "blog" if name == "news" else "changelog"
+    return "reference" if _is_reference(folders, title, headings, documented) else "guide"
+
+
+def _place(path: str) -> tuple[list[str], str]:
+    """Folders and name of a page in lower case; an index page has the name of its folder."""
+    file = PurePosixPath(path.lower())
+    folders, name = list(file.parts[:-1]), file.name.partition(".")[0] if _is_index(path) else file.stem
+    if _is_index(path) and folders:
+        name = folders.pop()
+    return folders, name
+
+
+def _is_index(path: str) -> bool:
+    return PurePosixPath(path.lower()).stem in ("index", "readme")
+
+
+def _is_changelog(folders: Sequence[str], name: str, title: str, headings: Sequence[Sequence[str]]) -> bool:
+    names = [_words(name), _words(title)]
+    if any(_NO_CHANGELOG.search(text) for text in names):
+        return False
+    if any(_CHANGELOG_NAME.fullmatch(text) for text in (*names, *map(_words, folders))):
+        return True
+    top = _top_headings(headings)
+    dated = sum(_VERSION_OR_DATE.fullmatch(text) is not None for text in top)
+    least = 1 if any(_CHANGELOG_MAYBE.fullmatch(text) for text in names) else LEAST_DATED
+    return dated >= least and dated >= DATED_SHARE * len(top)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+(?:\.\d+)*", text.lower()))
+
+
+def _top_headings(headings: Sequence[Sequence[str]]) -> list[str]:
+    """The headings of the highest level that has more than one."""
+    for depth in range(max(map(len, headings), default=0)):
+        level = list(dict.fromkeys(tuple(path[: depth + 1]) for path in headings if len(path) > depth))
+        if len(level) > 1:
+            return [path[depth] for path in level]
+    return [path[-1] for path in headings if path]
+
+
+def _is_reference(folders: Sequence[str], title: str, headings: Sequence[Sequence[str]], documented: int) -> bool:
+    if documented and documented * 2 >= len(headings):
+        return True
+    if _REFERENCE_TITLE.fullmatch(title.lower()):
+        return True
+    among_references = any(_REFERENCE_WORDS & set(re.split(r"[-_ ]", folder)) for folder in folders)
+    names = [path[-1] for path in headings if path]
+    if among_references and (_LOWER_OR_CODE.match(title) or len(_COMMAND_HEADINGS & set(map(str.lower, names))) > 1):
+        return True
+    in_code = sum(_NAME_IN_CODE.fullmatch(text) is not None for text in names)
+    return len(names) >= LEAST_NAMED and in_code >= NAMED_SHARE * len(names)

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
+from mkdocs_semsearch.chunking.page_kind import page_kind
+
+PROSE = [(), ("Install",), ("Configure the client",), ("Configure the client", "Proxies"), ("Next steps",)]
+VERSIONS = [
+    ("Unreleased",),
+    ("1.4.0 (2024-05-01)",),
+    ("1.4.0 (2024-05-01)", "Fixed"),
+    ("1.3.2",),
+    ("v1.3.1 - 2024-04-02",),
+]
+NAMES = [
+    ("site_name",),
+    ("docs_dir",),
+    ("--strict",),
+    ("repo_url",),
+    ("BasePlugin",),
+    ("load_config(path)",),
+    ("Notes",),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "headings", "kind"),
+    [
+        ("guide/install.md", "Install", PROSE, "guide"),
+        ("changelog.md", "Changelog", [], "changelog"),
+        ("about/release-notes.md", "Release notes", PROSE, "changelog"),
+        ("release-notes/version-4.5.md", "NetBox v4.5", PROSE, "changelog"),
+        ("release-notes-2.1.md", "2.1", PROSE, "changelog"),
+        ("new.md", "What's new in 1.13", PROSE, "changelog"),
+        ("CHANGELOG.md", "Index", PROSE, "changelog"),
+        ("history/hatch.md", "Hatch", VERSIONS, "changelog"),
+        ("history.md", "History", [("2.0.1",), ("Thanks",)], "guide"),
+        ("releases.md", "Releases", [("2.0.1",)], "changelog"),
+        ("blog/posts/release-1.0.md", "Release 1.0", PROSE, "blog"),
+        ("de/blog/posts/hallo.md", "Hallo", PROSE, "blog"),
+        ("news/posts/2024-01-18-release.md", "A release", PROSE, "blog"),
+        ("community/posts/2024-01-18-release.md", "A release", PROSE, "blog"),
+        ("news.md", "News", [("May 2024",), ("April 12, 2024",)], "blog"),
+        ("blog/index.md", "Blog", [], "archive"),
+        ("blog/archive/2024/index.html", "2024", [], "archive"),
+        ("blog/category/search.md", "Search", [], "archive"),
+        ("archive/v1/install.md", "Install", PROSE, "archive"),
+        ("user-guide/configuration.md", "Configuration", NAMES, "reference"),
+        ("user-guide/commands/app_list.md", "`app list`", PROSE, "reference"),
+        (
+            "cli/argo_list.md",
+            "Argo list",
+            [("argo list",), ("argo list", "Synopsis"), ("argo list", "Options")],
+            "reference",
+        ),
+        ("api/index.md", "API reference", [], "reference"),
+    ],
+)
+def test_kind_follows_path_title_and_headings(path, title, headings, kind):
+    assert page_kind(path, title, headings) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "headings"),
+    [
+        ("upgrade.md", "How to upgrade", [("9.0",), ("8.0",), ("7.0",)]),
+        ("migration.md", "Migrate from 1.x", VERSIONS),
+        ("developer-guide/releases.md", "Releases", PROSE),
+        ("contributing/changelog-entries.md", "Changelog entries", PROSE),
+        ("features/change-logging.md", "Change logging", PROSE),
+        ("workflow-archive.md", "Workflow archive", PROSE),
+        ("features/archive/index.md", "Archive", PROSE),
+        ("setup/setting-up-a-blog.md", "Setting up a blog", PROSE),
+        ("plugins/blog.md", "Built-in blog plugin", PROSE),
+        ("tutorials/blogs/basic.md", "Getting started", PROSE),
+        ("proposals/2022-07-13-rollout.md", "Rollout strategy", PROSE),
+        ("reference/admonitions.md", "Admonitions", PROSE),
+        ("install/linux.md", "Linux", [("Ubuntu 22.04",), ("Debian 12",), ("Fedora 40",), ("CentOS 7.9",)]),
+        ("tutorial.md", "Tutorial", [("1.1 Overview",), ("1.2 Setup",), ("1.3 First steps",), ("2.1 Deploy",)]),
+        ("guide/projects.md", "Projects", [("pyproject.toml",), (".venv",), ("uv.lock",), *PROSE]),
+        ("zh/api/kuaisu.md", "快速入门", PROSE),
+    ],
+)
+def test_guides_that_look_like_something_else_stay_guides(path, title, headings):
+    assert page_kind(path, title, headings) == "guide"
+
+
+def test_a_page_that_documents_objects_is_a_reference():
+    assert page_kind("client.md", "Client", [(), ("Client",), ("Client", "get")], documented=2) == "reference"
+    assert page_kind("client.md", "Client", [*PROSE, ("Client",)], documented=1) == "guide"
+
+
+def chunked(path: str, html: str = "<p>Text.</p>", front_matter: dict | None = None, kinds: dict | None = None):
+    chunker = Chunker(ChunkSettings(40, 0), [], lambda text: len(text.split()), kinds=kinds)
+    page = chunker.chunk(Document(path, "x/", "Title", html, front_matter or {}))
+    assert page is not None
+    return page, chunker.misfits()
+
+
+def test_kind_is_read_from_the_rendered_page():
+    html = "<h2 id=a>2.1.0</h2><p>x</p><h3>Fixed</h3><p>y</p><h2 id=b>2.0.1</h2><p>x</p><h2 id=c>2.0.0</h2><p>x</p>"
+    assert chunked("versions/all.md", html)[0].kind == "changelog"
+
+
+def test_objects_of_mkdocstrings_make_a_reference():
+    html = (
+        '<div class="doc doc-object doc-class"><h2 id="pkg.Client" class="doc doc-heading">Client</h2><p>Talks.</p>'
+        '<div class="doc doc-object doc-function"><h3 id="pkg.Client.get" class="doc doc-heading">get</h3><p>Gets.</p>'
+        "</div></div>"
+    )
+    assert chunked("client.md", html)[0].kind == "reference"
+
+
+def test_front_matter_overrides_options_and_options_override_recognition():
+    kinds = {"notes/*": "archive", "notes/new/*": "blog"}
+    assert chunked("changelog.md", front_matter={"search": {"kind": "guide"}})[0].kind == "guide"
+    assert chunked("notes/a.md", kinds=kinds)[0].kind == "archive"
+    assert chunked("notes/new/a.md", kinds=kinds)[0].kind == "archive"  # the first glob that fits
+    assert chunked("notes/a.md", front_matter={"search": {"kind": "guide"}}, kinds=kinds)[0].kind == "guide"
+
+
+def test_an_unknown_kind_is_reported_and_left_out():
+    page, misfits = chunked("changelog.md", front_matter={"search": {"kind": "novel"}})
+    assert page.kind == "changelog"
+    assert misfits == (
+        "Front matter field 'search.kind' must be one of guide, reference, changelog, blog, archive, "
+        "but changelog.md has 'novel'; the value is left out.",
+    )
