@@ -101,6 +101,7 @@ def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
         {
             **record,
             "front_matter": json.dumps(record["frontmatter"], ensure_ascii=False),
+            "kind": record.get("kind"),
             "boost": boost[row],
             "first_chunk": int(firsts[row]),
             **{facet_column(f.name): column[row] for f, column in zip(manifest.facets, columns, strict=True)},

@@ -132,6 +132,7 @@ def _page_record(page: Record) -> dict[str, Any]:
         "languages": languages,
         "primary_language": languages[0] if languages else None,
         "section": page["section"],
+        "kind": page.get("kind"),
         "language": page["language"],
     }
 

@@ -14,7 +14,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.indexing.table_writer import chunk_ids
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
@@ -64,6 +64,26 @@ def test_the_report_says_what_was_done(place, tmp_path):
         f"3 pages, 5 chunks (5 embedded, 0 reused) in {report.seconds:.1f} s, "
         f"{report.size_bytes / 1e6:.1f} MB, build {report.build_id}"
     )
+
+
+def test_kind_and_inbound_links_of_pages_are_stored(place):
+    pages = (
+        made_page("a.md", "Rotate keys.", kind="blog", inbound_links=3, link_texts=("keys", "rotation")),
+        made_page("b.md", "Rotate keys daily."),
+    )
+    built(place, pages)
+    table = pq.read_table(
+        open_index(place).build_dir / "pages.parquet", columns=["kind", "inbound_links", "link_texts"]
+    )
+    assert table.to_pylist() == [
+        {"kind": "blog", "inbound_links": 3, "link_texts": ["keys", "rotation"]},
+        {"kind": "guide", "inbound_links": 0, "link_texts": []},
+    ]
+    with open_searcher(place, embedder=WordHashEmbedder()) as searcher:
+        query = SearchQuery("rotate", filters=(Equals("page.kind", "blog"),), facets=("page.kind",))
+        response = searcher.search(query)
+    assert [result.page.path for result in response.results] == ["a.md"]
+    assert [(count.value, count.count) for count in response.facets["page.kind"]] == [("blog", 1), ("guide", 1)]
 
 
 def test_a_second_build_of_the_same_writes_and_embeds_nothing(place):
