@@ -15,7 +15,6 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
-from mkdocs_semsearch.serving.errors import HttpError, error_body, from_semsearch_error
 from mkdocs_semsearch.serving.get_params import (
     known_parameters,
     parse_parameters,
@@ -23,21 +22,28 @@ from mkdocs_semsearch.serving.get_params import (
     whole_number,
 )
 from mkdocs_semsearch.serving.html_answer import answer_page
-from mkdocs_semsearch.serving.metrics import Metrics
+from mkdocs_semsearch.serving.metrics import Metrics, process_gauges
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.operations import Opened, Operations, SearcherSource, operations_on
-from mkdocs_semsearch.serving.process_metrics import process_gauges
-from mkdocs_semsearch.serving.responses import ApiResponse, entity_tag, json_response, tag_matches
+from mkdocs_semsearch.serving.responses import (
+    NO_STORE,
+    ApiResponse,
+    HttpError,
+    entity_tag,
+    error_response,
+    from_semsearch_error,
+    json_response,
+    tag_matches,
+)
 from mkdocs_semsearch.serving.routes import Route, match_route
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_request
 
-__all__ = ["MAX_BODY_BYTES", "SearchApi", "check_body_size", "error_response"]
+__all__ = ["MAX_BODY_BYTES", "SearchApi", "check_body_size"]
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 64 * 1024
 CACHE_CONTROL = ("cache-control", "public, max-age=60")
-NO_STORE = ("cache-control", "no-store")
 PROBED = frozenset({"healthz", "readyz", "metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
@@ -260,11 +266,6 @@ def check_body_size(declared: str, received: int = 0) -> None:
     """
     if received > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
         raise HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
-
-
-def error_response(error: HttpError) -> ApiResponse:
-    """Returns the answer for an error."""
-    return json_response(error.status, error_body(error), (NO_STORE, *error.headers))
 
 
 def _search(opened: Opened, query: SearchQuery, call: _Call) -> dict[str, Any]:

@@ -23,17 +23,16 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.admission import Admission
-from mkdocs_semsearch.serving.api import SearchApi, error_response
+from mkdocs_semsearch.serving.admission import Admission, RateLimiter, parse_rate
+from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import Admitted, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.lazy_endpoint import LazyEndpoint, Made
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
-from mkdocs_semsearch.serving.rate_limit import RateLimiter, parse_rate
+from mkdocs_semsearch.serving.responses import HttpError, error_response
 from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import Defaults

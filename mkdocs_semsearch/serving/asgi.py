@@ -15,10 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Admission
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, check_body_size, error_response
-from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, check_body_size
 from mkdocs_semsearch.serving.request_log import REQUEST_ID, accepted_request_id
-from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse
+from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response
 from mkdocs_semsearch.serving.workers import Workers
 
 __all__ = ["Admitted", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlette_response"]

@@ -7,8 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
-from mkdocs_semsearch.serving.errors import HttpError
-from mkdocs_semsearch.serving.responses import ApiResponse
+from mkdocs_semsearch.serving.responses import ApiResponse, HttpError
 
 __all__ = ["docs_asset", "docs_page"]
 

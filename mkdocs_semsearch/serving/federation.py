@@ -13,9 +13,9 @@ from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.response import presented_score
-from mkdocs_semsearch.serving.errors import HttpError
 from mkdocs_semsearch.serving.metrics import Gauges
 from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
+from mkdocs_semsearch.serving.responses import HttpError
 
 __all__ = ["FederatedOperations", "OpenedIndexes"]
 

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
 from mkdocs_semsearch.searching.query import OPERATORS, Equals, Filter
-from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, request_from
 
 __all__ = ["FIELD_SUFFIXES", "known_parameters", "parse_parameters", "parse_search_parameters", "whole_number"]

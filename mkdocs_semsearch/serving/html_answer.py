@@ -10,10 +10,9 @@ from urllib.parse import urlencode
 
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.query import MAX_ENTRIES
-from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters
 from mkdocs_semsearch.serving.operations import Opened
-from mkdocs_semsearch.serving.responses import ApiResponse
+from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.wire import SearchRequest
 from mkdocs_semsearch.theme_files import widget_strings
 

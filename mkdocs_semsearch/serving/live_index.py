@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,19 +24,37 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-from mkdocs_semsearch.serving.garbage import spare_the_collector
-from mkdocs_semsearch.serving.index_health import IndexHealth
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 
-__all__ = ["LiveIndex"]
+__all__ = ["IndexHealth", "LiveIndex"]
 
 log = logging.getLogger(__name__)
 
+_ALLOCATIONS_BETWEEN_ROUNDS = 10_000
 POLLS_UNTIL_RETRY = 10
 SECONDS_BETWEEN_UPDATES = 60.0
 Stamp = tuple[int, int, int]
 Stage = Literal["update", "open"]
 Trouble = Literal["refused", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHealth:
+    """How an index that is watched is doing.
+
+    Attributes:
+        update: `ok`, or why what is loaded may not be the newest: the newest build was `refused`, or the place it comes
+            from is `unreachable`.
+        by_words: the query encoder did not load, so questions are answered by words alone.
+        loaded, refused: builds taken in and builds refused since the start.
+        loaded_at: Unix time when the current build was taken in; 0 while there is none.
+    """
+
+    update: Literal["ok", "refused", "unreachable"] = "ok"
+    by_words: bool = False
+    loaded: int = 0
+    refused: int = 0
+    loaded_at: float = 0.0
 
 
 class _Loaded:
@@ -226,7 +245,7 @@ class LiveIndex:
     def _take_in(self, loaded: _Loaded) -> bool:
         manifest = loaded.searcher.manifest
         self._replace(loaded)
-        spare_the_collector()
+        _spare_the_collector()
         self._health = replace(
             self._health, by_words=loaded.by_words, loaded=self._health.loaded + 1, loaded_at=time.time()
         )
@@ -290,3 +309,15 @@ def _warm_up(searcher: Searcher, *, must_load: bool) -> bool:
         log.warning("The query encoder does not answer, searches go by words alone until it does: %s", error)
         return False
     return True
+
+
+def _spare_the_collector() -> None:
+    """Takes everything there is now out of the collector's rounds; to be called when an index has been taken in.
+
+    A full round visits every object of the process, tens of milliseconds long, and some reader waits for it. What is
+    left of an index that was replaced is collected here, once.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS_BETWEEN_ROUNDS)

@@ -12,8 +12,8 @@ from pydantic_core import from_json
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
-from mkdocs_semsearch.serving.errors import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.operations import Opened, Operations
+from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
 
 if TYPE_CHECKING:

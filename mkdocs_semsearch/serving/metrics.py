@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 
-__all__ = ["Gauges", "Metrics"]
+__all__ = ["Gauges", "Metrics", "process_gauges"]
 
+_STARTED = time.time()
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 Labels = tuple[tuple[str, str], ...]
 Gauges = Mapping[str, Mapping[Labels, float]]
@@ -47,8 +51,8 @@ class Metrics:
             self._counters["semsearch_results_total"][labels] += results
             self._counters["semsearch_searches_without_results_total"][labels] += results == 0
             self._counters["semsearch_searches_degraded_total"][labels] += degraded
-            for stage, time in seconds.items():
-                self._histograms[(("stage", stage), *labels)].add(time)
+            for stage, spent in seconds.items():
+                self._histograms[(("stage", stage), *labels)].add(spent)
 
     def render(self, gauges: Gauges | None = None) -> str:
         """Returns everything counted so far and what is given in the Prometheus text format 0.0.4."""
@@ -123,3 +127,18 @@ def _escaped(value: str) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.10g}" if value != int(value) else str(int(value))
+
+
+def process_gauges() -> Gauges:
+    """Returns processor time, start and, on Linux, resident memory."""
+    times = os.times()
+    gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {
+        "process_cpu_seconds_total": {(): round(times.user + times.system, 2)},
+        "process_start_time_seconds": {(): round(_STARTED, 3)},
+    }
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        gauges["process_resident_memory_bytes"] = {(): pages * os.sysconf("SC_PAGE_SIZE")}
+    except (OSError, ValueError, IndexError, AttributeError):
+        pass  # not Linux
+    return gauges

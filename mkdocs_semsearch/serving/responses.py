@@ -1,4 +1,4 @@
-"""What leaves the process: status, headers and bytes, without a web framework."""
+"""Answers and errors as they leave the process: status, headers and bytes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,31 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-__all__ = ["SECURITY_HEADERS", "ApiResponse", "encode_json", "entity_tag", "json_response", "tag_matches"]
+from mkdocs_semsearch.errors import (
+    EmbedderUnavailableError,
+    EmbeddingError,
+    IndexFolderError,
+    PageNotFoundError,
+    QueryError,
+    SemsearchError,
+    StoreUnavailableError,
+)
+
+__all__ = [
+    "SECURITY_HEADERS",
+    "ApiResponse",
+    "HttpError",
+    "encode_json",
+    "entity_tag",
+    "error_response",
+    "from_semsearch_error",
+    "json_response",
+    "tag_matches",
+]
 
 Headers = tuple[tuple[str, str], ...]
 
+NO_STORE = ("cache-control", "no-store")
 SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
 """What every answer has."""
 
@@ -68,3 +89,55 @@ def tag_matches(if_none_match: str | None, tag: str) -> bool:
         return False
     given = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
     return "*" in given or tag.removeprefix("W/") in given
+
+
+class HttpError(Exception):
+    """An answer that is an error.
+
+    Attributes:
+        status: HTTP status.
+        code: short name of the kind of error for programs (`invalid_request`, `not_found`, …).
+        message: one sentence for a person.
+        field: the request field at fault, or None.
+        headers: more headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        field: str | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.field = field
+        self.headers = headers
+
+
+def error_response(error: HttpError) -> ApiResponse:
+    """Returns the answer for an error."""
+    body = {"error": {"code": error.code, "message": error.message, "field": error.field}}
+    return json_response(error.status, body, (NO_STORE, *error.headers))
+
+
+def from_semsearch_error(error: SemsearchError) -> HttpError:
+    """Returns the HTTP answer that an error of the search stands for."""
+    message = str(error)
+    if isinstance(error, PageNotFoundError):
+        return HttpError(404, "not_found", message, field=error.field)
+    if isinstance(error, QueryError):
+        return HttpError(422, "invalid_request", message, field=error.field)
+    if isinstance(error, EmbedderUnavailableError):
+        return HttpError(503, "embedder_unavailable", message, headers=(("retry-after", "5"),))
+    if isinstance(error, EmbeddingError):
+        return HttpError(503, "embedder_failed", message)
+    if isinstance(error, IndexFolderError):
+        return HttpError(503, "index_unavailable", message, headers=(("retry-after", "5"),))
+    if isinstance(error, StoreUnavailableError):
+        return HttpError(503, "store_unavailable", message, headers=(("retry-after", "5"),))
+    return HttpError(500, "internal", "The search failed; the server's log says why.")

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.searching.query import MAX_LIMIT
-from mkdocs_semsearch.serving.index_names import check_index_name
-from mkdocs_semsearch.serving.rate_limit import parse_rate
+from mkdocs_semsearch.serving.admission import parse_rate
 
 __all__ = ["LogFormat", "LogLevel", "ServerSettings", "parse_named_index"]
 
@@ -21,6 +20,8 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 
 SHORTEST_TOKEN = 16
+_RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
+"""What the first part of an address may be already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,19 @@ def _check_token(token: str, name: str) -> None:
 
 def _check_names(names: list[str]) -> None:
     for name in names:
-        check_index_name(name)
+        _check_index_name(name)
         if names.count(name) > 1:
             raise ConfigurationError(f"Two indexes have the name {name!r}: give each its own.")
+
+
+def _check_index_name(name: str) -> None:
+    """Refuses a name that cannot stand in an address, or that means something else there.
+
+    Raises:
+        ConfigurationError: says which names are possible.
+    """
+    if name in _RESERVED or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise ConfigurationError(
+            f"The index name {name[:80]!r} is not possible: it takes letters, digits, dot, dash and underscore, at "
+            f"most 64, and is none of {', '.join(sorted(_RESERVED))}."
+        )

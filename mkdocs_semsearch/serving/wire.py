@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 
 from mkdocs_semsearch.searching.query import FROM_OUTSIDE, OPERATORS, Names, SearchQuery
 from mkdocs_semsearch.searching.validation import complaint, validated
-from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.responses import HttpError
 
 __all__ = ["Defaults", "SearchRequest", "parse_request", "read_values", "request_from", "with_defaults"]
 

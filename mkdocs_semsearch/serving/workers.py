@@ -10,8 +10,7 @@ from contextlib import contextmanager
 import anyio
 import anyio.to_thread
 
-from mkdocs_semsearch.serving.errors import HttpError
-from mkdocs_semsearch.serving.responses import ApiResponse
+from mkdocs_semsearch.serving.responses import ApiResponse, HttpError
 
 __all__ = ["Workers"]
 

@@ -26,8 +26,8 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.searching.response import filter_to_json
     from mkdocs_semsearch.serving.api import SearchApi
-    from mkdocs_semsearch.serving.errors import HttpError
     from mkdocs_semsearch.serving.get_params import parse_search_parameters
+    from mkdocs_semsearch.serving.responses import HttpError
     from mkdocs_semsearch.serving.wire import parse_request
 
 

@@ -15,9 +15,9 @@ from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.embedding.openai import open_openai
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.admission import RateLimiter
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.rate_limit import RateLimiter
 from tests.made_index import built, made_page
 from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
 from tests.unit.serving.small_index import PAGES, build

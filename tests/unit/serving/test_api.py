@@ -14,9 +14,8 @@ from mkdocs_semsearch.errors import (
     IndexCorruptError,
 )
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.serving.admission import Admission
+from mkdocs_semsearch.serving.admission import Admission, RateLimiter
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi
-from mkdocs_semsearch.serving.rate_limit import RateLimiter
 from mkdocs_semsearch.serving.responses import encode_json
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.rate_limit import RateLimiter, parse_rate
+from mkdocs_semsearch.serving.admission import RateLimiter, parse_rate
 from mkdocs_semsearch.serving.settings import ServerSettings
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from mkdocs_semsearch.searching.query import Equals, Exists, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.serving.errors import HttpError
+from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import Defaults, parse_request
 
 EQUALS = {"op": "equals", "field": "tags", "value": "security"}
