@@ -165,11 +165,11 @@ def encoded(index_dir: Path, texts: list[str]) -> dict[str, np.ndarray[Any, Any]
 def ask_vectors(folder: Path) -> dict[str, float]:
     from synthetic import DIMENSION, questions_near
 
-    from mkdocs_semsearch.searching.store import EmbeddedStore
+    from mkdocs_semsearch.searching.vector_store import VectorStore
 
     rows = int((folder / "chunks").read_text(encoding="ascii"))
     began = time.perf_counter()
-    store = EmbeddedStore.load(folder, rows, DIMENSION)
+    store = VectorStore.load(folder, rows, DIMENSION)
     store.prepare()
     start = time.perf_counter() - began
     stored = np.load(folder / "vectors.npy", mmap_mode="r")

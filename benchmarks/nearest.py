@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from synthetic import clustered_vectors, questions_near
 
 from mkdocs_semsearch.indexing.knn_graph import KnnGraph, build_knn_graph
-from mkdocs_semsearch.searching.store import EmbeddedStore
+from mkdocs_semsearch.searching.vector_store import VectorStore
 
 TURN = 10
 OURS = "this store"
@@ -152,7 +152,7 @@ def built(name: str, make: Callable[[], Callable[[Mask], Ask | None]]) -> Peer:
 def this_store(stored: NDArray[np.float16], *, graph: bool) -> Callable[[Mask], Ask]:
     empty = KnnGraph(np.zeros(len(stored) + 1, np.int64), np.zeros(0, np.int32), "none")
     lists = build_knn_graph(stored.astype(np.float32)) if graph else empty
-    store = EmbeddedStore(stored, lists.indptr, lists.indices)
+    store = VectorStore(stored, lists.indptr, lists.indices)
     store.prepare()
 
     def under(mask: Mask) -> Ask:

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.store_writer import IndexedRows
-from mkdocs_semsearch.qdrant.searcher import QdrantSearcher
+from mkdocs_semsearch.qdrant.backend import QdrantBackend
 from mkdocs_semsearch.qdrant.writing import QdrantWriter
-from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
+from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.query_encoder import QueryEncoder
 from tests.qdrant_engine import EngineClient
 
@@ -95,7 +95,7 @@ def duplicate_groups(build_dir: Path, times: int) -> NDArray[np.int32]:
     return np.concatenate([groups + copy * sections for copy in range(times)]).astype(np.int32)
 
 
-def same_results(folder: Path, there: QdrantSearcher, questions: Iterable[str]) -> dict[str, Any]:
+def same_results(folder: Path, there: Searcher, questions: Iterable[str]) -> dict[str, Any]:
     """Compares the first ten results with those of the folder; results whose scores are a tie may change places."""
     asked, same, first = 0, 0, 0
     with open_searcher(folder) as here:
@@ -124,7 +124,7 @@ def bytes_by_part(folder: Path) -> dict[str, int]:
     return dict(parts)
 
 
-def timed(searcher: QdrantSearcher, encoder: QueryEncoder, rounds: int, **options: object) -> dict[str, float]:
+def timed(searcher: Searcher, encoder: QueryEncoder, rounds: int, **options: object) -> dict[str, float]:
     """Milliseconds of a question without its encoding."""
     vectors = {question: encoder.embed(question) for question in QUESTIONS}
 
@@ -133,6 +133,8 @@ def timed(searcher: QdrantSearcher, encoder: QueryEncoder, rounds: int, **option
 
         def embed(self, text: str) -> NDArray[np.float32]:
             return vectors[text]
+
+        def nearest_sentence(self, vector: NDArray[np.float32]) -> None: ...
 
     searcher._encoder = Known()  # type: ignore[assignment]
     times = []
@@ -173,13 +175,13 @@ def main() -> None:
         chunks = len(vectors)
         encoder = QueryEncoder(index.manifest, index.build_dir, None)
         manifest = replace(index.manifest, build_id="0" * 16, store=store, chunks=chunks, pages=len(pages))
-        searcher = QdrantSearcher.open(manifest, beside, client, encoder)  # type: ignore[arg-type]
+        searcher = Searcher(manifest, QdrantBackend.open(manifest, beside, client), encoder)  # type: ignore[arg-type]
         rounds = 2 if given.quick else given.rounds
         headings = pq.read_table(index.build_dir / "chunks.parquet", columns=["heading_hierarchy"])[0].to_pylist()
         questions = [*QUESTIONS, *dict.fromkeys(" ".join(path[-2:]) for path in headings[::5])]
         same = same_results(given.index, searcher, questions) if times == 1 else None
         plain = timed(searcher, encoder, rounds)
-        searcher = QdrantSearcher.open(manifest, beside, client, encoder)  # type: ignore[arg-type]
+        searcher = Searcher(manifest, QdrantBackend.open(manifest, beside, client), encoder)  # type: ignore[arg-type]
         narrow = {"facets": ("tags",), "filters": (Equals("tags", "deployment"),)}
         filtered = timed(searcher, encoder, rounds, **narrow)
         result = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from mkdocs_semsearch.lexical.question import Clauses, Question
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["Lexical", "LexicalHits", "LexicalIndex"]
+__all__ = ["LexicalHits", "LexicalIndex"]
 
 ExactTexts = Callable[[NDArray[np.int32]], Iterable[str]]
 
@@ -44,26 +44,6 @@ class LexicalHits:
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
-
-
-class Lexical(Protocol):
-    """The seam to the words."""
-
-    def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
-        """Ranks the allowed rows by the words of a question, at most `limit`, equal scores in the order of the rows."""
-        ...
-
-    def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
-        """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""
-        ...
-
-    def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
-        """Returns the rows that hold an identifier whole."""
-        ...
-
-    def matcher(self, question: Question) -> Matcher:
-        """Returns what tells which words of a text the question meant."""
-        ...
 
 
 class LexicalIndex:

@@ -1,4 +1,4 @@
-"""Nearest chunks in a Qdrant collection, by meaning and by words."""
+"""Requests to a Qdrant collection: chunks by meaning and by words, payloads, counts, neighbours."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mkdocs_semsearch.qdrant.collection import (
     TITLE_NAME,
     WORDS,
 )
-from mkdocs_semsearch.searching.store import Neighbors
+from mkdocs_semsearch.searching.vector_store import Neighbors
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
-__all__ = ["WINDOW", "Found", "QdrantStore"]
+__all__ = ["WINDOW", "CollectionReader", "Found", "of_kind"]
 
 WINDOW = 1000
 """Chunks of each side that take part in a ranking, and so how many results can be paged through."""
@@ -54,25 +54,19 @@ class Found:
     headed: NDArray[np.int64]
 
 
-class QdrantStore:
-    """One collection, which never changes; a `Store` that takes Qdrant's own filters as well as rows.
+class CollectionReader:
+    """Reads one collection, which never changes: its chunks are the first points, the points after them are pages.
 
     Args:
         client: of the cluster.
         collection: that holds the build.
-        rows: chunks in it; the points after them are pages.
-        neighbors: length of a row's list of neighbours.
+        neighbors: length of a chunk's list of neighbours.
     """
 
-    def __init__(self, client: QdrantClient, collection: str, rows: int, neighbors: int) -> None:
+    def __init__(self, client: QdrantClient, collection: str, neighbors: int) -> None:
         self._client = client
         self._collection = collection
-        self._rows = rows
         self._neighbors = neighbors
-
-    def prepare(self) -> None:
-        """Opens the connection."""
-        self.points()
 
     def points(self) -> int | None:
         """Returns how many points the collection has; None when there is no such collection.
@@ -85,34 +79,8 @@ class QdrantStore:
                 return None
             return self._client.count(self._collection, exact=True).count
 
-    def nearest(
-        self,
-        vector: NDArray[np.float32],
-        rows: NDArray[np.bool_] | models.Filter | None,
-        limit: int | None = None,
-        at_least: float | None = None,
-    ) -> Neighbors:
-        """Finds rows near a question, see `Store.nearest`; `rows` may be a filter of Qdrant's."""
-        from qdrant_client import models
-
-        allowed = _only(rows) if isinstance(rows, np.ndarray) else rows
-        exactly = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
-        requests = []
-        if limit is None or limit:
-            wanted = self._rows if limit is None else min(limit, self._rows)
-            requests.append(self._by_meaning(vector, allowed, wanted, params=exactly if limit is None else _compared()))
-        if at_least is not None:
-            requests.append(self._by_meaning(vector, allowed, self._rows, params=exactly, score_threshold=at_least))
-        if not self._rows or (isinstance(rows, np.ndarray) and not rows.any()):
-            requests = []
-        return _neighbors([point for answer in self._asked(requests) for point in answer])
-
-    def neighbors_of(self, row: int) -> Neighbors:
-        """Returns the rows nearest to a row, nearest first."""
-        return next(self.neighbors_of_each((row,)))
-
-    def neighbors_of_each(self, rows: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields the rows nearest to each of several, nearest first, asked for in one request."""
+    def neighbors(self, rows: Sequence[int]) -> Iterator[Neighbors]:
+        """Yields for each chunk the chunks nearest to it, nearest first; all are asked for in one request."""
         from qdrant_client import models
 
         requests = [
@@ -258,16 +226,6 @@ def _called(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArra
     return np.array([point.id for point in points if (point.payload or {}).get(key) == name], np.int64)
 
 
-def _only(rows: NDArray[np.bool_]) -> models.Filter | None:
-    """The filter for a choice of rows."""
-    from qdrant_client import models
-
-    if rows.all():
-        return None
-    chosen: list[models.ExtendedPointId] = [int(row) for row in np.flatnonzero(rows)]
-    return models.Filter(must=[models.HasIdCondition(has_id=chosen)])
-
-
 def _named(name: str, allowed: models.Filter | None) -> models.Filter:
     from qdrant_client import models
 
@@ -285,3 +243,11 @@ def _is(key: str, value: str) -> models.FieldCondition:
     from qdrant_client import models
 
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+
+def of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
+    """Returns the filter for points of a kind, among those that another filter leaves."""
+    from qdrant_client import models
+
+    wanted = _is(KIND, kind)
+    return models.Filter(must=[wanted] if allowed is None else [wanted, allowed])

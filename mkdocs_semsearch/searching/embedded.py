@@ -1,51 +1,175 @@
-"""Finds the results of a query in an index folder, and looks at no more chunks than it takes to be sure of them."""
+"""The backend of an index that is searched in this process: arrays, Parquet tables and a lexical index."""
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.index import Lexical, LexicalHits
+from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.text import literal_name
-from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates, score, share_of_meaning
-from mkdocs_semsearch.searching.query import Mode, SearchQuery
-from mkdocs_semsearch.searching.ranking import (
-    FLOOR_RANK,
-    RULES,
-    SEMANTIC_WEIGHT,
-    SemanticScale,
-    at_rank,
-)
+from mkdocs_semsearch.searching.backend import Matches
+from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates
+from mkdocs_semsearch.searching.facets import FilterCache, Tally
+from mkdocs_semsearch.searching.query import Filter, SearchQuery
+from mkdocs_semsearch.searching.ranking import FLOOR_RANK, RULES
+from mkdocs_semsearch.searching.records import Records
+from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, rank
-from mkdocs_semsearch.searching.store import Neighbors, Store
+from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
+from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 
-__all__ = ["EVERY", "Finder", "LiteralNames", "Names", "Scoring", "Sides", "lexical_depth"]
-
-_LEXICAL_LIMIT = 1000
-"""Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
-
-_LEXICAL_LEAST = 200
-"""Hits that take part where filters leave few of the thousand: a few are as telling among few."""
-
-EVERY = 2**31
-"""Hits that take part where words alone rank."""
+__all__ = ["EmbeddedBackend", "LiteralNames"]
 
 _DEEP = 3000
+"""Chunks that are scored when the first `FLOOR_RANK` do not settle the results; after these, all are."""
 
 
-class Names(Protocol):
-    """What knows the titles and headings of a site."""
+class EmbeddedBackend:
+    """A `Backend` over tables in memory and two sides that score; an index folder and a static bundle both make one.
 
-    def ranks(self, text: str) -> dict[int, int]:
-        """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
-        ...
+    It scores no more chunks than it takes to be sure of the results.
+    """
+
+    def __init__(self, tables: Tables, sides: Sides) -> None:
+        self.chunk_map = tables.chunk_map
+        self._tables = tables
+        self._sides = sides
+        self._filtered = FilterCache(tables)
+        self._highest_boost = float(tables.chunk_map.boost.max(initial=1.0))
+
+    @classmethod
+    def load(cls, build_dir: Path, manifest: Manifest) -> EmbeddedBackend:
+        """Opens a build.
+
+        Raises:
+            IndexCorruptError: a file of the build cannot be read, or is not what the manifest says.
+        """
+        tables = Tables.load(build_dir, manifest)
+        stemmer = manifest.lexical.get("stemmer")
+        sides = Sides(
+            vectors=VectorStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
+            lexical=LexicalIndex.load(build_dir, manifest.chunks, stemmer, tables.exact_texts),
+            names=LiteralNames(tables),
+        )
+        return cls(tables, sides)
+
+    def prepare(self) -> None:
+        """Makes the vectors ready."""
+        self._sides.vectors.prepare()
+
+    def close(self) -> None:
+        """Does nothing: mapped files are released when the last answer that uses them is gone."""
+
+    def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
+        """Finds and ranks what matches a query, see `Backend.find`."""
+        scoring = Scoring(
+            self._sides,
+            question,
+            vector,
+            mode=query.mode,
+            rows=self._allowed(question, query.filters),
+            min_score=query.min_score,
+            depth=lexical_depth(self._filtered(query.filters).mask),
+        )
+        candidates, ranked = self._ranked(scoring, query)
+        tally = self._tally(scoring, question, query, query.filters)
+
+        def counts(field: str) -> tuple[FacetCount, ...]:
+            others = tuple(item for item in query.filters if item.field != field)
+            same = len(others) == len(query.filters)
+            return (tally if same else self._tally(scoring, question, query, others)).values_of(field)
+
+        return Matches(candidates, ranked, tally.total, self._sides.lexical.matcher(question), counts)
+
+    def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
+        """Reads what readers see of some chunks, their pages, and further pages."""
+        return self._tables.fetch(chunks, pages)
+
+    def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
+        """Yields for each chunk the chunks nearest to it, nearest first."""
+        return map(self._sides.vectors.neighbors_of, chunks)
+
+    def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
+        """Counts all pages by the values of a declared field."""
+        every = np.arange(self.chunk_map.pages)
+        return self._tables.column(field).counts(every, every)
+
+    def page_row(self, path: str) -> int | None:
+        """Returns the row of a page by its path, or None."""
+        return self._tables.page_row(path)
+
+    def page_urls(self) -> Iterator[tuple[str, str]]:
+        """Yields path and URL of every page."""
+        return self._tables.page_urls()
+
+    def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
+        """Returns bool `[chunks]`: the chunks that the filters and phrases leave; None for all."""
+        mask = self._filtered(filters).mask
+        if not question.phrases:
+            return mask
+        with_phrases = self._sides.lexical.phrase_rows(question.phrases)
+        return with_phrases if mask is None else mask & with_phrases
+
+    def _tally(self, scoring: Scoring, question: Question, query: SearchQuery, filters: tuple[Filter, ...]) -> Tally:
+        """Counts all results under some filters."""
+        by_page = query.granularity == "page"
+        if scoring.matches_all and not question.phrases:
+            filtered = self._filtered(filters)
+            return filtered.pages if by_page else filtered.sections
+        allowed = self._allowed(question, filters)
+        rows = allowed if scoring.matches_all else scoring.matching(allowed)
+        return Tally(self._tables, rows, by_page=by_page)
+
+    def _ranked(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
+        """Returns the results of a query, and the chunks that they are made of."""
+        reach: int | None = FLOOR_RANK
+        while True:
+            candidates = self._boosted(scoring.candidates(reach))
+            if candidates.unseen is not None and query.granularity == "page" and query.mode == "semantic":
+                # The score of a page comes from all its sections.
+                pages = self.chunk_map.in_pages(np.unique(self.chunk_map.page_of[candidates.rows]))
+                candidates = replace(self._boosted(scoring.of(pages)), unseen=candidates.unseen)
+            ranked = rank(candidates, self.chunk_map, query)
+            if candidates.unseen is None:
+                return candidates, ranked
+            if len(ranked.results) == query.limit and ranked.results[-1].score > candidates.unseen:
+                if self._is_whole(candidates, ranked, query):
+                    return candidates, ranked
+                candidates = self._boosted(scoring.of(self._all_of(candidates, ranked, query)))
+                return candidates, rank(candidates, self.chunk_map, query.with_offset(0))
+            reach = _DEEP if reach is not None and reach < _DEEP else None
+
+    def _boosted(self, candidates: Candidates) -> Candidates:
+        boost = self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]]
+        return candidates.boosted(boost, self._highest_boost)
+
+    def _is_whole(self, candidates: Candidates, ranked: Ranked, query: SearchQuery) -> bool:
+        """Returns whether chunks that were not scored would change nothing that is shown, as is usual for sections.
+
+        A section is shown by its best chunk, but the score of a page comes from several sections, and a section that
+        others repeat shows how many do.
+        """
+        if query.granularity == "page":
+            return False
+        best = [item.best for item in ranked.results]
+        unknown = candidates.semantic is not None and bool((candidates.semantic[best] == UNKNOWN).any())
+        return not unknown and not self.chunk_map.have_duplicates(candidates.rows[best])
+
+    def _all_of(self, candidates: Candidates, ranked: Ranked, query: SearchQuery) -> NDArray[np.bool_]:
+        """Returns bool `[chunks]`: all chunks that belong to the ranked results, scored or not."""
+        best = candidates.rows[[item.best for item in ranked.results]]
+        if query.granularity == "page":
+            return self.chunk_map.in_pages(self.chunk_map.page_of[best])
+        return self.chunk_map.in_groups(self.chunk_map.group_of[best])
 
 
 class LiteralNames:
@@ -56,12 +180,13 @@ class LiteralNames:
         self._headings: dict[str, list[int]] = defaultdict(list)
         section = -1
         page = -1
+        chunk_map = tables.chunk_map
         for row, path in enumerate(tables.heading_paths()):
-            if tables.page_of[row] != page:
-                page = int(tables.page_of[row])
+            if chunk_map.page_of[row] != page:
+                page = int(chunk_map.page_of[row])
                 self._titles[literal_name(path[0])].append(row)
-            if tables.section_of[row] != section:
-                section = int(tables.section_of[row])
+            if chunk_map.section_of[row] != section:
+                section = int(chunk_map.section_of[row])
                 self._headings[literal_name(path[-1])].append(row)
 
     def ranks(self, text: str) -> dict[int, int]:
@@ -71,211 +196,3 @@ class LiteralNames:
             return {}
         ranks = dict.fromkeys(self._headings.get(name, ()), RULES.index("heading"))
         return ranks | dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """What finds candidates: the two sides and the names of the literal rule.
-
-    `weight` is the share of meaning where both rank.
-    """
-
-    store: Store
-    lexical: Lexical
-    names: Names
-    weight: float = SEMANTIC_WEIGHT
-
-
-class Scoring:
-    """One question on both sides: finds its candidates, and scores any chunk the same way.
-
-    Args:
-        sides: where to look.
-        question: as the reader typed it.
-        vector: float32 `[d]`, its embedding; None where only words rank.
-        mode: what ranks.
-        rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
-        min_score: least cosine similarity; without effect where only words rank.
-        depth: how many hits of the words take part where meaning ranks as well.
-    """
-
-    def __init__(
-        self,
-        sides: Sides,
-        question: Question,
-        vector: NDArray[np.float32] | None,
-        *,
-        mode: Mode,
-        rows: NDArray[np.bool_] | None,
-        min_score: float,
-        depth: int,
-    ) -> None:
-        self._sides = sides
-        self._question = question
-        self._vector = vector
-        self._hybrid = mode == "hybrid" and vector is not None
-        self._allowed = rows
-        self._min_score = min_score
-        self._scale = SemanticScale.of(np.zeros(0, np.float32))
-        self._by_words = vector is None or self._hybrid
-        self._depth = depth
-
-    @functools.cached_property
-    def _hits(self) -> LexicalHits:
-        """Hits of the words among the allowed rows, in the order of their rows."""
-        if self._vector is not None:
-            return _by_row(self._sides.lexical.search(self._question, self._allowed, self._depth))
-        return _among(self._every_hit, self._allowed)
-
-    @functools.cached_property
-    def _every_hit(self) -> LexicalHits:
-        """All hits of the words, allowed or not: where words alone rank, what a field counts may be more."""
-        return _by_row(self._sides.lexical.search(self._question, None, EVERY))
-
-    @functools.cached_property
-    def _literal(self) -> dict[int, int]:
-        """Row to rank of the literal rule that holds, for rows that are allowed."""
-        named = self._sides.names.ranks(self._question.text)
-        if len(self._question.words) == 1:
-            identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
-            named = dict.fromkeys(identified, RULES.index("identifier")) | named
-        return {row: rank for row, rank in named.items() if self._allowed is None or self._allowed[row]}
-
-    def candidates(self, reach: int | None) -> Candidates:
-        """Finds the chunks that can be among the first results.
-
-        Args:
-            reach: how many of the nearest chunks to look at, or more; None for all that match.
-        """
-        if self._vector is None:
-            return self._scored(self._hits.rows, None)
-        near, unseen = self._near(reach)
-        if self._min_score > 0:
-            near, unseen = self._near_enough(self._allowed), None
-        if unseen is None or not self._hybrid:
-            return replace(self._scored(near.rows, near.similarities), unseen=unseen)
-        literal = np.fromiter(self._literal, np.int64, len(self._literal))
-        rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
-        similarities = np.full(len(rows), UNKNOWN)
-        similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        # Who is neither near, nor a hit of the words, nor named scores nothing.
-        return replace(self._scored(rows, similarities), unseen=0.0)
-
-    def of(self, rows: NDArray[np.bool_]) -> Candidates:
-        """Scores those of certain chunks that are allowed, after `candidates` has found the scale."""
-        assert self._vector is not None
-        near = self._sides.store.nearest(self._vector, rows if self._allowed is None else rows & self._allowed)
-        return self._scored(near.rows, near.similarities)
-
-    @property
-    def matches_all(self) -> bool:
-        """Whether every allowed chunk matches: some are nearer than others, and that is all."""
-        return self._vector is not None and not self._min_score
-
-    def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
-        if self._vector is None:
-            return _among(self._every_hit, rows).rows
-        return self._near_enough(rows).rows
-
-    def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
-        """Returns the nearest chunks, and what others may be similar at most; None where there are no others."""
-        assert self._vector is not None
-        near = self._sides.store.nearest(self._vector, self._allowed, reach)
-        self._scale = SemanticScale.of(near.similarities)
-        if reach is None or len(near.rows) < reach:
-            return near, None
-        furthest = at_rank(near.similarities, reach)
-        if self._hybrid and furthest > self._scale.floor:  # on a large site, more than a few hundred chunks count
-            near = self._sides.store.nearest(self._vector, self._allowed, reach, self._scale.floor)
-        return near, max(0.0, furthest)
-
-    def _near_enough(self, rows: NDArray[np.bool_] | None) -> Neighbors:
-        assert self._vector is not None
-        near = self._sides.store.nearest(self._vector, rows, 0, self._min_score)
-        kept = near.similarities >= self._min_score
-        return Neighbors(near.rows[kept], near.similarities[kept])
-
-    def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
-        if self._by_words:
-            weight = share_of_meaning(self._question, self._sides.weight)
-            return score(rows, similarities, self._scale, self._hits, self._literal, weight)
-        return score(rows, similarities, self._scale, None, {})
-
-
-class Finder:
-    """Ranks what questions find in one open index.
-
-    Args:
-        tables: of the index.
-    """
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-        self._highest_boost = float(tables.boost.max(initial=1.0))
-
-    def find(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
-        """Returns the results of a question, and the chunks that they were made of."""
-        reach: int | None = FLOOR_RANK
-        while True:
-            found = self._boosted(scoring.candidates(reach))
-            if found.unseen is not None and query.granularity == "page" and query.mode == "semantic":
-                # The score of a page comes from all its sections.
-                pages = self._tables.of_pages(np.unique(self._tables.page_of[found.rows]))
-                found = replace(self._boosted(scoring.of(pages)), unseen=found.unseen)
-            ranked = rank(found, self._tables, query)
-            if found.unseen is None:
-                return found, ranked
-            if len(ranked.results) == query.limit and ranked.results[-1].score > found.unseen:
-                if self._is_whole(found, ranked, query):
-                    return found, ranked
-                found = self._boosted(scoring.of(self._all_of(found, ranked, query)))
-                return found, rank(found, self._tables, query.with_offset(0))
-            reach = _DEEP if reach is not None and reach < _DEEP else None
-
-    def _boosted(self, found: Candidates) -> Candidates:
-        return found.boosted(self._tables.boost[self._tables.page_of[found.rows]], self._highest_boost)
-
-    def _is_whole(self, found: Candidates, ranked: Ranked, query: SearchQuery) -> bool:
-        """Whether chunks that were not looked at would change nothing that is shown, as is usual for sections.
-
-        A section is shown by its best chunk, but a page has a score from several sections, and a section that others
-        repeat tells how many do.
-        """
-        if query.granularity == "page":
-            return False
-        best = [item.best for item in ranked.results]
-        unknown = found.semantic is not None and bool((found.semantic[best] == UNKNOWN).any())
-        return not unknown and not self._tables.repeated(found.rows[best])
-
-    def _all_of(self, found: Candidates, ranked: Ranked, query: SearchQuery) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: all chunks that belong to the ranked results, found or not."""
-        best = found.rows[[item.best for item in ranked.results]]
-        if query.granularity == "page":
-            return self._tables.of_pages(self._tables.page_of[best])
-        return self._tables.of_groups(self._tables.group_of[best])
-
-
-def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
-    """Returns how many hits of the words take part: of those that filters leave, as many as are left of the thousand.
-
-    Args:
-        filtered: bool `[n]`, the chunks that filters leave; None for all.
-    """
-    if filtered is None:
-        return _LEXICAL_LIMIT
-    return max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(filtered) / max(1, len(filtered))))
-
-
-def _by_row(hits: LexicalHits) -> LexicalHits:
-    scores = np.zeros(hits.rows.max(initial=-1) + 1, np.float32)  # faster than sorting
-    scores[hits.rows] = hits.scores
-    rows = np.flatnonzero(scores)
-    return LexicalHits(rows, scores[rows])
-
-
-def _among(hits: LexicalHits, rows: NDArray[np.bool_] | None) -> LexicalHits:
-    if rows is None:
-        return hits
-    kept = rows[hits.rows]
-    return LexicalHits(hits.rows[kept], hits.scores[kept])

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.searching.query import Filter
-from mkdocs_semsearch.searching.response import FacetCount, FacetField
+from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["Filtered", "Tally", "facet_counts", "facet_field", "remembering"]
+__all__ = ["FilterCache", "Filtered", "Tally", "facet_counts"]
 
 
 class Tally:
@@ -52,7 +51,7 @@ class Tally:
     @functools.cached_property
     def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Page and result, once for each pair of them."""
-        pages, results = self._tables.page_of[self._chunks], self._result_of(self._chunks)
+        pages, results = self._tables.chunk_map.page_of[self._chunks], self._result_of(self._chunks)
         first = np.ones(len(pages), np.bool_)
         np.not_equal(pages[1:], pages[:-1], out=first[1:])
         if not self._by_page:
@@ -62,18 +61,13 @@ class Tally:
     @property
     def _chunks(self) -> NDArray[np.int64]:
         if self._rows is None:
-            return np.arange(self._tables.chunks)
+            return np.arange(self._tables.chunk_map.chunks)
         return np.flatnonzero(self._rows) if self._rows.dtype == np.bool_ else np.asarray(self._rows, np.int64)
 
     def _result_of(self, chunks: NDArray[np.int64]) -> NDArray[np.int32]:
-        found: NDArray[np.int32] = (self._tables.page_of if self._by_page else self._tables.group_of)[chunks]
-        return found
-
-
-def facet_field(tables: Tables, facet: FacetDeclaration) -> FacetField:
-    """Returns a declared facet with the number of pages for each of its values."""
-    counts = tables.column(facet.name).counts(np.arange(tables.pages), np.arange(tables.pages))
-    return FacetField(facet.name, facet.type, facet.label, facet_counts(counts))
+        chunk_map = self._tables.chunk_map
+        results: NDArray[np.int32] = (chunk_map.page_of if self._by_page else chunk_map.group_of)[chunks]
+        return results
 
 
 def facet_counts(counts: Iterable[tuple[Any, int]]) -> tuple[FacetCount, ...]:
@@ -84,7 +78,10 @@ def facet_counts(counts: Iterable[tuple[Any, int]]) -> tuple[FacetCount, ...]:
 
 
 _REMEMBERED_CHUNKS = 2_000_000
+"""Chunks of all remembered filters together: a mask takes a byte a chunk."""
+
 _FEWEST, _MOST = 4, 64
+"""Filters that are remembered at least and at most."""
 
 
 class Filtered:
@@ -100,7 +97,27 @@ class Filtered:
         self.pages = Tally(tables, self.mask, by_page=True)
 
 
-class _Asked:
+class FilterCache:
+    """Gives what filters leave of an index, remembered for the filters that were used last.
+
+    Readers tick the same few filters again and again, and without a least score nothing of this depends on the query.
+    The smaller the index, the more filters are remembered.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        size = min(_MOST, max(_FEWEST, _REMEMBERED_CHUNKS // max(1, tables.chunk_map.chunks)))
+        self._filtered = functools.lru_cache(size)(lambda key: Filtered(tables, key.filters))
+
+    def __call__(self, filters: tuple[Filter, ...]) -> Filtered:
+        """Returns the chunks for which all filters hold.
+
+        Raises:
+            FilterError: a filter value that its field cannot have.
+        """
+        return self._filtered(_FilterKey(filters))
+
+
+class _FilterKey:
     """Filters as a key: equal when they are written alike, for 1 and true are equal in Python but not to a filter."""
 
     def __init__(self, filters: tuple[Filter, ...]) -> None:
@@ -108,14 +125,7 @@ class _Asked:
         self._text = repr(filters)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and self._text == other._text
+        return isinstance(other, _FilterKey) and self._text == other._text
 
     def __hash__(self) -> int:
         return hash(self._text)
-
-
-def remembering(tables: Tables) -> Callable[[tuple[Filter, ...]], Filtered]:
-    """Returns a function from filters to what they leave; it remembers more of them the smaller the index is."""
-    size = min(_MOST, max(_FEWEST, _REMEMBERED_CHUNKS // max(1, tables.chunks)))
-    remembered = functools.lru_cache(size)(lambda asked: Filtered(tables, asked.filters))
-    return lambda filters: remembered(_Asked(filters))

@@ -5,21 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "PAGE_COLUMNS",
-    "SECTION_COLUMNS",
-    "FetchedRows",
-    "PageInfo",
-    "Rows",
-    "SectionInfo",
-    "page_info",
-    "section_info",
-]
+__all__ = ["PAGE_COLUMNS", "SECTION_COLUMNS", "PageInfo", "Records", "SectionInfo", "page_info", "section_info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,45 +61,19 @@ PAGE_COLUMNS = ["path", "url", "title", "front_matter", "file_size", "chunk_coun
 SECTION_COLUMNS = [f.name for f in fields(SectionInfo) if f.name not in ("url", "excerpt", "highlights")]
 
 
-class Rows(Protocol):
-    """Chunks and pages by their rows, wherever their texts come from."""
-
-    @property
-    def page_of(self) -> NDArray[np.int32]:
-        """int32 `[chunks]`; page row of every chunk."""
-        ...
-
-    @property
-    def boost(self) -> NDArray[np.float32]:
-        """float32 `[pages]`."""
-        ...
-
-    def page(self, row: int) -> PageInfo:
-        """Returns what a result says of a page."""
-        ...
-
-    def content(self, row: int) -> str:
-        """Returns the text of a chunk."""
-        ...
-
-    def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
-        """Returns what a result says of the section that a chunk belongs to."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class FetchedRows:
-    """What readers see of some chunks and their pages.
+class Records:
+    """What readers see of some chunks and their pages, read from a backend in one go.
 
     Attributes:
-        page_of, boost: see `Tables`.
-        pages, records: page rows and chunk rows that were fetched.
+        page_of: int32 `[chunks]`; page row of every chunk of the index.
+        pages: page row to what a result says of the page.
+        chunks: chunk row to its `SECTION_COLUMNS`.
     """
 
     page_of: NDArray[np.int32]
-    boost: NDArray[np.float32]
     pages: Mapping[int, PageInfo]
-    records: Mapping[int, Mapping[str, Any]]
+    chunks: Mapping[int, Mapping[str, Any]]
 
     def page(self, row: int) -> PageInfo:
         """Returns what a result says of a page."""
@@ -116,11 +81,11 @@ class FetchedRows:
 
     def content(self, row: int) -> str:
         """Returns the text of a chunk."""
-        return str(self.records[row]["content"])
+        return str(self.chunks[row]["content"])
 
     def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
         """Returns what a result says of the section that a chunk belongs to."""
-        return section_info(self.records[row], self.page(int(self.page_of[row])).url, excerpt, highlights)
+        return section_info(self.chunks[row], self.page(int(self.page_of[row])).url, excerpt, highlights)
 
 
 def section_info(

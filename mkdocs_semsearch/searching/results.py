@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.searching.candidates import Candidates
+from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Groups, group_best, page_scores, top
-from mkdocs_semsearch.searching.records import Rows, SectionInfo
+from mkdocs_semsearch.searching.records import Records, SectionInfo
 from mkdocs_semsearch.searching.response import Result, Scores, presented_score
-from mkdocs_semsearch.searching.store import Neighbors
-from mkdocs_semsearch.searching.tables import Tables
+from mkdocs_semsearch.searching.vector_store import Neighbors
 
-__all__ = ["HasNeighbors", "Ranked", "RankedItem", "ResultWriter", "rank", "related_pages"]
+__all__ = ["Ranked", "RankedItem", "RelatedPage", "ResultWriter", "rank", "related_pages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class Ranked:
         return [place for item in self.results for place in (item.best, *(item.sections or ()))]
 
 
-def rank(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
+def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
     """Ranks what was found, by what the question wants results to be."""
-    return (rank_pages if query.granularity == "page" else rank_sections)(found, tables, query)
+    return (rank_pages if query.granularity == "page" else rank_sections)(candidates, chunk_map, query)
 
 
-def rank_sections(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
+def rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
     """Ranks sections by their best chunk: one result a section, and one for sections that say nearly the same."""
-    sections = group_best(tables.section_of[found.rows], found.scores)
-    groups = tables.group_of[found.rows[sections.starts]]
+    sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
+    groups = chunk_map.group_of[candidates.rows[sections.starts]]
     order = np.argsort(groups, kind="stable")
     unique = group_best(groups[order], sections.scores[order])
     sizes = np.diff(np.append(unique.starts, len(order)))
@@ -72,10 +72,10 @@ def rank_sections(found: Candidates, tables: Tables, query: SearchQuery) -> Rank
     return Ranked(tuple(results), len(unique.scores))
 
 
-def rank_pages(found: Candidates, tables: Tables, query: SearchQuery) -> Ranked:
+def rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
     """Ranks pages by their best section and a little evidence from the next ones."""
-    sections = group_best(tables.section_of[found.rows], found.scores)
-    pages, scores = page_scores(tables.page_of[found.rows[sections.starts]], sections.scores)
+    sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
+    pages, scores = page_scores(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
     results = []
     for i in top(scores, query.offset, query.limit):
         members = _members(pages, int(i), len(sections.scores))
@@ -94,15 +94,16 @@ def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
 class ResultWriter:
     """Fills results with what readers see."""
 
-    tables: Rows
+    records: Records
+    boost: NDArray[np.float32]
     matcher: Matcher
-    found: Candidates
+    candidates: Candidates
     explain: bool
     nearest: NearestSentence | None = None
 
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""
-        page = self.tables.page(int(self.tables.page_of[self.found.rows[item.best]]))
+        page = self.records.page(self._page_row(item.best))
         scores = self._scores(item.best)
         explain = self._explain(item.best) if self.explain else None
         score = presented_score(item.score)
@@ -110,62 +111,72 @@ class ResultWriter:
             section = self._section(item.best)
             return Result(score, scores, page, section=section, duplicates=item.duplicates, explain=explain)
         parts = tuple(
-            Result(presented_score(self.found.scores[part]), self._scores(part), page, section=self._section(part))
+            Result(presented_score(self.candidates.scores[part]), self._scores(part), page, section=self._section(part))
             for part in item.sections
         )
         return Result(score, scores, page, sections=parts, explain=explain)
 
+    def _page_row(self, position: int) -> int:
+        return int(self.records.page_of[self.candidates.rows[position]])
+
     def _section(self, position: int) -> SectionInfo:
-        row = int(self.found.rows[position])
-        excerpt = make_excerpt(self.tables.content(row), self.matcher, self.nearest)
-        return self.tables.section(row, excerpt.text, excerpt.highlights)
+        row = int(self.candidates.rows[position])
+        excerpt = make_excerpt(self.records.content(row), self.matcher, self.nearest)
+        return self.records.section(row, excerpt.text, excerpt.highlights)
 
     def _scores(self, position: int) -> Scores:
-        semantic, lexical = self.found.semantic, self.found.lexical
+        semantic, lexical = self.candidates.semantic, self.candidates.lexical
         return Scores(
             semantic=None if semantic is None else presented_score(semantic[position]),
             lexical=None if lexical is None else round(float(lexical[position]), 4),
         )
 
     def _explain(self, position: int) -> Mapping[str, Any]:
-        rule = RULES[self.found.ranks[position]]
-        boost = float(self.tables.boost[self.tables.page_of[self.found.rows[position]]])
-        return {"rule": rule or None, "boost": boost, **self.found.parts(position)}
+        rule = RULES[self.candidates.ranks[position]]
+        boost = float(self.boost[self._page_row(position)])
+        return {"rule": rule or None, "boost": boost, **self.candidates.parts(position)}
 
 
-class HasNeighbors(Protocol):
-    """What knows the rows nearest to a row; any `Store` does."""
+@dataclass(frozen=True, slots=True)
+class RelatedPage:
+    """A page near another page.
 
-    def neighbors_of(self, row: int, /) -> Neighbors:
-        """Returns the rows nearest to a row, nearest first."""
-        ...
+    Attributes:
+        row: of the page.
+        score: see `related_pages`.
+        chunk: row of its nearest chunk.
+        similarity: of that chunk, cosine.
+    """
+
+    row: int
+    score: float
+    chunk: int
+    similarity: float
 
 
-def related_pages(tables: Tables, store: HasNeighbors, page: int, limit: int) -> tuple[Result, ...]:
+def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, limit: int) -> tuple[RelatedPage, ...]:
     """Returns the pages nearest to a page, best first.
 
-    A page's score is the mean, over the chunks of the page asked for, of the similarity of its nearest neighbour on
-    that page, 0 where the neighbour list has none.
+    A page's score is the mean, over the chunks of the given page, of the similarity of its nearest neighbour on that
+    page, 0 where the neighbour list has none.
+
+    Args:
+        chunk_map: of the index.
+        near: of each chunk of the page, its neighbours.
+        page: row of the page.
+        limit: how many pages to return at most.
     """
-    first, count = int(tables.first_chunk[page]), int(tables.chunk_count[page])
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}
-    for row in range(first, first + count):
+    for neighbors in near:
         best: dict[int, float] = {}
-        near = store.neighbors_of(row)
-        for neighbor, similarity in zip(near.rows.tolist(), near.similarities.tolist(), strict=True):
-            other = int(tables.page_of[neighbor])
+        for chunk, similarity in zip(neighbors.rows.tolist(), neighbors.similarities.tolist(), strict=True):
+            other = int(chunk_map.page_of[chunk])
             if other == page:
                 continue
             best[other] = max(best.get(other, 0.0), similarity)
-            nearest[other] = max(nearest.get(other, (0.0, neighbor)), (similarity, neighbor))
+            nearest[other] = max(nearest.get(other, (0.0, chunk)), (similarity, chunk))
         for other, similarity in best.items():
-            totals[other] += similarity / count
+            totals[other] += similarity / int(chunk_map.chunk_count[page])
     ranked = sorted(totals, key=lambda other: (-totals[other], other))[:limit]
-    return tuple(_result(tables, other, totals[other], nearest[other]) for other in ranked)
-
-
-def _result(tables: Tables, page: int, score: float, nearest: tuple[float, int]) -> Result:
-    similarity, row = nearest
-    scores = Scores(semantic=presented_score(similarity), lexical=None)
-    return Result(presented_score(score), scores, tables.page(page), tables.section(row))
+    return tuple(RelatedPage(other, totals[other], nearest[other][1], nearest[other][0]) for other in ranked)

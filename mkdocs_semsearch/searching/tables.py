@@ -17,17 +17,10 @@ from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import ADDED_LATER, chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.text import exact_text
+from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.query import Filter
-from mkdocs_semsearch.searching.records import (
-    PAGE_COLUMNS,
-    SECTION_COLUMNS,
-    FetchedRows,
-    PageInfo,
-    Rows,
-    SectionInfo,
-    page_info,
-)
+from mkdocs_semsearch.searching.records import PAGE_COLUMNS, SECTION_COLUMNS, Records, page_info
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,11 +34,7 @@ class Tables:
     """What `pages.parquet` and `chunks.parquet` hold.
 
     Attributes:
-        page_of: int32 `[chunks]`; page row of every chunk, never falling.
-        section_of: int32 `[chunks]`; running number of the section in the whole index, never falling.
-        group_of: int32 `[chunks]`; running number of the first section that says nearly the same, or of its own.
-        boost: float32 `[pages]`.
-        chunk_count: int32 `[pages]`.
+        chunk_map: which page, section and group every chunk belongs to.
     """
 
     def __init__(self, pages: pa.Table, chunks: pa.Table, manifest: Manifest) -> None:
@@ -56,13 +45,15 @@ class Tables:
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
-        self.page_of: NDArray[np.int32] = chunks["page"].to_numpy()
-        self.section_of = _running_sections(self.page_of, chunks["section"].to_numpy())
-        self.group_of: NDArray[np.int32] = chunks["duplicate_group"].to_numpy()
-        self._regrouped = np.flatnonzero(self.group_of != self.section_of)  # chunks that say what others said before
-        self.boost: NDArray[np.float32] = pages["boost"].to_numpy()
-        self.first_chunk: NDArray[np.int32] = pages["first_chunk"].to_numpy()
-        self.chunk_count: NDArray[np.int32] = pages["chunk_count"].to_numpy()
+        page_of: NDArray[np.int32] = chunks["page"].to_numpy()
+        self.chunk_map = ChunkMap(
+            page_of=page_of,
+            section_of=_running_sections(page_of, chunks["section"].to_numpy()),
+            group_of=chunks["duplicate_group"].to_numpy(),
+            boost=pages["boost"].to_numpy(),
+            first_chunk=pages["first_chunk"].to_numpy(),
+            chunk_count=pages["chunk_count"].to_numpy(),
+        )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
 
     @classmethod
@@ -84,31 +75,9 @@ class Tables:
         if misfit:
             raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
         tables = cls(pages, chunks, manifest)
-        if not tables._hangs_together():
+        if not tables.chunk_map.is_consistent:
             raise IndexCorruptError(f"The tables in {build_dir} do not fit one another: build the index again.")
         return tables
-
-    def _hangs_together(self) -> bool:
-        """Tells whether every chunk belongs to the page that claims it, so that no later look-up can fail."""
-        if not len(self.page_of):
-            return not self.chunk_count.any()
-        if self.page_of[0] < 0 or self.page_of[-1] >= self.pages or (np.diff(self.page_of) < 0).any():
-            return False
-        counts = np.bincount(self.page_of, minlength=self.pages)
-        begins = np.cumsum(counts) - counts
-        in_order = np.array_equal(counts, self.chunk_count) and np.array_equal(begins, self.first_chunk)
-        groups = self.group_of
-        return in_order and bool(((groups >= 0) & (groups <= self.section_of[-1])).all())
-
-    @property
-    def pages(self) -> int:
-        """Number of pages."""
-        return len(self.boost)
-
-    @property
-    def chunks(self) -> int:
-        """Number of chunks."""
-        return len(self.page_of)
 
     def page_row(self, path: str) -> int | None:
         """Returns the row of a page by its path, or None."""
@@ -119,32 +88,11 @@ class Tables:
         mask: NDArray[np.bool_] | None = None
         for condition in filters:
             column = self.column(condition.field)
-            found = column.mask(condition)
+            holds = column.mask(condition)
             if not self.is_chunk_field(condition.field):
-                found = found[self.page_of]
-            mask = found if mask is None else mask & found
+                holds = holds[self.chunk_map.page_of]
+            mask = holds if mask is None else mask & holds
         return mask
-
-    def of_pages(self, pages: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: the chunks of some pages."""
-        mask = np.zeros(self.chunks, np.bool_)
-        for page in pages.tolist():
-            first = self.first_chunk[page]
-            mask[first : first + self.chunk_count[page]] = True
-        return mask
-
-    def of_groups(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: the chunks of some groups of sections."""
-        mask = np.zeros(self.chunks, np.bool_)
-        begins, ends = (np.searchsorted(self.section_of, groups, side=side) for side in ("left", "right"))
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            mask[begin:end] = True
-        mask[self._regrouped[np.isin(self.group_of[self._regrouped], groups)]] = True
-        return mask
-
-    def repeated(self, rows: NDArray[np.int64]) -> bool:
-        """Tells whether the section of any of some chunks says nearly the same as another."""
-        return bool(np.isin(self.group_of[rows], self.group_of[self._regrouped]).any())
 
     def is_chunk_field(self, name: str) -> bool:
         """Tells whether a field belongs to chunks rather than pages."""
@@ -169,7 +117,8 @@ class Tables:
             return build_column(name, "string", values)
         if name in PAGE_FIELDS:
             column = name.removeprefix("page.")
-            cells = self._pages[column].to_pylist() if column in self._pages.column_names else [None] * self.pages
+            there = column in self._pages.column_names
+            cells = self._pages[column].to_pylist() if there else [None] * self.chunk_map.pages
             return build_column(name, PAGE_FIELDS[name], cells)
         if name == "chunk.scope_depth":
             return build_column(name, "integer", (len(path) or None for path in self._chunks["scope_path"].to_pylist()))
@@ -188,24 +137,15 @@ class Tables:
             self._front_matter = [json.loads(text) for text in self._pages["front_matter"].to_pylist()]
         return self._front_matter
 
-    def page(self, row: int) -> PageInfo:
-        """Returns what a result says of a page."""
-        return page_info(self._pages.slice(row, 1).to_pylist()[0])
-
-    def section(self, row: int) -> SectionInfo:
-        """Returns what a result says of the section that a chunk belongs to."""
-        return self.fetched([row]).section(row)
-
-    def fetched(self, chunks: Sequence[int]) -> Rows:
-        """Reads what readers see of some chunks and their pages, in one go."""
+    def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
+        """Reads what readers see of some chunks, their pages, and further pages."""
         rows = np.unique(np.asarray(chunks, np.int64))
-        pages = np.unique(self.page_of[rows])
-        infos = map(page_info, self._shown_pages.take(pages).to_pylist())
+        page_rows = np.unique([*self.chunk_map.page_of[rows].tolist(), *pages]).astype(np.int64)
+        infos = map(page_info, self._shown_pages.take(page_rows).to_pylist())
         records = self._shown_chunks.take(rows).to_pylist()
-        return FetchedRows(
-            self.page_of,
-            self.boost,
-            dict(zip(pages.tolist(), infos, strict=True)),
+        return Records(
+            self.chunk_map.page_of,
+            dict(zip(page_rows.tolist(), infos, strict=True)),
             dict(zip(rows.tolist(), records, strict=True)),
         )
 

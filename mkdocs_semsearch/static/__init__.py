@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mkdocs_semsearch.static.backend import open_static_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
-from mkdocs_semsearch.static.searcher import open_static_searcher
 from mkdocs_semsearch.static.writing import BundleReport, write_bundle
 
 __all__ = [

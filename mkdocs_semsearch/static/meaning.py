@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
-from mkdocs_semsearch.searching.store import Neighbors
+from mkdocs_semsearch.searching.vector_store import Neighbors
 from mkdocs_semsearch.static.bundle import Bundle, cut_shards, shard_of, write_shards
 from mkdocs_semsearch.static.format import TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
 from mkdocs_semsearch.static.quantize import (
@@ -32,7 +32,7 @@ from mkdocs_semsearch.static.quantize import (
     unpack_codes,
 )
 
-__all__ = ["StaticEncoder", "StaticStore", "WrittenMeaning", "write_meaning"]
+__all__ = ["StaticEncoder", "StaticVectors", "WrittenMeaning", "write_meaning"]
 
 
 class StaticEncoder:
@@ -97,7 +97,7 @@ class StaticEncoder:
         return dict(zip(blocks.texts("keys"), zip(levels, blocks.array("scale").tolist(), strict=True), strict=True))
 
 
-class StaticStore:
+class StaticVectors:
     """Compares a question with the codes of all chunks."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -115,7 +115,7 @@ class StaticStore:
         limit: int | None = None,
         at_least: float | None = None,
     ) -> Neighbors:
-        """Returns all allowed rows with their similarity, see `Store.nearest`; `vector` is one of `StaticEncoder`."""
+        """Returns all allowed rows with their similarity, see `VectorSide.nearest`; `vector` is of `StaticEncoder`."""
         levels, offsets = self._codes
         question = vector.astype(np.float64)
         offset = _sum_in_order(question * offsets)

@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("qdrant_client")
 
-from mkdocs_semsearch.artifact import open_index, qdrant
+from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
+from mkdocs_semsearch.qdrant import client
 from mkdocs_semsearch.qdrant.client import connect
 from mkdocs_semsearch.qdrant.writing import QdrantWriter, Sizing
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
@@ -31,7 +32,7 @@ QUERY = SearchQuery("rotate api keys")
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(qdrant, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.001)
     with running_server() as server:
         monkeypatch.setenv("QDRANT_URL", server.url)
         yield server

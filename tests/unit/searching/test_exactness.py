@@ -209,7 +209,7 @@ def test_looking_at_few_chunks_gives_what_looking_at_all_gives(small, query, mod
 def test_lexical_totals_count_every_row_with_the_word(small, word):
     condition = Range("share", 0.2, 0.4)
     rows = [row for row, record in enumerate(small.rows) if holds(condition, record)]
-    content = small.searcher._tables.fetched(rows).content
+    content = small.searcher._backend.fetch(rows).content
     wanted = {small.group_of[row] for row in rows if word in content(row).split()}
     response = small.searcher.search(SearchQuery(word, mode="lexical", filters=(condition,), facets=("chunk.kind",)))
     assert response.total_results == len(wanted)

@@ -30,7 +30,7 @@ def searcher(tmp_path_factory):
 
 
 def excerpt(searcher, query, content):
-    return make_excerpt(content, searcher._sides.lexical.matcher(read_question(query)))
+    return make_excerpt(content, searcher._backend._sides.lexical.matcher(read_question(query)))
 
 
 def marked(found):
@@ -55,7 +55,7 @@ def nearest(word):
 
 
 def test_no_match_shows_the_nearest_sentence(searcher):
-    matcher = searcher._sides.lexical.matcher(read_question("zebra"))
+    matcher = searcher._backend._sides.lexical.matcher(read_question("zebra"))
     content = f"The beginning.\n\n{FILLER * 9}The striped animal sleeps. {FILLER * 9}\n\n- a giraffe"
     found = make_excerpt(content, matcher, nearest("striped"))
     assert found.text.startswith("… The striped animal sleeps. Nothing")
@@ -66,7 +66,7 @@ def test_no_match_shows_the_nearest_sentence(searcher):
 
 def test_words_that_match_go_before_the_nearest_sentence(searcher):
     content = f"{FILLER * 9}\n\nHere the keys are rotated."
-    matcher = searcher._sides.lexical.matcher(read_question("rotate keys"))
+    matcher = searcher._backend._sides.lexical.matcher(read_question("rotate keys"))
     assert make_excerpt(content, matcher, nearest("Nothing")) == make_excerpt(content, matcher)
 
 
@@ -154,7 +154,7 @@ BLOCKS = st.one_of(
     nearest=st.sampled_from([None, lambda sentences: len(sentences) - 1, lambda sentences: len(sentences) // 2]),
 )
 def test_marks_are_inside_and_point_at_words_that_match(searcher, content, query, nearest):
-    matcher = searcher._sides.lexical.matcher(read_question(query))
+    matcher = searcher._backend._sides.lexical.matcher(read_question(query))
     found = make_excerpt(content, matcher, nearest)
     end_before = 0
     for start, end in found.highlights:

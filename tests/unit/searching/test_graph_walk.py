@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.searching import store as store_module
+from mkdocs_semsearch.searching import vector_store as store_module
 from mkdocs_semsearch.searching.graph_walk import GraphWalk
-from mkdocs_semsearch.searching.store import EmbeddedStore
+from mkdocs_semsearch.searching.vector_store import VectorStore
 
 ROWS, DIMENSION, CLUSTERS = 6000, 32, 60
 
@@ -32,7 +32,7 @@ def walking(made, monkeypatch):
     monkeypatch.setattr(store_module, "WALK_ABOVE", 1000)
     monkeypatch.setattr(store_module, "_SCANNED_IN_A_STEP", 1)
     vectors, _, graph = made
-    return EmbeddedStore(vectors, graph.indptr, graph.indices)
+    return VectorStore(vectors, graph.indptr, graph.indices)
 
 
 def truth(vectors, question, allowed, limit):

@@ -50,20 +50,20 @@ def column(name, make):
 
 def test_what_is_right_is_loaded(index):
     tables = load(index)
-    assert tables.page_of.tolist() == [0, 0, 0, 2]
-    assert tables.section_of.tolist() == [0, 1, 1, 2]
+    assert tables.chunk_map.page_of.tolist() == [0, 0, 0, 2]
+    assert tables.chunk_map.section_of.tolist() == [0, 1, 1, 2]
     assert [tables.page_row(path) for path in ("a.md", "empty.md", "b.md", "c.md")] == [0, 1, 2, None]
 
 
 def test_columns_of_a_later_version_do_not_matter(index):
     rewrite(index, "chunks", lambda table: table.append_column("shiny", table["page"]))
-    assert load(index).chunks == 4
+    assert load(index).chunk_map.chunks == 4
 
 
 def test_an_index_of_version_0_1_0_is_read(index):
     rewrite(index, "pages", lambda table: table.drop_columns(["kind", "inbound_links", "link_texts"]))
     tables = load(index)
-    assert tables.pages == 3
+    assert tables.chunk_map.pages == 3
     assert not tables.column("page.kind").values
 
 

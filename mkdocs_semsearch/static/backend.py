@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +13,25 @@ from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manife
 from mkdocs_semsearch.artifact.layout import facet_column
 from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.embedded import Sides
+from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
+from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
 from mkdocs_semsearch.static.bundle import Bundle, open_bundle
 from mkdocs_semsearch.static.format import CORE, FIELDS, Blocks, shard_name
 from mkdocs_semsearch.static.lexical_side import StaticLexical
-from mkdocs_semsearch.static.meaning import StaticEncoder, StaticStore
+from mkdocs_semsearch.static.meaning import StaticEncoder, StaticVectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["StaticNames", "open_static_searcher", "searcher_of"]
+__all__ = ["StaticNames", "backend_of", "open_static_searcher", "searcher_of"]
 
 
 def open_static_searcher(folder: Path) -> Searcher:
-    """Opens the bundle in a folder for questions.
+    """Opens the bundle in a folder for queries.
 
     Args:
         folder: holds `static.json`.
@@ -43,16 +43,24 @@ def open_static_searcher(folder: Path) -> Searcher:
 
 
 def searcher_of(bundle: Bundle) -> Searcher:
-    """Opens a bundle for questions: everything behind the two scores is what a sidecar does."""
+    """Opens a bundle for queries."""
+    return Searcher(_manifest(bundle), backend_of(bundle), StaticEncoder(bundle))
+
+
+def backend_of(bundle: Bundle) -> EmbeddedBackend:
+    """Opens the backend of a bundle: the tables put together again, and two sides of its own.
+
+    Raises:
+        IndexCorruptError: a file of the bundle is damaged.
+    """
     try:
-        manifest = _manifest(bundle.pointer)
-        tables = _tables(bundle, manifest)
-        core = bundle.read(CORE)
+        tables = _tables(bundle, _manifest(bundle))
+        names = StaticNames(bundle.read(CORE))
     except (KeyError, TypeError, ValueError) as error:
-        raise IndexCorruptError(f"{bundle.folder} is damaged ({error!r}): build the site again.") from None
+        raise _damaged(bundle, error) from None
     weight = (bundle.pointer["semantic"] or {}).get("weight", SEMANTIC_WEIGHT)
-    sides = Sides(store=StaticStore(bundle), lexical=StaticLexical(bundle), names=StaticNames(core), weight=weight)
-    return Searcher(manifest, tables, sides, StaticEncoder(bundle))
+    sides = Sides(vectors=StaticVectors(bundle), lexical=StaticLexical(bundle), names=names, weight=weight)
+    return EmbeddedBackend(tables, sides)
 
 
 class StaticNames:
@@ -73,20 +81,28 @@ class StaticNames:
         return dict(zip(self._rows[begin:end].tolist(), self._ranks[begin:end].tolist(), strict=True))
 
 
-def _manifest(pointer: Mapping[str, Any]) -> Manifest:
-    return Manifest(
-        build_id=pointer["build_id"],
-        generator=pointer["generator"],
-        created="",
-        embedder=EmbedderIdentity(kind="static", model="token table", fingerprint="", dimension=1, max_tokens=128),
-        facets=tuple(FacetDeclaration(**facet) for facet in pointer["facets"]),
-        pages=pointer["pages"],
-        sections=pointer["sections"],
-        chunks=pointer["chunks"],
-        files=(),
-        site_name=pointer["site_name"],
-        language=pointer["language"],
-    )
+def _manifest(bundle: Bundle) -> Manifest:
+    pointer = bundle.pointer
+    try:
+        return Manifest(
+            build_id=pointer["build_id"],
+            generator=pointer["generator"],
+            created="",
+            embedder=EmbedderIdentity(kind="static", model="token table", fingerprint="", dimension=1, max_tokens=128),
+            facets=tuple(FacetDeclaration(**facet) for facet in pointer["facets"]),
+            pages=pointer["pages"],
+            sections=pointer["sections"],
+            chunks=pointer["chunks"],
+            files=(),
+            site_name=pointer["site_name"],
+            language=pointer["language"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(bundle, error) from None
+
+
+def _damaged(bundle: Bundle, error: Exception) -> IndexCorruptError:
+    return IndexCorruptError(f"{bundle.folder} is damaged ({error!r}): build the site again.")
 
 
 def _tables(bundle: Bundle, manifest: Manifest) -> Tables:

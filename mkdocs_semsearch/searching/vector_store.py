@@ -1,4 +1,4 @@
-"""The seam to the vectors, and the store that lives in the index folder."""
+"""The vectors and the k-NN graph of an index folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import mmap
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,7 +18,7 @@ from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.graph_walk import GraphWalk
 from mkdocs_semsearch.searching.scan import Approximation, Codes, Stored, similarities
 
-__all__ = ["WALK_ABOVE", "EmbeddedStore", "Neighbors", "Store"]
+__all__ = ["WALK_ABOVE", "Neighbors", "VectorStore"]
 
 WALK_ABOVE = 200_000
 """Rows beyond which a walk costs less than a scan; below it every answer is exact."""
@@ -43,40 +43,7 @@ class Neighbors:
     similarities: NDArray[np.float32]
 
 
-class Store(Protocol):
-    """Nearest rows under a filter."""
-
-    def prepare(self) -> None:
-        """Does now what the first question would have to wait for."""
-        ...
-
-    def nearest(
-        self,
-        vector: NDArray[np.float32],
-        rows: NDArray[np.bool_] | None,
-        limit: int | None = None,
-        at_least: float | None = None,
-    ) -> Neighbors:
-        """Finds rows near a question.
-
-        Args:
-            vector: float32 `[d]`, unit length.
-            rows: bool `[n]`, the rows that may be returned; None for all.
-            limit: how many of the best are needed; None for all rows allowed, 0 for none but those of `at_least`.
-            at_least: similarity from which on every allowed row is needed, beside the `limit` best.
-
-        Returns:
-            The rows needed, and perhaps others; all allowed rows where fewer than `limit` are allowed. Exactly, never
-            approximately, where `rows` leaves few and where `limit` is 0 or None.
-        """
-        ...
-
-    def neighbors_of(self, row: int) -> Neighbors:
-        """Returns the rows nearest to a row from the k-NN graph, nearest first (not in the order of the rows)."""
-        ...
-
-
-class EmbeddedStore:
+class VectorStore:
     """Vectors in `vectors.npy`, mapped into memory; neighbour lists in `graph.npz`.
 
     The cheapest of three ways answers: few allowed rows are compared one by one; else all rows are scanned in 8 bits
@@ -92,7 +59,7 @@ class EmbeddedStore:
         self._walk = GraphWalk(vectors, indptr, indices) if len(vectors) > WALK_ABOVE and len(indices) else None
 
     @classmethod
-    def load(cls, build_dir: Path, rows: int, dimension: int) -> EmbeddedStore:
+    def load(cls, build_dir: Path, rows: int, dimension: int) -> VectorStore:
         """Opens vectors and graph.
 
         Raises:
@@ -122,7 +89,7 @@ class EmbeddedStore:
         limit: int | None = None,
         at_least: float | None = None,
     ) -> Neighbors:
-        """Finds rows near a question, see `Store.nearest`."""
+        """Finds rows near a question, see `VectorSide.nearest`."""
         allowed = None if rows is None else np.flatnonzero(rows)
         count = len(self._vectors) if allowed is None else len(allowed)
         if limit is None or limit >= count or count < _GATHER_BELOW * len(self._vectors):
@@ -185,7 +152,7 @@ class EmbeddedStore:
 def _read_vectors(path: Path, rows: int) -> NDArray[Any]:
     if rows:
         return np.lib.format.open_memmap(str(path), mode="r")
-    with path.open("rb") as stream:  # nothing cannot be mapped
+    with path.open("rb") as stream:  # an empty file cannot be mapped
         return np.lib.format.read_array(stream, allow_pickle=False)
 
 

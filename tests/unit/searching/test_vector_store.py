@@ -1,10 +1,7 @@
-"""What every store must do, whatever it is made of; an implementation joins by one entry in `STORES`."""
+"""The vectors and neighbour lists of an index folder: every row that can matter, under any filter."""
 
 from __future__ import annotations
 
-import os
-import uuid
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +11,8 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.searching.store import EmbeddedStore
-from tests.made_index import made_page
+from mkdocs_semsearch.searching.vector_store import VectorStore
 
-pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact")
 ROWS, DIMENSION = 700, 24
 
 
@@ -26,7 +21,7 @@ def unit(rows):
 
 
 def vectors_of(rows, seed=0):
-    # What is on disk is float16: every store is held against the same rounded values.
+    # What is on disk is float16: similarities are compared with those of the same rounded values.
     return unit(np.random.default_rng(seed).normal(size=(rows, DIMENSION))).astype(np.float16)
 
 
@@ -37,56 +32,8 @@ def write(folder: Path, vectors) -> Path:
     return folder
 
 
-def embedded(folder: Path, vectors):
-    return EmbeddedStore.load(write(folder, vectors), len(vectors), DIMENSION)
-
-
-def qdrant(client, folder: Path, vectors):
-    pytest.importorskip("qdrant_client")
-    from mkdocs_semsearch.indexing.store_writer import IndexedRows
-    from mkdocs_semsearch.qdrant.collection import collection_name
-    from mkdocs_semsearch.qdrant.reading import QdrantStore
-    from mkdocs_semsearch.qdrant.writing import QdrantWriter
-
-    rows = len(vectors)
-    pages = [made_page("page.md", *(f"Row {row}" for row in range(rows)))]
-    groups = np.arange(rows, dtype=np.int32)
-    build = IndexedRows("0" * 16, pages, vectors.astype(np.float32), groups, (), "english")
-    collection = f"test-{uuid.uuid4().hex[:12]}"
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Payload indexes have no effect")
-        QdrantWriter(client, collection).write(folder, build)
-    return QdrantStore(client, collection_name(collection, build.build_id), rows, neighbors=15)
-
-
-def qdrant_in_memory(folder: Path, vectors):
-    client = pytest.importorskip("qdrant_client").QdrantClient(":memory:")
-    return qdrant(client, folder, vectors)
-
-
-def qdrant_server(folder: Path, vectors):
-    """The cluster that `QDRANT_URL` names; what is written there stays, under names that begin with `test-`."""
-    from mkdocs_semsearch.qdrant.client import connect
-
-    return qdrant(connect(timeout=60), folder, vectors)
-
-
-def qdrant_engine(folder: Path, vectors):
-    pytest.importorskip("qdrant_edge")
-    from tests.qdrant_engine import EngineClient
-
-    (folder / "engine").mkdir()
-    return qdrant(EngineClient(folder / "engine"), folder, vectors)
-
-
-STORES = {"embedded": embedded, "qdrant in memory": qdrant_in_memory, "qdrant engine": qdrant_engine}
-if os.environ.get("QDRANT_URL"):
-    STORES["qdrant server"] = qdrant_server
-
-
-@pytest.fixture(scope="module", params=STORES)
-def open_store(request, tmp_path_factory):
-    return lambda vectors: STORES[request.param](tmp_path_factory.mktemp("store"), vectors)
+def opened(folder: Path, vectors):
+    return VectorStore.load(write(folder, vectors), len(vectors), DIMENSION)
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +42,8 @@ def vectors():
 
 
 @pytest.fixture(scope="module")
-def store(open_store, vectors):
-    return open_store(vectors)
+def store(vectors, tmp_path_factory):
+    return opened(tmp_path_factory.mktemp("vectors"), vectors)
 
 
 def check(found, vectors, question, rows, limit, at_least=None):
@@ -151,9 +98,9 @@ def test_the_same_question_twice_gives_the_same(store):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
-def test_few_rows(open_store, rows):
+def test_few_rows(tmp_path, rows):
     vectors = vectors_of(max(rows, 1))[:rows]
-    store = open_store(vectors)
+    store = opened(tmp_path, vectors)
     question = unit(np.ones(DIMENSION))
     for mask in (None, np.ones(rows, np.bool_), np.zeros(rows, np.bool_)):
         check(store.nearest(question, mask), vectors, question, mask, None)
@@ -171,8 +118,8 @@ def test_neighbours_come_nearest_first_without_the_row_itself(store, vectors):
         np.testing.assert_allclose(near.similarities, truth[near.rows] @ truth[row], atol=2e-3)
 
 
-class TestEmbeddedFiles:
-    """The embedded store reads files that may come from anywhere."""
+class TestFiles:
+    """The files may come from anywhere."""
 
     @pytest.fixture
     def folder(self, tmp_path, vectors):
@@ -180,7 +127,7 @@ class TestEmbeddedFiles:
 
     def refuses(self, folder, rows=ROWS, dimension=DIMENSION):
         with pytest.raises(IndexCorruptError, match="build"):
-            EmbeddedStore.load(folder, rows, dimension)
+            VectorStore.load(folder, rows, dimension)
 
     def test_other_rows_or_dimensions_than_promised(self, folder):
         self.refuses(folder, rows=ROWS - 1)
@@ -227,4 +174,4 @@ class TestEmbeddedFiles:
         self.refuses(folder)
         np.save(folder / "vectors.npy", vectors.astype(np.float32))
         question = unit(np.ones(DIMENSION))
-        check(EmbeddedStore.load(folder, ROWS, DIMENSION).nearest(question, None, 10), vectors, question, None, 10)
+        check(VectorStore.load(folder, ROWS, DIMENSION).nearest(question, None, 10), vectors, question, None, 10)

@@ -1,0 +1,291 @@
+"""The backend of an index whose chunks are in a Qdrant cluster: it holds neither texts nor vectors nor postings.
+
+The ranking is that of an index in a folder, over the `WINDOW` best chunks by meaning and as many by words. Where no
+more than that match, results, totals and counts are the same; beyond it, so many can be paged through.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS
+from mkdocs_semsearch.artifact.layout import PAGE_ROWS, ROWS, TERMS
+from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
+from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
+from mkdocs_semsearch.lexical.index import LexicalHits
+from mkdocs_semsearch.lexical.question import Clauses, Question
+from mkdocs_semsearch.lexical.text import literal_name
+from mkdocs_semsearch.qdrant.client import connect
+from mkdocs_semsearch.qdrant.collection import CHUNK, LEAD_POINT, PAGE, PAGE_POINT, CollectionField, collection_name
+from mkdocs_semsearch.qdrant.filters import QdrantFilters
+from mkdocs_semsearch.qdrant.reading import CollectionReader, Found, of_kind
+from mkdocs_semsearch.qdrant.terms import TermList
+from mkdocs_semsearch.qdrant.words import identifier_dimension, phrase_terms, sparse_question
+from mkdocs_semsearch.searching.backend import Matches
+from mkdocs_semsearch.searching.candidates import Candidates, score, share_of_meaning
+from mkdocs_semsearch.searching.chunk_map import ChunkMap
+from mkdocs_semsearch.searching.facets import facet_counts
+from mkdocs_semsearch.searching.query import Filter, SearchQuery
+from mkdocs_semsearch.searching.ranking import RULES, SemanticScale
+from mkdocs_semsearch.searching.records import Records, page_info
+from mkdocs_semsearch.searching.response import FacetCount
+from mkdocs_semsearch.searching.results import rank
+from mkdocs_semsearch.searching.values import Value
+from mkdocs_semsearch.searching.vector_store import Neighbors
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient, models
+
+__all__ = ["QdrantBackend", "open_qdrant_backend"]
+
+_QUERY_SECONDS = 10
+_MOST_VALUES = 100_000
+"""Values of a field that are read at once, to compare them one by one or to count all pages."""
+
+_SHOWN_VALUES = 1000
+"""Values that a facet of an answer has at most."""
+
+_PAGES_AT_ONCE = 1000
+
+
+def open_qdrant_backend(manifest: Manifest, build_dir: Path, url: str | None = None) -> QdrantBackend:
+    """Opens a build in the cluster at `url`, by default the one that `QDRANT_URL` names, see `QdrantBackend.open`.
+
+    Raises:
+        ConfigurationError: there is no address, or a store of a kind that this version does not know.
+    """
+    if manifest.store.get("kind") != "qdrant":
+        raise ConfigurationError(
+            f"This index is in a store of the kind {manifest.store.get('kind')!r}, which this version does not have: "
+            "install the version that wrote it, or build again."
+        )
+    client = connect(url, timeout=_QUERY_SECONDS)
+    try:
+        return QdrantBackend.open(manifest, build_dir, client)
+    except BaseException:
+        client.close()
+        raise
+
+
+class QdrantBackend:
+    """A `Backend` over one collection; safe to share between threads."""
+
+    def __init__(
+        self, chunk_map: ChunkMap, reader: CollectionReader, clauses: Clauses, fields: Sequence[CollectionField]
+    ) -> None:
+        self.chunk_map = chunk_map
+        self._reader = reader
+        self._clauses = clauses
+        self._filters = QdrantFilters(fields, functools.lru_cache(maxsize=64)(self._values_of))
+
+    @classmethod
+    def open(cls, manifest: Manifest, build_dir: Path, client: QdrantClient) -> QdrantBackend:
+        """Opens the collection that a manifest names, and what its build has in the folder.
+
+        Raises:
+            StoreUnavailableError: the cluster does not answer.
+            IndexCorruptError: the collection is not there or not whole, or the folder cannot be read.
+        """
+        try:
+            name = collection_name(str(manifest.store["collection"]), manifest.build_id)
+            stemmer = manifest.lexical.get("stemmer")
+            clauses = Clauses(TermList(build_dir / TERMS, manifest.chunks), lexical_analyzers(stemmer), stemmer)
+            reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
+            fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
+            backend = cls(_mapped(build_dir, manifest), reader, clauses, fields)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise IndexCorruptError(f"The index in {build_dir} cannot be read ({error!r}): build again.") from None
+        points, wanted = reader.points(), manifest.chunks + manifest.pages
+        if points != wanted:
+            state = "is not there" if points is None else f"has {points} points instead of {wanted}"
+            raise IndexCorruptError(f"The Qdrant collection {name} {state}: build the index again.")
+        return backend
+
+    def prepare(self) -> None:
+        """Opens the connection."""
+        self._reader.points()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._reader.close()
+
+    def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
+        """Finds and ranks what matches a query, see `Backend.find`."""
+        candidates = self._candidates(query, question, vector, query.filters)
+        boost = self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]]
+        candidates = candidates.boosted(boost, 1.0)
+        ranked = rank(candidates, self.chunk_map, query)
+
+        def counts(field: str) -> tuple[FacetCount, ...]:
+            return self._counts(field, query, question, vector, candidates)
+
+        return Matches(candidates, ranked, ranked.total, self._clauses.matcher(question), counts)
+
+    def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
+        """Reads what readers see of some chunks, their pages, and further pages, in one request."""
+        rows = list(dict.fromkeys(chunks))
+        page_rows = list(dict.fromkeys([*self.chunk_map.page_of[rows].tolist(), *pages]))
+        points = self._reader.payloads([*rows, *map(self._page_point, page_rows)], (CHUNK, PAGE))
+        return Records(
+            self.chunk_map.page_of,
+            {row: page_info(points[self._page_point(row)][PAGE]) for row in page_rows},
+            {row: points[row][CHUNK] for row in rows},
+        )
+
+    def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
+        """Yields for each chunk the chunks nearest to it, nearest first; all are asked for in one request."""
+        return self._reader.neighbors(chunks)
+
+    def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
+        """Counts all pages by the values of a declared field."""
+        known = self._filters.field(field)
+        if known is None:
+            return ()
+        return _by_count(known, self._reader.counts(known.counting_key, of_kind(PAGE_POINT), _MOST_VALUES))
+
+    def page_row(self, path: str) -> int | None:
+        """Returns the row of a page by its path, or None."""
+        field = self._filters.field("page.path")
+        point = self._reader.point_with(field.key, path, PAGE_POINT) if field is not None else None
+        return None if point is None else point - self.chunk_map.chunks
+
+    def page_urls(self) -> Iterator[tuple[str, str]]:
+        """Yields path and URL of every page."""
+        for start in range(0, self.chunk_map.pages, _PAGES_AT_ONCE):
+            rows = range(start, min(self.chunk_map.pages, start + _PAGES_AT_ONCE))
+            points = self._reader.payloads(list(map(self._page_point, rows)), (PAGE,))
+            for row in rows:
+                page = points[self._page_point(row)][PAGE]
+                yield page["path"], page["url"]
+
+    def _page_point(self, row: int) -> int:
+        return self.chunk_map.chunks + row
+
+    def _candidates(
+        self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
+    ) -> Candidates:
+        """Scores the chunks in the window, as `Scoring.candidates` scores those of an embedded index."""
+        by_words = query.mode != "semantic"
+        found = self._reader.find(
+            vector,
+            sparse_question(question, self._clauses) if by_words else {},
+            identifier=identifier_dimension(question) if by_words else None,
+            name=literal_name(question.text) if by_words else "",
+            allowed=self._allowed(question, filters),
+        )
+        candidates = _scored(found, share_of_meaning(question) if by_words else None)
+        if candidates.semantic is None or query.min_score <= 0:
+            return candidates
+        return _kept(candidates, candidates.semantic >= query.min_score)
+
+    def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
+        return self._filters.translated(filters, phrase_terms(question, self._clauses))
+
+    def _counts(
+        self,
+        name: str,
+        query: SearchQuery,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        candidates: Candidates,
+    ) -> tuple[FacetCount, ...]:
+        field = self._filters.field(name)
+        if field is None:
+            return ()
+        others = tuple(item for item in query.filters if item.field != name)
+        by_page = query.granularity == "page"
+        if vector is None or query.min_score > 0:
+            same = len(others) == len(query.filters)
+            rows = (candidates if same else self._candidates(query, question, vector, others)).rows
+            return self._in_window(field, self._reader.payloads(rows.tolist(), (field.counting_key,)), by_page=by_page)
+        allowed = self._allowed(question, others)
+        payloads, complete = self._reader.matching(allowed, (field.counting_key,))
+        names = (name, *(item.field for item in others))
+        of_pages = not question.phrases and not any(item in CHUNK_FIELDS for item in names)
+        if complete or not of_pages:
+            return self._in_window(field, payloads, by_page=by_page)
+        counted = of_kind(PAGE_POINT if by_page else LEAD_POINT, allowed)
+        return facet_counts(_by_count(field, self._reader.counts(field.counting_key, counted, _SHOWN_VALUES)))
+
+    def _in_window(self, field: CollectionField, payloads: dict[int, Any], *, by_page: bool) -> tuple[FacetCount, ...]:
+        result_of = self.chunk_map.page_of if by_page else self.chunk_map.group_of
+        pairs = {
+            (int(result_of[row]), value)
+            for row, payload in payloads.items()
+            for value in payload.get(field.counting_key, ())
+        }
+        return facet_counts(_by_count(field, list(Counter(value for _, value in pairs).items())))
+
+    def _values_of(self, field: CollectionField) -> tuple[Value, ...]:
+        counts = self._reader.counts(field.counting_key, None, _MOST_VALUES)
+        if len(counts) == _MOST_VALUES:
+            raise FilterError(
+                f"{field.name} has more than {_MOST_VALUES} values: this store cannot compare them all.",
+                field="filters",
+            )
+        return tuple(field.counted(value) for value, _ in counts)
+
+
+def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
+    """Maps the structure of a build, which its writer has put into the index folder.
+
+    Raises:
+        IndexCorruptError: it cannot be read, or is not that of the manifest.
+    """
+    try:
+        rows = np.load(build_dir / ROWS, mmap_mode="r" if manifest.chunks else None, allow_pickle=False)
+        pages = np.load(build_dir / PAGE_ROWS, mmap_mode="r" if manifest.pages else None, allow_pickle=False)
+        fits = rows.shape == (manifest.chunks, 3) and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
+        chunk_map = ChunkMap(
+            rows[:, 0], rows[:, 1], rows[:, 2], pages["boost"], pages["first_chunk"], pages["chunk_count"]
+        )
+    except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
+        raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None
+    if not fits or not chunk_map.is_consistent:
+        raise IndexCorruptError(f"The rows in {build_dir} do not fit the manifest: build the index again.")
+    return chunk_map
+
+
+def _by_count(field: CollectionField, counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int]]:
+    """Returns the field's values with their counts: most frequent first, equal counts by value."""
+    values = ((field.counted(value), count) for value, count in counts)
+    return sorted(values, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _scored(found: Found, weight: float | None) -> Candidates:
+    """Scores what the cluster found; without a weight, by meaning alone."""
+    rows = found.worded.rows if found.near is None else found.near.rows
+    words = LexicalHits(found.worded.rows, found.worded.similarities) if weight is not None else None
+    similarities = None if found.near is None else found.near.similarities
+    scale = SemanticScale.of(np.zeros(0, np.float32) if similarities is None else similarities)
+    return score(rows, similarities, scale, words, _named(found, rows), weight or 0)
+
+
+def _kept(candidates: Candidates, mask: NDArray[np.bool_]) -> Candidates:
+    """Returns the candidates for which a mask is true."""
+    parts = (candidates.semantic, candidates.lexical, *candidates.scaled)
+    semantic, lexical, *scaled = (None if part is None else part[mask] for part in parts)
+    return Candidates(
+        candidates.rows[mask],
+        candidates.scores[mask],
+        semantic,
+        lexical,
+        candidates.ranks[mask],
+        (scaled[0], scaled[1]),
+    )
+
+
+def _named(found: Found, rows: NDArray[np.int64]) -> dict[int, int]:
+    """Returns row to rank of the literal rule, for those of some rows that have one."""
+    by_rule = (("identifier", found.identified), ("heading", found.headed), ("title", found.titled))
+    ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
+    here = set(rows.tolist())
+    return {row: rank for row, rank in ranks.items() if row in here}

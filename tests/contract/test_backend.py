@@ -1,0 +1,303 @@
+"""What every backend of a searcher does, whatever it is made of; one joins by an entry in `BACKENDS`.
+
+Each operation is compared with what the pages themselves say, so a backend is held against the truth and not against
+another backend.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
+from mkdocs_semsearch.errors import FilterError
+from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
+from mkdocs_semsearch.searching.embedded import EmbeddedBackend
+from mkdocs_semsearch.static import open_bundle, write_bundle
+from mkdocs_semsearch.static.backend import backend_of
+from mkdocs_semsearch.static.meaning import StaticEncoder
+from tests.contract.test_qdrant_search import FACETS, TEXTS, made_pages
+from tests.made_index import built
+from tests.word_hash import WordHashEmbedder
+
+pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact", "ignore:Payload indexes have no effect")
+
+PAGES = tuple(made_pages())
+ROWS = [(page, number, chunk) for number, page in enumerate(PAGES) for chunk in page.chunks]
+
+
+def embed(text):
+    return WordHashEmbedder().embed([text], "query")[0]
+
+
+def embedded(folder):
+    built(folder / "index", PAGES, facets=FACETS)
+    index = open_index(folder / "index")
+    return EmbeddedBackend.load(index.build_dir, index.manifest), embed
+
+
+def static(folder):
+    built(folder / "index", PAGES, facets=FACETS)
+    texts = " ".join("\n".join((*chunk.heading_hierarchy, chunk.content)) for _, _, chunk in ROWS)
+    tokens = sorted({piece for word in question_words(texts) for piece in (word, *word)})
+    vectors = np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens])
+    write_bundle(folder / "index", folder / "site", TokenTable(tokens, vectors))
+    bundle = open_bundle(folder / "site")
+    return backend_of(bundle), StaticEncoder(bundle).embed
+
+
+def qdrant(folder, client):
+    from mkdocs_semsearch.qdrant.backend import QdrantBackend
+    from mkdocs_semsearch.qdrant.writing import QdrantWriter
+
+    built(folder / "index", PAGES, facets=FACETS, store=QdrantWriter(client, f"test-{uuid.uuid4().hex[:12]}"))
+    index = open_index(folder / "index")
+    return QdrantBackend.open(index.manifest, index.build_dir, client), embed
+
+
+def qdrant_in_memory(folder):
+    return qdrant(folder, pytest.importorskip("qdrant_client").QdrantClient(":memory:"))
+
+
+def qdrant_engine(folder):
+    pytest.importorskip("qdrant_edge")
+    from tests.qdrant_engine import EngineClient
+
+    (folder / "engine").mkdir()
+    return qdrant(folder, EngineClient(folder / "engine"))
+
+
+def qdrant_server(folder):
+    """The cluster that `QDRANT_URL` names; what is written there stays, under names that begin with `test-`."""
+    from mkdocs_semsearch.qdrant.client import connect
+
+    return qdrant(folder, connect(timeout=60))
+
+
+BACKENDS = {
+    "embedded": embedded,
+    "static": static,
+    "qdrant in memory": qdrant_in_memory,
+    "qdrant engine": qdrant_engine,
+}
+if os.environ.get("QDRANT_URL"):
+    BACKENDS["qdrant server"] = qdrant_server
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def opened(request, tmp_path_factory):
+    """A backend, and what embeds a query for it."""
+    backend, embed_query = BACKENDS[request.param](tmp_path_factory.mktemp("backend"))
+    backend.prepare()
+    yield backend, embed_query
+    backend.close()
+
+
+@pytest.fixture
+def backend(opened):
+    return opened[0]
+
+
+@pytest.fixture
+def find(opened):
+    backend, embed_query = opened
+
+    def find(query):
+        vector = None if query.mode == "lexical" else embed_query(read_question(query.query).text)
+        return backend.find(query, read_question(query.query), vector)
+
+    return find
+
+
+def holding(condition, value):
+    """Whether a condition holds for the value of a page, of a type that needs no reading."""
+    match condition:
+        case Exists():
+            return value is not None and value != ()
+        case Equals(value=wanted):
+            return wanted in value if isinstance(value, tuple) else value == wanted
+        case In(values=wanted):
+            return bool(set(wanted) & set(value)) if isinstance(value, tuple) else value in wanted
+        case Range(min=low, max=high):
+            return value is not None and (low is None or value >= low) and (high is None or value <= high)
+        case Prefix(value=beginning):
+            return value is not None and value.startswith(beginning)
+
+
+def kept_rows(condition):
+    def value(page):
+        return page.path if condition.field == "page.path" else page.facets.get(condition.field)
+
+    return [row for row, (page, _, _) in enumerate(ROWS) if holding(condition, value(page)) != condition.negate]
+
+
+CONDITIONS = (
+    Equals("tags", "keys"),
+    In("status", ("draft", "review"), negate=True),
+    Range("year", 2021, 2023),
+    Exists("price"),
+    Prefix("page.path", "guide/admin/"),
+)
+
+
+def test_the_map_says_where_every_chunk_belongs(backend):
+    chunk_map = backend.chunk_map
+    assert chunk_map.is_consistent
+    assert chunk_map.page_of.tolist() == [number for _, number, _ in ROWS]
+    assert chunk_map.boost.tolist() == [page.boost for page in PAGES]
+    for number, page in enumerate(PAGES):
+        chunks = chunk_map.chunks_of(number)
+        assert [ROWS[row][2] for row in chunks] == list(page.chunks)
+        starts = np.flatnonzero(np.diff([-1, *(chunk.section_index for chunk in page.chunks)]))
+        assert np.flatnonzero(np.diff(chunk_map.section_of[list(chunks)], prepend=-1)).tolist() == starts.tolist()
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.op)
+def test_matches_are_those_that_the_filter_leaves(backend, find, condition, granularity, mode):
+    rows = kept_rows(condition)
+    assert 0 < len(rows) < len(ROWS)
+    query = SearchQuery("proxy secret", mode=mode, granularity=granularity, filters=(condition,), limit=50)
+    matches = find(query)
+    assert set(matches.candidates.rows.tolist()) <= set(rows)
+    result_of = backend.chunk_map.page_of if granularity == "page" else backend.chunk_map.group_of
+    every = set(result_of[rows].tolist())
+    if mode == "lexical":
+        assert 0 < matches.total <= len(every)
+    else:
+        assert matches.total == len(every)
+    assert len(matches.ranked.results) == min(50, matches.total)
+
+
+def test_results_come_best_first_and_later_ones_follow(find):
+    query = SearchQuery("rotate the keys", limit=5)
+    first, second = find(query), find(query.with_offset(5))
+    scores = [item.score for matches in (first, second) for item in matches.ranked.results]
+    assert scores == sorted(scores, reverse=True)
+    rows = [int(matches.candidates.rows[item.best]) for matches in (first, second) for item in matches.ranked.results]
+    assert len(set(rows)) == len(rows) == 10
+    assert first.total == second.total
+
+
+def test_the_nearest_chunk_is_found_by_meaning(find):
+    for text in TEXTS:
+        matches = find(SearchQuery(text, mode="semantic", limit=5))
+        rows = [int(matches.candidates.rows[item.best]) for item in matches.ranked.results]
+        assert any(ROWS[row][2].content.startswith(text) for row in rows)
+
+
+def test_words_that_stand_nowhere_match_nothing(find):
+    matches = find(SearchQuery("zyxwvut", mode="lexical", facets=("tags",)))
+    assert matches.total == 0
+    assert not matches.ranked.results
+    assert matches.counts("tags") == ()
+
+
+def test_a_phrase_must_occur(find):
+    wanted = {row for row, (_, _, chunk) in enumerate(ROWS) if "rotate them" in chunk.content}
+    for mode in ("hybrid", "semantic", "lexical"):
+        matches = find(SearchQuery('"rotate them"', mode=mode, limit=50))
+        assert set(matches.candidates.rows.tolist()) == wanted
+
+
+def test_a_title_comes_first(find):
+    for mode in ("hybrid", "lexical"):
+        matches = find(SearchQuery("foo_bar 0", mode=mode))
+        best = matches.ranked.results[0].best
+        assert ROWS[int(matches.candidates.rows[best])][0].title == "foo_bar 0"
+        assert matches.candidates.ranks[best]
+
+
+def test_a_least_score_leaves_the_similar_ones(find):
+    every = find(SearchQuery("rotate the keys", limit=50, mode="semantic"))
+    least = float(np.median(every.candidates.semantic))
+    some = find(SearchQuery("rotate the keys", limit=50, mode="semantic", min_score=least))
+    assert 0 < some.total < every.total
+    assert (some.candidates.semantic >= least).all()
+
+
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_counts_are_those_of_the_results_and_leave_out_the_own_filter(backend, find, granularity):
+    condition = Equals("tags", "keys")
+    query = SearchQuery("rotate the keys", granularity=granularity, filters=(condition, Range("year", 2020, 2023)))
+    matches = find(query)
+    result_of = backend.chunk_map.page_of if granularity == "page" else backend.chunk_map.group_of
+    for field, rows in (
+        ("tags", kept_rows(Range("year", 2020, 2023))),
+        ("status", sorted(set(kept_rows(condition)) & set(kept_rows(Range("year", 2020, 2023))))),
+    ):
+        pairs = set()
+        for row in rows:
+            value = ROWS[row][0].facets.get(field)
+            values = value if isinstance(value, tuple) else () if value is None else (value,)
+            pairs |= {(int(result_of[row]), one) for one in values}
+        wanted = Counter(value for _, value in pairs)
+        assert {count.value: count.count for count in matches.counts(field)} == wanted
+    assert matches.counts("nobody has this") == ()
+
+
+def test_a_value_that_cannot_be_is_refused(find):
+    with pytest.raises(FilterError):
+        find(SearchQuery("keys", filters=(Equals("year", "soon"),)))
+
+
+def test_the_words_that_match_are_known(find):
+    matcher = find(SearchQuery("expire behind a proxy")).matcher
+    assert matcher.stems_in("expire")
+    assert matcher.stems_in("proxy")
+    assert not matcher.stems_in("install")
+
+
+def test_records_are_what_the_pages_say(backend):
+    rows = [len(ROWS) - 1, 0, 3]
+    records = backend.fetch(rows, (5,))
+    for row in rows:
+        page, number, chunk = ROWS[row]
+        section = records.section(row, "excerpt", ((0, 2),))
+        assert records.content(row) == section.content == chunk.content
+        assert section.heading_hierarchy == chunk.heading_hierarchy
+        assert section.url == (f"{page.url}#{chunk.anchor}" if chunk.anchor else page.url)
+        assert (section.excerpt, section.highlights) == ("excerpt", ((0, 2),))
+        assert (section.definitions, section.scope_path) == (chunk.definitions, chunk.scope_path)
+        assert records.page(number).path == page.path
+    info, page = records.page(5), PAGES[5]
+    assert (info.path, info.url, info.title) == (page.path, page.url, page.title)
+    assert dict(info.frontmatter) == json.loads(json.dumps(page.front_matter))
+    assert info.chunk_count == len(page.chunks)
+    assert backend.fetch([]).chunks == {}
+
+
+def test_neighbours_come_nearest_first_without_the_chunk_itself(backend):
+    chunks = (0, 17, len(ROWS) - 1)
+    for row, near in zip(chunks, backend.neighbors(chunks), strict=True):
+        assert near.rows.dtype == np.int64
+        assert near.similarities.dtype == np.float32
+        assert row not in near.rows
+        assert len(set(near.rows.tolist())) == len(near.rows) > 0
+        assert (np.diff(near.similarities) <= 1e-5).all()
+
+
+def test_pages_are_counted_by_value(backend):
+    for facet in FACETS:
+        values = [page.facets.get(facet.name) for page in PAGES]
+        wanted = Counter(
+            one for value in values if value is not None for one in (value if isinstance(value, tuple) else (value,))
+        )
+        counts = list(backend.count_pages(facet.name))
+        assert dict(counts) == wanted
+        assert counts == sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+
+
+def test_pages_have_their_rows_and_addresses(backend):
+    assert list(backend.page_urls()) == [(page.path, page.url) for page in PAGES]
+    for number in (0, 11, len(PAGES) - 1):
+        assert backend.page_row(PAGES[number].path) == number
+    assert backend.page_row("guide/none.md") is None
