@@ -1,99 +1,97 @@
-"""Types of options in mkdocs.yml; a wrong value is an error that says what a right one looks like."""
+"""Types of options in mkdocs.yml: a wrong value is an error that names the value and says what a right one looks like.
+
+MkDocs' own `Choice` and `SubConfig` are used where they do that. Its `Type` does not: its message has Python's names of
+types but not the value, and it takes `true` for a number. `Value` stands in for it.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
 
 from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
+from mkdocs.config.config_options import Choice, SubConfig
 
-__all__ = ["Choice", "Flag", "Group", "Integer", "Options", "Strings", "Switch", "Text", "Texts", "Url"]
+__all__ = ["Choice", "Group", "Options", "Switch", "Value", "flag", "integer", "mapping", "text", "texts", "url"]
+
+T = TypeVar("T")
 
 
-class Integer(BaseConfigOption[int]):
-    """A whole number from `minimum` up; `true` is none."""
+class Value(BaseConfigOption[T], Generic[T]):
+    """A value that passes a test; nothing behind the colon is the default."""
 
-    def __init__(self, minimum: int, default: int) -> None:
+    def __init__(self, holds: Callable[[Any], bool], message: str, default: T) -> None:
+        """Defines an option.
+
+        Args:
+            holds: tells whether a value is right.
+            message: follows the value in the error, as in "is neither true nor false.".
+            default: the value of an option that is not written.
+        """
         super().__init__()
-        self.minimum = minimum
+        self.holds = holds
+        self.message = message
         self.default = default
 
-    def run_validation(self, value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or value < self.minimum:
-            raise ValidationError(f"{value!r} is not a whole number from {self.minimum} up.")
-        return value
+    def run_validation(self, value: object) -> T:
+        value = self.default if value is None else value
+        if value is not None and not self.holds(value):
+            raise ValidationError(f"{value!r} {self.message}")
+        return value.strip() if isinstance(value, str) else value  # type: ignore[return-value]
 
 
-class Flag(BaseConfigOption[bool]):
-    """Yes or no."""
-
-    def __init__(self, default: bool) -> None:
-        super().__init__()
-        self.default = default
-
-    def run_validation(self, value: object) -> bool:
-        if not isinstance(value, bool):
-            raise ValidationError(f"{value!r} is neither true nor false.")
-        return value
+def flag(default: bool) -> Value[bool]:
+    """Returns an option that is true or false."""
+    return Value(lambda value: isinstance(value, bool), "is neither true nor false.", default)
 
 
-class Text(BaseConfigOption[str | None]):
-    """Text with at least one character, or nothing."""
-
-    def __init__(self, default: str | None = None) -> None:
-        super().__init__()
-        self.default = default
-
-    def run_validation(self, value: object) -> str | None:
-        if value is None:
-            return str(self.default) if self.default is not None else None
-        if not isinstance(value, str) or not value.strip():
-            raise ValidationError(f"{value!r} is not text: write something between the quotes, or drop the option.")
-        return value.strip()
+def integer(minimum: int, default: int) -> Value[int]:
+    """Returns an option that is a whole number from `minimum` up."""
+    return Value(
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= minimum,
+        f"is not a whole number from {minimum} up.",
+        default,
+    )
 
 
-class Choice(BaseConfigOption[str]):
-    """One of a few words."""
-
-    def __init__(self, choices: tuple[str, ...], default: str | None = None) -> None:
-        super().__init__()
-        self.choices = choices
-        self.default = default
-
-    def run_validation(self, value: object) -> str:
-        if value is None:
-            raise ValidationError(f"It is missing: write one of {', '.join(self.choices)}.")
-        if value not in self.choices:
-            raise ValidationError(f"{value!r} is not one of {', '.join(self.choices)}.")
-        return str(value)
+def text(default: str | None = None) -> Value[str | None]:
+    """Returns an option that is text with at least one character."""
+    return Value(
+        lambda value: isinstance(value, str) and bool(value.strip()),
+        "is not text: write something between the quotes, or drop the option.",
+        default,
+    )
 
 
-class Url(Text):
-    """An http(s) address, or a path on the site's own origin."""
+def texts(what: str) -> Value[list[str]]:
+    """Returns an option that is a list of texts; `what` says of which, with an example."""
+    return Value(
+        lambda value: isinstance(value, list) and all(isinstance(item, str) and item for item in value),
+        f"is not a list of {what}.",
+        [],
+    )
 
-    def run_validation(self, value: object) -> str | None:
-        url = super().run_validation(value)
-        if url and not url.startswith(("http://", "https://", "/")):
-            raise ValidationError(f"{url!r} starts with none of https://, http:// and /.")
-        return str(url).rstrip("/") if url else None
+
+def mapping(what: str) -> Value[dict[str, str]]:
+    """Returns an option that is a mapping of texts to texts; `what` says of which, with an example."""
+    return Value(
+        lambda value: isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair),
+        f"is not a mapping of {what}.",
+        {},
+    )
 
 
-class Texts(BaseConfigOption[list[str]]):
-    """A list of texts; `what` says which, with an example."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__()
-        self.what = what
-        self.default: list[str] = []
-
-    def run_validation(self, value: object) -> list[str]:
-        texts = [] if value is None else value
-        if not isinstance(texts, list) or not all(isinstance(item, str) and item for item in texts):
-            raise ValidationError(f"{value!r} is not a list of {self.what}.")
-        return texts
+def url() -> Value[str | None]:
+    """Returns an option that is an http(s) address, or a path on the site's own origin."""
+    return Value(
+        lambda value: isinstance(value, str) and value.strip().startswith(("http://", "https://", "/")),
+        "starts with none of https://, http:// and /.",
+        None,
+    )
 
 
 class Options(Config):  # type: ignore[no-untyped-call]
-    """Options of which an unknown one is an error with the known ones, instead of MkDocs' warning."""
+    """A group of options; an unknown one is an error that lists the known ones, where MkDocs only warns."""
 
     takes_others: ClassVar[bool] = False
 
@@ -117,60 +115,30 @@ def _unknown(key: object, known: list[str]) -> ValidationError:
     return ValidationError(f"There is no such option; {hint}The options are {', '.join(known)}.")
 
 
-class Group(BaseConfigOption[Any]):
-    """A mapping of options; nothing written is all defaults.
+class Group(SubConfig[Any]):
+    """MkDocs' `SubConfig`, where nothing behind the colon is all defaults and a wrong value is told the options."""
 
-    MkDocs has `SubConfig` for this, in a module that loads Jinja and Markdown with it.
-    """
-
-    def __init__(self, options: type[Config]) -> None:
-        super().__init__()
-        self.options = options
-        self.default: dict[str, Any] = {}
-        self._config_file: str | None = None
-
-    def pre_validation(self, config: Config, key_name: str) -> None:
-        self._config_file = config.config_file_path
+    def __init__(self, options: type[Options]) -> None:
+        super().__init__(options)
+        self.config_class = options
+        self.names = ", ".join(name for name, _ in options._schema)
 
     def run_validation(self, value: object) -> Any:
         if value is not None and not isinstance(value, dict):
-            names = ", ".join(name for name, _ in self.options._schema)
-            raise ValidationError(f"{value!r} is not a mapping: write it with the options {names}.")
-        config = self.options(config_file_path=self._config_file)
-        config.load_dict(value or {})
-        errors, _ = config.validate()
-        for name, error in errors:
-            raise ValidationError(f"Sub-option '{name}': {error}")
-        return config
+            raise ValidationError(f"{value!r} is not a mapping: write it with the options {self.names}.")
+        return super().run_validation(value or {})
 
 
 class Switch(Group):
-    """A group that `true` switches on as it is; `false`, the default, is None."""
+    """A group that `true` switches on with its defaults; `false`, the default, is None."""
 
-    def __init__(self, options: type[Config]) -> None:
+    def __init__(self, options: type[Options]) -> None:
         super().__init__(options)
-        self.default = None  # type: ignore[assignment]
+        self.default = None
 
     def run_validation(self, value: object) -> Any:
         if value is None or value is False:
             return None
         if value is not True and not isinstance(value, dict):
-            names = ", ".join(name for name, _ in self.options._schema)
-            raise ValidationError(f"{value!r} is neither true nor false nor a mapping with the options {names}.")
+            raise ValidationError(f"{value!r} is neither true nor false nor a mapping with the options {self.names}.")
         return super().run_validation({} if value is True else value)
-
-
-class Strings(BaseConfigOption[dict[str, str]]):
-    """Texts of the search box by their names."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.default: dict[str, str] = {}
-
-    def run_validation(self, value: object) -> dict[str, str]:
-        texts = value or {}
-        if not isinstance(texts, dict) or not all(isinstance(text, str) for pair in texts.items() for text in pair):
-            raise ValidationError(
-                f"{value!r} is not a mapping of names to texts, as in placeholder: Search the handbook."
-            )
-        return dict(texts)

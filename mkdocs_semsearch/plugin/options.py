@@ -20,18 +20,8 @@ from mkdocs_semsearch.artifact.fields import (
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.plugin.option_types import (
-    Choice,
-    Flag,
-    Group,
-    Integer,
-    Options,
-    Strings,
-    Switch,
-    Text,
-    Texts,
-    Url,
-)
+from mkdocs_semsearch.plugin import option_types as types
+from mkdocs_semsearch.plugin.option_types import Choice, Group, Options, Switch, Value
 from mkdocs_semsearch.site.build_settings import (
     DEFAULT_FACETS,
     EmbedderSettings,
@@ -52,12 +42,12 @@ class _Embedder(Options):
 
     takes_others = True
     kind = Choice(KINDS, default=KINDS[0])
-    model = Text(default=DEFAULT_MODEL)
+    model = types.text(DEFAULT_MODEL)
 
 
 class _Facet(Options):
-    type = Choice(FACET_TYPES)
-    label = Text()
+    type = Value(lambda value: value in FACET_TYPES, f"is not one of {', '.join(FACET_TYPES)}.", "")
+    label = types.text()
 
 
 class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
@@ -88,26 +78,9 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
         return facet
 
 
-class _Kinds(BaseConfigOption[dict[str, PageKind]]):
-    """Kinds of pages by globs on their source paths."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.default: dict[str, PageKind] = {}
-
-    def run_validation(self, value: object) -> dict[str, PageKind]:
-        kinds = value or {}
-        if not isinstance(kinds, dict) or not all(isinstance(glob, str) and glob for glob in kinds):
-            raise ValidationError(f'{value!r} is not a mapping of globs on source paths, as in {{"news/*": blog}}.')
-        for glob, kind in kinds.items():
-            if kind not in PAGE_KINDS:
-                raise ValidationError(f"Glob {glob!r}: {kind!r} is not one of {', '.join(PAGE_KINDS)}.")
-        return dict(kinds)
-
-
 class _Chunking(Options):
-    max_tokens = Integer(16, default=220)
-    overlap_tokens = Integer(0, default=20)
+    max_tokens = types.integer(16, 220)
+    overlap_tokens = types.integer(0, 20)
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
@@ -119,11 +92,11 @@ class _Chunking(Options):
 
 class _Store(Options):
     kind = Choice(STORE_KINDS, default="embedded")
-    url = Text()
-    collection = Text()
-    shards = Integer(0, default=0)
-    replicas = Integer(1, default=1)
-    keep = Integer(0, default=1)
+    url = types.text()
+    collection = types.text()
+    shards = types.integer(0, 0)
+    replicas = types.integer(1, 1)
+    keep = types.integer(0, 1)
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
@@ -142,21 +115,21 @@ class _Store(Options):
 
 
 class _Widget(Options):
-    shortcut = Flag(default=True)
-    fallback = Flag(default=True)
-    recents = Flag(default=True)
-    results_page = Flag(default=True)
-    suggestions = Texts('questions, as in ["How do I log in?"]')
-    strings = Strings()
+    shortcut = types.flag(True)
+    fallback = types.flag(True)
+    recents = types.flag(True)
+    results_page = types.flag(True)
+    suggestions = types.texts('questions, as in ["How do I log in?"]')
+    strings = types.mapping("names to texts, as in placeholder: Search the handbook")
 
 
 class _Static(Options):
-    tune = Flag(default=False)
+    tune = types.flag(False)
 
 
 class _Related(Options):
-    count = Integer(0, default=0)
-    title = Text(default="Related pages")
+    count = types.integer(0, 0)
+    title = types.text("Related pages")
 
 
 class SemsearchConfig(Options):
@@ -164,17 +137,21 @@ class SemsearchConfig(Options):
 
     embedder = Group(_Embedder)
     facets = _Facets()
-    exclude = Texts('globs on source paths, as in ["changelog/*"]')
-    kinds = _Kinds()
+    exclude = types.texts('globs on source paths, as in ["changelog/*"]')
+    kinds: Value[dict[str, PageKind]] = Value(
+        lambda kinds: isinstance(kinds, dict) and all(isinstance(g, str) and k in PAGE_KINDS for g, k in kinds.items()),
+        f'is not a mapping of globs on source paths to {", ".join(PAGE_KINDS)}, as in {{"news/*": blog}}.',
+        {},
+    )
     chunking = Group(_Chunking)
-    index_dir = Text(default=DEFAULT_INDEX_DIR)
-    publish_index = Flag(default=False)
+    index_dir = types.text(DEFAULT_INDEX_DIR)
+    publish_index = types.flag(False)
     static = Switch(_Static)
     store = Group(_Store)
-    api_url = Url()
+    api_url = types.url()
     widget = Group(_Widget)
-    cache_dir = Text(default=".cache/plugin/semsearch")
-    cache_max_mb = Integer(1, default=1000)
+    cache_dir = types.text(".cache/plugin/semsearch")
+    cache_max_mb = types.integer(1, 1000)
     graph = Choice(GRAPHS, default="auto")
     related = Group(_Related)
 
@@ -200,7 +177,7 @@ class SemsearchConfig(Options):
             index_dir=root / (self.index_dir or DEFAULT_INDEX_DIR),
             publish_index=self.publish_index,
             store=StoreSettings(**self.store),
-            api_url=self.api_url,
+            api_url=(self.api_url or "").rstrip("/") or None,
             widget=WidgetSettings(**{**self.widget, "suggestions": tuple(self.widget.suggestions)}),
             cache_dir=cache_dir,
             cache_max_bytes=self.cache_max_mb * 1_000_000,

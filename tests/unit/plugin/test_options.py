@@ -81,7 +81,11 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
     ("options", "option", "words"),
     [
         ({"facet": {}}, "facet", ["did you mean facets", "embedder, facets, exclude"]),
-        ({"embedder": {"kind": "quantum"}}, "embedder", ["kind", "'quantum'", "sentence-transformers, onnx, openai"]),
+        (
+            {"embedder": {"kind": "quantum"}},
+            "embedder",
+            ["kind", "'quantum'", "'onnx', 'openai'"],
+        ),
         ({"embedder": "openai"}, "embedder", ["'openai'", "kind, model"]),
         ({"embedder": {"model": ""}}, "embedder", ["model", "''"]),
         ({"facets": {"year": {"type": "int"}}}, "facets", ["'year'", "'int'", "string, list, integer"]),
@@ -108,7 +112,7 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"chunking": {"overlap_tokens": -1}}, "chunking", ["overlap_tokens", "-1", "from 0 up"]),
         ({"index_dir": 3}, "index_dir", ["3", "not text"]),
         ({"publish_index": "yes"}, "publish_index", ["'yes'", "neither true nor false"]),
-        ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "embedded, qdrant"]),
+        ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "'embedded', 'qdrant'"]),
         ({"store": {"kind": "qdrant"}}, "store", ["url", "collection"]),
         ({"store": QDRANT | {"url": "localhost:6333"}}, "store", ["url", "'localhost:6333'", "http://localhost:6333"]),
         ({"store": QDRANT | {"url": "http://user:key@db"}}, "store", ["url", "QDRANT_API_KEY"]),
@@ -120,7 +124,7 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"widget": False}, "widget", ["False", "shortcut, fallback"]),
         ({"widget": {"shortcut": "k"}}, "widget", ["shortcut", "'k'", "neither true nor false"]),
         ({"widget": {"strings": ["Search"]}}, "widget", ["strings", "['Search']", "names to texts"]),
-        ({"graph": "hnsw"}, "graph", ["'hnsw'", "auto, exact, nndescent"]),
+        ({"graph": "hnsw"}, "graph", ["'hnsw'", "'auto', 'exact', 'nndescent'"]),
     ],
 )
 def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option, words):
