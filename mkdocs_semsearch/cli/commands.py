@@ -7,14 +7,18 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli.arguments import build_parser
 from mkdocs_semsearch.cli.engines import open_engine
-from mkdocs_semsearch.errors import QueryError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.site.build_settings import Settings
 
 __all__ = ["main"]
 
@@ -43,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
+_CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
 _USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
 
 
@@ -59,25 +64,34 @@ def _print_json(value: Any) -> None:
 
 
 def _index(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.site.build_settings import StaticSettings
     from mkdocs_semsearch.site.built_site import index_built_site
     from mkdocs_semsearch.site.progress import EmbeddingProgress
+    from mkdocs_semsearch.site.site_config import load_site_config
 
+    config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
+    config = load_site_config(config_file) if config_file else None
+    settings = _settings(config.plugin_options if config else {}, config_file)
+    settings = replace(settings, index_dir=given.index or settings.index_dir)
+    if given.static and not settings.static.enabled:
+        settings = replace(settings, static=StaticSettings(enabled=True))
     progress = EmbeddingProgress(_say)
     try:
-        report = index_built_site(
-            given.site_dir,
-            config_file=given.config,
-            index_dir=given.index,
-            widget=given.widget,
-            static=given.static,
-            progress=progress,
-        )
+        report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
     for misfit in report.misfits:
         _say(f"warning: {misfit}")
     print(f"Indexed {report.build}")
     return 0
+
+
+def _settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
+    try:
+        from mkdocs_semsearch.plugin.options import read_settings
+    except ImportError:
+        raise ConfigurationError("`semsearch index` needs MkDocs for reading options: pip install mkdocs.") from None
+    return read_settings(options, config_file)
 
 
 def _leave_cores_to_other_questions() -> None:
@@ -130,19 +144,18 @@ def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.serving.settings import ServerSettings
 
+    settings = ServerSettings.from_environment()
     query = SearchQuery(
         given.text,
-        limit=10 if given.limit is None else given.limit,
+        limit=settings.default_limit if given.limit is None else given.limit,
         offset=given.offset,
         granularity=given.granularity,
         mode="hybrid" if given.mode == "static" else given.mode,
-        min_score=0.0 if given.min_score is None else given.min_score,
+        min_score=settings.min_score if given.min_score is None else given.min_score,
         filters=tuple(parse_filter(expression) for expression in given.filter),
         facets=tuple(given.facet),
         explain=given.explain,
     )
-    settings = ServerSettings.from_environment(default_limit=given.limit, min_score=given.min_score)
-    query = query.with_limit(settings.default_limit).with_min_score(settings.min_score)
     with open_engine("static" if given.mode == "static" else given.engine)(_index_dir(given.index)) as searcher:
         response = searcher.search(query)
         if given.format == "json":

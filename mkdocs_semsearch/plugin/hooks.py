@@ -198,7 +198,6 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         return widget_files.widget_config(
             self._checked_settings,
             language=site.language,
-            site_name=site.name,
             version=widget_files.site_version(os.environ),
             results_page=results_page,
             api_url=self._preview_url(config),

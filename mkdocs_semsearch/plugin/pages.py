@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking.document import Document
+from mkdocs_semsearch.chunking.titles import plain_title, title_of_name
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -112,7 +111,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
-        title=_plain(page.title) or _named(file),
+        title=plain_title(page.title) or title_of_name(file.name) or file.src_uri,
         html=content,
         # Material's `meta` plugin leaves a note to itself, `__extends`, among the fields.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
@@ -126,7 +125,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
 def _section(page: Page) -> str | None:
     """The title of the outermost section of the navigation around a page."""
     ancestors = list(page.ancestors)
-    return _plain(ancestors[-1].title) or None if ancestors else None
+    return plain_title(ancestors[-1].title) or None if ancestors else None
 
 
 def site_language(config: MkDocsConfig) -> str:
@@ -144,17 +143,3 @@ def _has_source(file: File, config: MkDocsConfig) -> bool:
     if _is_generated(file):
         return False
     return Path(str(file.abs_src_path)).is_relative_to(config.docs_dir)
-
-
-def _named(file: File) -> str:
-    """The title that MkDocs makes of a file's name; for `title:` with nothing behind it, it leaves none."""
-    words = file.name.replace("-", " ").replace("_", " ").strip() or file.src_uri
-    return words.capitalize() if words == words.lower() else words
-
-
-_TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|sub|sup|svg|path|wbr)\b[^>]*>", re.I)
-
-
-def _plain(title: object) -> str:
-    """Titles come from the navigation, front matter (of any type) or a heading, and may hold markup and entities."""
-    return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())

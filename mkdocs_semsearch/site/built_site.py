@@ -9,11 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.build_settings import Settings, StaticSettings
+from mkdocs_semsearch.site.build_settings import Settings
 from mkdocs_semsearch.site.pipeline import Site, SiteReport, index_site, open_configured_embedder
 from mkdocs_semsearch.site.publishing import publish_search
+from mkdocs_semsearch.site.site_config import SiteConfig
+from mkdocs_semsearch.site.site_folder import SiteFolder
 from mkdocs_semsearch.site.widget_files import write_results_page
 
 if TYPE_CHECKING:
@@ -21,60 +22,38 @@ if TYPE_CHECKING:
 
 __all__ = ["index_built_site"]
 
-CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
-
 
 def index_built_site(
     site_dir: Path,
+    settings: Settings,
+    config: SiteConfig | None = None,
     *,
-    config_file: Path | None = None,
-    index_dir: Path | None = None,
     widget: bool = False,
-    static: bool = False,
     progress: Progress | None = None,
 ) -> SiteReport:
     """Indexes a folder of HTML pages.
 
     Args:
         site_dir: the built site.
-        config_file: the generator's configuration, for the plugin's options, front matter and source lines; by
-            default one of `CONFIG_FILES` in the working folder, when it is there.
-        index_dir: where to write; by default what the configuration says.
+        settings: the options.
+        config: the generator's configuration, for front matter and source lines.
         widget: also copy the search box into the site, for generators that run no plugins.
-        static: also write the search without a server, as the option `static: true` does.
         progress: called while texts are being embedded.
 
     Raises:
-        SemsearchError: the site, the configuration or an option cannot be used; the previous index is untouched.
+        SemsearchError: the site or an option cannot be used; the previous index is untouched.
     """
-    from mkdocs_semsearch.site.site_config import load_site_config
-    from mkdocs_semsearch.site.site_folder import SiteFolder
-
-    config_file = config_file or next((Path(name) for name in CONFIG_FILES if Path(name).is_file()), None)
-    config = load_site_config(config_file) if config_file else None
-    settings = _settings(config.plugin_options if config else {}, config_file)
+    source = SiteFolder(site_dir, config)
     site = (
         Site(config.site_name, config.site_url, config.language) if config else Site(site_dir.resolve().name, "", "en")
     )
-    source = SiteFolder(site_dir, config_file=config_file)
-    documents = (page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
-    settings = replace(settings, index_dir=index_dir or settings.index_dir)
-    if static and not settings.static.enabled:
-        settings = replace(settings, static=StaticSettings(enabled=True))
+    documents = tuple(page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
     embedder = open_configured_embedder(settings.embedder)
     report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
     publish_search(site_dir, settings, embedder)
     if widget:
         _copy_widget(site_dir, settings, site)
-    return report
-
-
-def _settings(options: object, config_file: Path | None) -> Settings:
-    try:
-        from mkdocs_semsearch.plugin.options import read_settings
-    except ImportError:
-        raise ConfigurationError("`semsearch index` needs MkDocs for reading options: pip install mkdocs.") from None
-    return read_settings(options, config_file)  # type: ignore[arg-type]
+    return replace(report, misfits=(*source.misfits(), *report.misfits))
 
 
 def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
@@ -87,7 +66,6 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
     config = widget_files.widget_config(
         settings,
         language=site.language,
-        site_name=site.name,
         version=widget_files.site_version(os.environ),
         results_page=results_page,
     )

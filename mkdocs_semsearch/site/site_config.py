@@ -15,9 +15,10 @@ from typing import Any
 
 import yaml
 
+from mkdocs_semsearch.chunking.titles import title_of_name
 from mkdocs_semsearch.errors import ConfigurationError
 
-__all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "SiteConfig", "load_site_config", "title_of_name"]
+__all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "SiteConfig", "load_site_config"]
 
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
@@ -68,12 +69,6 @@ class SiteConfig:
             return self.nav.get(source_path)
         parents = PurePosixPath(source_path).parts[:-1]
         return NavEntry(0, None, title_of_name(parents[0]) if parents else None)
-
-
-def title_of_name(name: str) -> str:
-    """Returns the title MkDocs gives a folder or file: `getting-started` → `Getting started`."""
-    title = name.replace("-", " ").replace("_", " ")
-    return title.capitalize() if title.lower() == title else title
 
 
 def load_site_config(config_file: Path) -> SiteConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,13 +11,13 @@ from urllib.parse import quote
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
+from mkdocs_semsearch.chunking.titles import plain_title, title_of_name
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.site.site_config import MARKDOWN_SUFFIXES, SiteConfig, load_site_config, title_of_name
+from mkdocs_semsearch.site.site_config import MARKDOWN_SUFFIXES, SiteConfig
 
 __all__ = ["SiteFolder"]
 
 _NO_PAGES = ("404.html", "search.html")
-_TAG = re.compile(r"<[^<>]*>")
 _TITLE_SEPARATOR = re.compile(r"\s+[-–—|·•:]\s+")
 
 
@@ -35,20 +34,20 @@ class SiteFolder:
       found in the Markdown source; on other blocks it is lost.
     """
 
-    def __init__(self, site_dir: Path, *, config_file: Path | None = None) -> None:
+    def __init__(self, site_dir: Path, config: SiteConfig | None = None) -> None:
         """Opens a site.
 
         Args:
             site_dir: the folder with the site's `index.html`.
-            config_file: `mkdocs.yml`, `properdocs.yml` or `zensical.toml` of the site.
+            config: the generator's configuration, if there is one.
 
         Raises:
-            ConfigurationError: there is no such folder, or the configuration cannot be read.
+            ConfigurationError: there is no such folder.
         """
         if not site_dir.is_dir():
             raise ConfigurationError(f"There is no site folder {site_dir}: build the site first, or name another one.")
         self._site_dir = site_dir
-        self._config = load_site_config(config_file) if config_file is not None else None
+        self._config = config
         self._problems: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Document]:
@@ -106,12 +105,12 @@ class SiteFolder:
         return Document(
             path=source_path,
             url=_url(path, directory_urls=self._config.use_directory_urls),
-            title=_plain(nav_title) or _title(header.values, page, source_path),
+            title=plain_title(nav_title) or _title(header.values, page, source_path),
             html=page.content,
             front_matter={key: value for key, value in header.values.items() if not str(key).startswith("__")},
             source=source,
             file_size=file.stat().st_size,
-            section=_plain(entry.section) or None if entry else None,
+            section=plain_title(entry.section) or None if entry else None,
             language=page.language,
         )
 
@@ -145,16 +144,11 @@ def _url(path: str, *, directory_urls: bool) -> str:
 
 def _title(front_matter: Mapping[Any, Any], page: RenderedPage, source_path: str) -> str:
     """The title as MkDocs finds it: front matter, the h1 that the page starts with, the name of the file."""
-    if (title := _plain(front_matter.get("title"))) or (title := page.leading_h1 or ""):
+    if (title := plain_title(front_matter.get("title"))) or (title := page.leading_h1 or ""):
         return title
     folder, _, name = source_path.rpartition("/")
     stem = "index" if name.startswith("README.") else name.rpartition(".")[0]
     return "Home" if stem == "index" and not folder else title_of_name(stem)
-
-
-def _plain(title: object) -> str:
-    """Titles may be of any type and hold markup and entities."""
-    return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())
 
 
 def _read_source(file: Path) -> str | None:

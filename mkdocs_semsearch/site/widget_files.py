@@ -43,7 +43,6 @@ def widget_config(
     settings: Settings,
     *,
     language: str,
-    site_name: str,
     version: str | None,
     results_page: bool,
     api_url: str | None = None,
@@ -53,8 +52,7 @@ def widget_config(
     Args:
         settings: the options; `{version}` in `api_url` is filled in.
         language: of the site.
-        site_name: as configured.
-        version: of the documentation, or None.
+        version: of the documentation, for `{version}`; None for one that has no versions.
         results_page: the site has our page at `search/`.
         api_url: where the search answers if not where the options say; the preview answers for itself.
     """
@@ -69,9 +67,6 @@ def widget_config(
         "results_page": results_page,
         "strings": dict(settings.widget.strings),
         "facets": _facets(settings.facets),
-        "site_name": site_name,
-        "version": version,
-        "build_id": None,
     }
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 

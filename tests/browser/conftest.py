@@ -55,9 +55,6 @@ CONFIG = {
     "shortcut": True,
     "fallback": True,
     "facets": FACETS,
-    "site_name": "Test site",
-    "version": None,
-    "build_id": None,
 }
 
 

@@ -54,10 +54,10 @@ def zensical_site(tmp_path_factory):
     (root / "mkdocs.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
     run = {"cwd": root, "env": os.environ | QUIET, "check": True, "capture_output": True}
     subprocess.run([sys.executable, "-m", "zensical", "build", "-f", "mkdocs.yml"], **run)
-    index = "from mkdocs_semsearch.site.built_site import index_built_site; from pathlib import Path; "
-    index += "from tests.word_hash import WordHashEmbedder; import mkdocs_semsearch.site.built_site as it; "
+    index = "from mkdocs_semsearch.cli import main; from tests.word_hash import WordHashEmbedder; "
+    index += "import mkdocs_semsearch.site.built_site as it; "
     index += "it.open_configured_embedder = lambda settings: WordHashEmbedder(); "
-    index += "index_built_site(Path('site'), widget=True)"
+    index += "assert main(['index', 'site', '--widget']) == 0"
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     subprocess.run([sys.executable, "-c", index], **(run | {"env": os.environ | QUIET | {"PYTHONPATH": path}}))
     return root / "site"
@@ -148,7 +148,7 @@ def versions(tmp_path_factory):
 def test_versions_of_mike_stay_among_themselves(page, versions, serving, folder, version):
     with serving.SiteServer(versions, mount="/docs/") as server:
         config = json.loads((versions / folder / "assets/semsearch/config.json").read_text())
-        assert config["version"] == version
+        assert config["api_url"] == f"/search/{version}/-/semsearch"
         ask(page, f"{server.url}{folder}/", "rotate token")
         assert all(path.startswith(f"/search/{version}/-/semsearch/") for path in server.sidecar.requests)
         link = page.locator(OPTION).first.get_attribute("href")

@@ -14,6 +14,7 @@ from mkdocs.plugins import event_priority
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, Document, DocumentSource
 from mkdocs_semsearch.plugin.pages import MkDocsPages
+from mkdocs_semsearch.site.site_config import load_site_config
 from mkdocs_semsearch.site.site_folder import SiteFolder
 
 THEMES = ("mkdocs", "readthedocs", "material")
@@ -168,7 +169,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> BuiltSite:
 
 def test_the_folder_gives_the_chunks_of_the_plugin(site: BuiltSite) -> None:
     from_plugin = chunked(site.pages)
-    from_folder = chunked(SiteFolder(site.site_dir, config_file=site.config_file))
+    from_folder = chunked(SiteFolder(site.site_dir, load_site_config(site.config_file)))
     assert [page.path for page in from_folder] == [page.path for page in from_plugin]
     for page, expected in zip(from_folder, from_plugin, strict=True):
         assert page == expected
@@ -182,7 +183,7 @@ def test_the_folder_gives_the_chunks_of_the_plugin(site: BuiltSite) -> None:
 def test_the_same_with_a_navigation_and_either_kind_of_urls(theme: str, directory_urls: bool, tmp_path: Path) -> None:
     site = build_site(tmp_path, theme, nav=NAV, use_directory_urls=directory_urls)
     from_plugin = chunked(site.pages)
-    from_folder = chunked(SiteFolder(site.site_dir, config_file=site.config_file))
+    from_folder = chunked(SiteFolder(site.site_dir, load_site_config(site.config_file)))
     assert from_folder[:4] == from_plugin[:4]
     assert sorted(from_folder, key=lambda page: page.path) == sorted(from_plugin, key=lambda page: page.path)
     sections = {page.path: page.section for page in from_folder}
@@ -194,7 +195,7 @@ def test_the_same_with_a_navigation_and_either_kind_of_urls(theme: str, director
 def sources(site: BuiltSite) -> Iterator[tuple[DocumentSource, int]]:
     """Sources with the number of pages they must find."""
     yield site.pages, len(PAGES)
-    yield SiteFolder(site.site_dir, config_file=site.config_file), len(PAGES)
+    yield SiteFolder(site.site_dir, load_site_config(site.config_file)), len(PAGES)
     yield SiteFolder(site.site_dir), len(PAGES) + 1  # cannot tell the copied file from a page
 
 

@@ -11,6 +11,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, embedding_text
+from mkdocs_semsearch.site.site_config import load_site_config
 from mkdocs_semsearch.site.site_folder import SiteFolder
 
 CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
@@ -36,7 +37,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     build(load_config(str(root / "mkdocs.yml"), site_dir=str(site_dir)))
     logging.disable(logging.NOTSET)
     chunker = Chunker(ChunkSettings(MAX_TOKENS, 10), [], count_words)
-    pages = [chunker.chunk(document) for document in SiteFolder(site_dir, config_file=root / "mkdocs.yml")]
+    pages = [chunker.chunk(document) for document in SiteFolder(site_dir, load_site_config(root / "mkdocs.yml"))]
     return root / "docs", [page for page in pages if page is not None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.site import built_site
 from tests.word_hash import WordHashEmbedder
 
@@ -19,9 +20,24 @@ def test_dialog_and_results_page_ask_the_version_that_is_built(tmp_path, monkeyp
     monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
     monkeypatch.setenv("READTHEDOCS_VERSION", "2.1")
 
-    built_site.index_built_site(site, config_file=config, widget=True)
+    assert main(["index", str(site), "--config", str(config), "--widget"]) == 0
 
     widget = json.loads((site / "assets" / "semsearch" / "config.json").read_text(encoding="utf-8"))
-    assert widget["version"] == "2.1"
     assert widget["api_url"] == "https://search.example.org/2.1"
     assert 'action="https://search.example.org/2.1/' in (site / "search" / "index.html").read_text(encoding="utf-8")
+
+
+def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, capsys):
+    site, docs = tmp_path / "site", tmp_path / "docs"
+    for folder in (site / "guide", docs):
+        folder.mkdir(parents=True)
+    (site / "guide" / "index.html").write_text(
+        "<html lang=en><body><main><h1>Guide</h1><p>Text.</p></main></body></html>"
+    )
+    (docs / "guide.md").write_text("---\ntags: [a\n---\n# Guide\n\nText.\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [semsearch]\n")
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+
+    assert main(["index", str(site), "--config", str(tmp_path / "mkdocs.yml")]) == 0
+
+    assert "warning: The front matter of guide.md cannot be read and is left out: " in capsys.readouterr().err

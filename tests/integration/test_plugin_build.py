@@ -140,7 +140,7 @@ def test_wrong_options_are_sentences(site):
     site.options["embedder"] = {"kind": "quantum"}
     output = site.build(fails=True)
     assert "semsearch" in output
-    assert "'quantum' is not one of sentence-transformers, onnx, openai" in output
+    assert "Expected one of: ('sentence-transformers', 'onnx', 'openai') but received: 'quantum'" in output
     assert "Traceback" not in output
 
 
@@ -173,13 +173,14 @@ def test_files_of_the_widget_can_be_overridden(site):
 def test_exclusions_of_the_site_do_not_cost_the_widget_its_config(site):
     site.config["exclude_docs"] = "*.json\n"
     site.build()
-    assert site.widget_config()["site_name"] == "Demo"
+    assert site.widget_config()["language"] == "en"
 
 
 def test_version_of_the_documentation_is_handed_to_the_widget(site, monkeypatch):
     monkeypatch.setenv("MIKE_DOCS_VERSION", "2.1")
+    site.options["api_url"] = "https://search.example.org/{version}"
     site.build()
-    assert site.widget_config()["version"] == "2.1"
+    assert site.widget_config()["api_url"] == "https://search.example.org/2.1"
 
 
 def test_failing_embedder_is_a_sentence(site):

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "searching": {"errors", "artifact", "lexical", "embedding"},
     "qdrant": {"errors", "artifact", "lexical", "chunking", "indexing", "searching"},
     "serving": {"errors", "artifact", "embedding", "searching", "theme_files"},
-    "site": {"errors", "artifact", "chunking", "embedding", "indexing", "searching", "static", "theme_files", "plugin"},
+    "site": {"errors", "artifact", "chunking", "embedding", "indexing", "searching", "static", "theme_files"},
     "static": {"errors", "artifact", "lexical", "embedding", "searching"},
     "theme_files": {"errors"},
 }

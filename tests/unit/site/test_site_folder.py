@@ -19,7 +19,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 
 def pages(folder: Path, config: str | None = None) -> dict[str, Document]:
-    source = SiteFolder(folder / "site", config_file=folder / config if config else None)
+    source = SiteFolder(folder / "site", load_site_config(folder / config) if config else None)
     return {document.path: document for document in source}
 
 
@@ -114,7 +114,7 @@ def test_zensical_toml(tmp_path: Path) -> None:
 def test_a_configuration_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"mkdocs.yml": text, "site/index.html": ""})
     with pytest.raises(ConfigurationError, match=r"mkdocs\.yml"):
-        SiteFolder(tmp_path / "site", config_file=tmp_path / "mkdocs.yml")
+        SiteFolder(tmp_path / "site", load_site_config(tmp_path / "mkdocs.yml"))
 
 
 def test_missing_folders_are_errors(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_missing_folders_are_errors(tmp_path: Path) -> None:
         SiteFolder(tmp_path / "nowhere")
     write(tmp_path, {"mkdocs.yml": "site_name: x\n", "site/index.html": ""})
     with pytest.raises(ConfigurationError, match="docs folder"):
-        SiteFolder(tmp_path / "site", config_file=tmp_path / "mkdocs.yml")
+        SiteFolder(tmp_path / "site", load_site_config(tmp_path / "mkdocs.yml"))
     with pytest.raises(ConfigurationError, match="cannot be read"):
-        SiteFolder(tmp_path / "site", config_file=tmp_path / "other.yml")
+        SiteFolder(tmp_path / "site", load_site_config(tmp_path / "other.yml"))
 
 
 def test_broken_front_matter_is_reported_with_its_file(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_broken_front_matter_is_reported_with_its_file(tmp_path: Path) -> None:
             "site/a/index.html": '<main><h1 id="a">A</h1></main>',
         },
     )
-    source = SiteFolder(tmp_path / "site", config_file=tmp_path / "mkdocs.yml")
+    source = SiteFolder(tmp_path / "site", load_site_config(tmp_path / "mkdocs.yml"))
     (document,) = source
     assert (document.title, document.front_matter) == ("A", {})
     (sentence,) = source.misfits()

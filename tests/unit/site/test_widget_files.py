@@ -22,7 +22,7 @@ def settings():
 
 
 def body(settings, **more):
-    values = {"language": "en", "site_name": "Demo", "version": None, "results_page": True, **more}
+    values = {"language": "en", "version": None, "results_page": True, **more}
     return json.loads(widget_config(settings, **values))
 
 
@@ -52,9 +52,6 @@ def test_config(settings):
             {"name": "tags", "type": "list", "label": "Tags"},
             {"name": "page.section", "type": "string", "label": "Section"},
         ],
-        "site_name": "Demo",
-        "version": None,
-        "build_id": None,
     }
 
 

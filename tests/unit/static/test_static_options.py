@@ -36,7 +36,7 @@ def test_other_values_are_refused(value, complaint):
 
 def config(**options):
     settings = read_settings(options, None)
-    return json.loads(widget_config(settings, language="en", site_name="", version=None, results_page=False))
+    return json.loads(widget_config(settings, language="en", version=None, results_page=False))
 
 
 def test_without_a_server_the_widget_looks_for_none():

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.chunking.titles import plain_title, title_of_name
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        (None, ""),
+        (2026, "2026"),
+        ("  Two\n words ", "Two words"),
+        ("Use <code>Vec</code> &amp; friends", "Use Vec & friends"),
+        ("Vec<T> and friends", "Vec<T> and friends"),
+        ("a < b and c > d", "a < b and c > d"),
+        ('<img src="x.svg"> Icons', "Icons"),
+    ],
+)
+def test_titles_lose_inline_markup_only(title, text):
+    assert plain_title(title) == text
+
+
+@pytest.mark.parametrize(("name", "title"), [("getting-started", "Getting started"), ("README_first", "README first")])
+def test_names_become_titles_as_in_mkdocs(name, title):
+    assert title_of_name(name) == title
