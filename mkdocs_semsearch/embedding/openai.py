@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
-from mkdocs_semsearch.embedding.http_json import JsonEndpoint, Reply, parse_endpoint
+from mkdocs_semsearch.embedding.http_json import JsonEndpoint, parse_endpoint
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+from mkdocs_semsearch.http_client import Reply
 
 __all__ = ["OpenAIEmbedder", "open_openai", "reopen_openai"]
 
@@ -68,7 +69,8 @@ def open_openai(
         document_prompt: put in front of documents.
         batch_size: texts in a request, at most; a request also has at most 100,000 characters.
         concurrency: requests at the same time while documents are embedded.
-        timeout: seconds for one request; a question gets at most 10.
+        timeout: seconds for one request; a query gets at most 4, so that two attempts fit
+            into the 10 seconds of a search.
         retries: further attempts after timeouts, 429 and 5xx; a question gets at most one.
         sleep: how to wait between attempts.
 

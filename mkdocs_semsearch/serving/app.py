@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -44,6 +45,9 @@ log = logging.getLogger(__name__)
 
 PREFIX = "/-/semsearch"
 """Where every route answers too, for a reverse proxy that passes the path on as it is."""
+
+SECONDS_FOR_A_FIRST_COPY = 2.0
+"""A server that has nothing to search yet waits so long before it answers 503; most publishers answer sooner."""
 
 Source = str | Path | SearcherSource
 
@@ -90,7 +94,7 @@ def create_app(
                 await stack.enter_async_context(agents.running())
             for live in parts.watched:
                 stack.callback(live.close)
-                await anyio.to_thread.run_sync(live.start)
+                await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_FOR_A_FIRST_COPY))
             yield
 
     app = Starlette(

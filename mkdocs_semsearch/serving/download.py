@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import time
-import urllib.error
-import urllib.request
-from http.client import HTTPException, HTTPResponse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from mkdocs_semsearch.artifact.manifest import IndexedFile
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError
+from mkdocs_semsearch.http_client import HttpClient, Reply
 
-__all__ = ["Downloads", "open_address", "unreachable"]
+__all__ = ["Downloads", "get", "unreachable"]
 
-TIMEOUT_SECONDS = 30
 PATIENCE_SECONDS = 120
 SLOWEST_BYTES_PER_SECOND = 20_000
-"""A file may take `PATIENCE_SECONDS` and this much more; slower than that, another day is a better day."""
-
-BLOCK = 1 << 20
+"""A file may take `PATIENCE_SECONDS` and this much more; an attempt that takes longer is given up."""
 
 
 class Downloads:
@@ -28,10 +23,12 @@ class Downloads:
 
     Args:
         folder: made when missing.
+        client: sends the requests.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, client: HttpClient) -> None:
         self._folder = folder
+        self._client = client
 
     def keep_only(self, files: tuple[IndexedFile, ...]) -> None:
         """Removes what is left of other builds."""
@@ -52,14 +49,15 @@ class Downloads:
         if done.is_file() and done.stat().st_size == file.size:
             return done
         try:
-            _fetch(address, file, part)
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code == 416:  # the file there ends before the part we have
-                part.unlink()
-            raise unreachable(address, f"status {error.code}") from None
-        except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
-            raise unreachable(address, str(getattr(error, "reason", error)) or type(error).__name__) from None
+            status = self._fetch(address, file, part)
+        except TimeoutError:
+            raise unreachable(address, "it sends too slowly") from None
+        except ConnectionError as error:
+            raise unreachable(address, str(error)) from None
+        if status == 416:  # the file there ends before the part we have
+            part.unlink()
+        if status not in (200, 206):
+            raise unreachable(address, f"status {status}")
         if part.stat().st_size < file.size:
             raise unreachable(address, f"it ends after {part.stat().st_size} of {file.size} bytes")
         with part.open("rb") as stream:
@@ -71,48 +69,34 @@ class Downloads:
             )
         return part.replace(done)
 
+    def _fetch(self, address: str, file: IndexedFile, part: Path) -> int:
+        """Adds to `part` what it lacks, and at most one byte more than the file has; returns the status."""
+        have = part.stat().st_size if part.is_file() else 0
+        if have > file.size:
+            have = 0
+        if have == file.size and part.is_file():
+            return 200
 
-def open_address(address: str, headers: dict[str, str] | None = None) -> HTTPResponse:
-    """Asks a web server; redirects lead to http and https only.
+        def open_part(status: int) -> BinaryIO | None:
+            # A server that knows no ranges sends the whole file with status 200.
+            mode = {200: "wb", 206: "ab"}.get(status)
+            return cast(BinaryIO, part.open(mode)) if mode else None
+
+        seconds = PATIENCE_SECONDS + file.size / SLOWEST_BYTES_PER_SECOND
+        ranged = {"Range": f"bytes={have}-"} if have else {}
+        reply = get(self._client, address, headers=ranged, seconds=seconds, most=file.size + 1, into=open_part)
+        return reply.status
+
+
+def get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bounds: Any) -> Reply:
+    """Asks a web server for a file as it is now; redirects are followed within its host.
 
     Raises:
-        OSError: among these `urllib.error.HTTPError` for a status that is none of success.
+        OSError: `TimeoutError` or `ConnectionError`, see `HttpClient.send`.
     """
-    given = {"User-Agent": "mkdocs-semsearch", "Cache-Control": "no-cache"} | (headers or {})
-    response: Any = _OPENER.open(urllib.request.Request(address, headers=given), timeout=TIMEOUT_SECONDS)
-    opened: HTTPResponse = response
-    return opened
+    return client.send("GET", address, headers={"Cache-Control": "no-cache", **headers}, follow=True, **bounds)
 
 
 def unreachable(address: str, reason: str) -> IndexNotFoundError:
     """Returns the error for an address that gives no index."""
     return IndexNotFoundError(f"No index can be read at {address} ({reason}): publish one there, or name its folder.")
-
-
-def _fetch(address: str, file: IndexedFile, part: Path) -> None:
-    """Adds to `part` what it lacks, and at most a little more than the file has."""
-    have = part.stat().st_size if part.is_file() else 0
-    if have > file.size:
-        have = 0
-    if have == file.size and part.is_file():
-        return
-    deadline = time.monotonic() + PATIENCE_SECONDS + file.size / SLOWEST_BYTES_PER_SECOND
-    with open_address(address, {"Range": f"bytes={have}-"} if have else None) as response:
-        # A server that knows no ranges sends the whole file with status 200.
-        have = have if response.status == 206 else 0
-        with part.open("ab" if have else "wb") as stream:
-            while have <= file.size and (block := response.read(min(BLOCK, file.size + 1 - have))):
-                stream.write(block)
-                have += len(block)
-                if time.monotonic() > deadline:
-                    raise TimeoutError("it sends too slowly")
-
-
-class _WebOnly(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        if not newurl.lower().startswith(("http://", "https://")):
-            raise urllib.error.URLError("it redirects to something that is no web address")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-_OPENER = urllib.request.build_opener(_WebOnly)

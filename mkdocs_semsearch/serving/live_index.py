@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 _ALLOCATIONS_BETWEEN_ROUNDS = 10_000
 POLLS_UNTIL_RETRY = 10
 SECONDS_BETWEEN_UPDATES = 60.0
+SECONDS_TO_CLOSE = 5.0
 Stamp = tuple[int, int, int]
 Stage = Literal["update", "open"]
 Trouble = Literal["refused", "unreachable"]
@@ -81,6 +82,7 @@ class LiveIndex:
         poll_seconds: how often the background thread looks at the manifest.
         open_index: opens a folder and compares every file with its hash.
         update: called before every look; brings a copy of a published index up to date.
+        give_up: ends an `update` that is under way.
     """
 
     def __init__(
@@ -90,11 +92,13 @@ class LiveIndex:
         poll_seconds: float = 1.0,
         open_index: Callable[[Path], Searcher] | None = None,
         update: Callable[[], object] | None = None,
+        give_up: Callable[[], object] | None = None,
     ) -> None:
         self.index_dir = index_dir
         self._poll_seconds = poll_seconds
         self._open_index = open_index or EncoderPool().open
         self._update = update
+        self._give_up = give_up
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._loaded: _Loaded | None = None
@@ -121,7 +125,11 @@ class LiveIndex:
             return cls(Path(index), open_index=open_index)
         published = PublishedIndex(str(index), default_folder(str(index)))
         return cls(
-            published.folder, poll_seconds=SECONDS_BETWEEN_UPDATES, open_index=open_index, update=published.update
+            published.folder,
+            poll_seconds=SECONDS_BETWEEN_UPDATES,
+            open_index=open_index,
+            update=published.update,
+            give_up=published.close,
         )
 
     @contextmanager
@@ -165,45 +173,67 @@ class LiveIndex:
                 self._complaints.clear()
             if not self._updated() and self._stamp() is None:
                 return False
-            stamp = self._stamp()
-            if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
-                return False
-            try:
-                loaded = self._open()
-            except IndexNotFoundError as error:
-                self._complain("open", "unreachable", str(error))
-                return False
-            except (SemsearchError, OSError) as error:
-                self._refuse(stamp, str(error))
-                return False
-            except Exception as error:
-                log.debug("Refused build", exc_info=True)
-                self._refuse(stamp, f"{type(error).__name__}: {error}")
-                return False
-            # The stamp from before opening: what is written while opening is looked at next time.
-            self._seen, self._retry_at = stamp, math.inf
-            self._complaints.pop("open", None)
-            return loaded is not None and self._take_in(loaded)
+            return self._look()
 
-    def start(self) -> None:
-        """Opens the index if there is one, and watches it from a background thread from now on."""
-        self.refresh()
-        if self._thread is None:
-            self._stop.clear()
-            self._thread = threading.Thread(target=self._watch, name="semsearch-index", daemon=True)
-            self._thread.start()
+    def _look(self) -> bool:
+        """Takes in what the folder has, if it is new; the lock is held."""
+        stamp = self._stamp()
+        if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
+            return False
+        try:
+            loaded = self._open()
+        except IndexNotFoundError as error:
+            self._complain("open", "unreachable", str(error))
+            return False
+        except (SemsearchError, OSError) as error:
+            self._refuse(stamp, str(error))
+            return False
+        except Exception as error:
+            log.debug("Refused build", exc_info=True)
+            self._refuse(stamp, f"{type(error).__name__}: {error}")
+            return False
+        # The stamp from before opening: what is written while opening is looked at next time.
+        self._seen, self._retry_at = stamp, math.inf
+        self._complaints.pop("open", None)
+        return loaded is not None and self._take_in(loaded)
+
+    def start(self, *, patience: float = 0.0) -> None:
+        """Opens what the folder has, and watches it from a background thread from now on.
+
+        Where the index is a copy of a published one, that thread brings it up to date: nobody waits for a publisher
+        while there is something to search.
+
+        Args:
+            patience: seconds to wait for the first look of the background thread while there is nothing to search.
+        """
+        if self._thread is not None:
+            return
+        self._stop.clear()
+        with self._refreshing:
+            if self._update is None or self._stamp() is not None:
+                self._look()
+        first_look = threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(first_look,), name="semsearch-index", daemon=True)
+        self._thread.start()
+        if self._loaded is None:
+            first_look.wait(patience)
 
     def close(self) -> None:
-        """Stops watching and closes the searcher when its last request has ended."""
+        """Stops watching and closes the searcher when its last request has ended; never waits long."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        with self._refreshing:
-            self._seen = None
-            self._replace(None)
+        thread, self._thread = self._thread, None
+        deadline = time.monotonic() + SECONDS_TO_CLOSE
+        while thread is not None and thread.is_alive() and time.monotonic() < deadline:
+            if self._give_up is not None:  # more than once: an update may begin at this very moment
+                self._give_up()
+            thread.join(0.2)
+        self._seen = None
+        self._replace(None)
 
-    def _watch(self) -> None:
+    def _watch(self, first_look: threading.Event) -> None:
+        if self._update is not None:
+            self.refresh()
+        first_look.set()
         while not self._stop.wait(self._poll_seconds):
             self.refresh()
 
@@ -243,6 +273,9 @@ class LiveIndex:
             raise
 
     def _take_in(self, loaded: _Loaded) -> bool:
+        if self._stop.is_set():  # closed meanwhile
+            loaded.searcher.close()
+            return False
         manifest = loaded.searcher.manifest
         self._replace(loaded)
         _spare_the_collector()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build_server", "run_stdio", "streamable_http"]
 
+SECONDS_FOR_A_FIRST_COPY = 60.0
+"""An agent that starts the server asks at once; on its first start, a published index is copied before that."""
+
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 INSTRUCTIONS = (
@@ -87,7 +90,7 @@ def run_stdio(source: Searcher | LiveIndex | Mapping[str, LiveIndex]) -> None:
         server = build_server(FederatedOperations(named), indexes=tuple(named))
     with ExitStack() as stack:
         for live in [source] if isinstance(source, LiveIndex) else source.values():
-            live.start()
+            live.start(patience=SECONDS_FOR_A_FIRST_COPY)
             stack.callback(live.close)
         server.run("stdio")
 

@@ -7,8 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
-import urllib.error
-from http.client import HTTPException
+import threading
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -22,7 +21,8 @@ from mkdocs_semsearch.errors import (
     IndexNotFoundError,
     IndexWriteError,
 )
-from mkdocs_semsearch.serving.download import Downloads, open_address, unreachable
+from mkdocs_semsearch.http_client import HttpClient
+from mkdocs_semsearch.serving.download import Downloads, get, unreachable
 from mkdocs_semsearch.serving.trial import try_build
 
 __all__ = ["PublishedIndex", "default_folder", "is_url", "local_folder"]
@@ -34,6 +34,9 @@ PUBLISHED_UNDER = "semsearch/"
 """Where the plugin puts the index of a site."""
 
 MAX_MANIFEST_BYTES = 8 * 1024 * 1024
+MANIFEST_SECONDS = 30.0
+"""A manifest has some kilobytes; whoever needs longer for it is taken for one who does not answer."""
+
 DOWNLOADS = ".downloads"
 
 SIZE_VARIABLE = "SEMSEARCH_MAX_INDEX_BYTES"
@@ -98,8 +101,15 @@ class PublishedIndex:
         self.folder = folder
         base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
         self._places = [base, urljoin(base, PUBLISHED_UNDER)]
+        self._client = HttpClient()
+        self._closed = threading.Event()
         self._tag: str | None = None
         self._refused: tuple[Manifest, str] | None = None
+
+    def close(self) -> None:
+        """Gives up an update that is under way, in whichever thread; the next `update` begins anew."""
+        self._closed.set()
+        self._client.close()
 
     def update(self) -> bool:
         """Looks at the published manifest once; returns whether there was a new build to copy.
@@ -107,6 +117,7 @@ class PublishedIndex:
         Raises:
             IndexFolderError: it cannot be reached, read or copied; the copy is as it was.
         """
+        self._closed.clear()
         found = self._published()
         if found is None:
             return False
@@ -125,21 +136,26 @@ class PublishedIndex:
         problem: IndexFolderError | None = None
         for place in self._places:
             address = urljoin(place, MANIFEST)
+            tag = {"If-None-Match": self._tag} if self._tag else {}
             try:
-                with open_address(address, {"If-None-Match": self._tag} if self._tag else None) as response:
-                    text = response.read(MAX_MANIFEST_BYTES).decode("utf-8", "replace")
-                    return place, manifest_from_json(text, address), response.headers.get("ETag")
-            except urllib.error.HTTPError as error:
-                error.close()
-                if error.code == 304:
-                    return None
-                problem = problem or unreachable(address, f"status {error.code}")
+                reply = get(self._client, address, headers=tag, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
+            except TimeoutError:
+                raise unreachable(address, f"no answer within {MANIFEST_SECONDS:g} s") from None
+            except ConnectionError as error:
+                raise unreachable(address, str(error)) from None
+            if reply.status == 304:
+                return None
+            if reply.status != 200:
+                problem = problem or unreachable(address, f"status {reply.status}")
+                continue
+            try:
+                manifest = manifest_from_json(reply.body.decode("utf-8", "replace"), address)
             except IndexFormatError:
                 raise
             except IndexCorruptError as error:  # many sites have a manifest.json of another kind
                 problem = error
-            except (OSError, HTTPException) as error:
-                raise unreachable(address, str(getattr(error, "reason", error))) from None
+            else:
+                return place, manifest, reply.headers.get("etag")
         assert problem is not None
         raise problem
 
@@ -151,10 +167,12 @@ class PublishedIndex:
 
     def _fetch(self, place: str, manifest: Manifest, here: Manifest | None, staging: Path) -> Manifest:
         known = {file.sha256: self.folder / here.build_id / file.path for file in here.files} if here else {}
-        downloads = Downloads(self.folder / DOWNLOADS)
+        downloads = Downloads(self.folder / DOWNLOADS, self._client)
         downloads.keep_only(manifest.files)
         fetched: dict[str, Path] = {}
         for file in manifest.files:
+            if self._closed.is_set():
+                raise unreachable(place, "the update was given up")
             target = staging / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             old = known.get(file.sha256)
@@ -164,7 +182,7 @@ class PublishedIndex:
         for name, path in fetched.items():
             _link(path, staging / name)
         try:
-            try_build(manifest, staging, place)
+            try_build(manifest, staging, place, given_up=self._closed)
         except IndexCorruptError as error:
             self._refused = manifest, str(error)
             raise

@@ -13,6 +13,7 @@ __all__ = ["EXTRAS", "PACKAGES", "sidecar_requirements"]
 PACKAGES = frozenset(
     {
         "filelock",
+        "httpx2",
         "jinja2",
         "numpy",
         "onnxruntime",

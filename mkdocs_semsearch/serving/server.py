@@ -8,7 +8,6 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.errors import ConfigurationError
@@ -75,15 +74,19 @@ def run(
 
 @contextlib.contextmanager
 def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
-    """Lets SIGHUP look for new builds, in a thread, for opening one takes a while."""
+    """Lets SIGHUP look for new builds, in one thread; signals that come while it is looking count once."""
+    asked = threading.Event()
 
-    def reload(number: int, frame: FrameType | None) -> None:
-        threading.Thread(target=app.state.reload, name="semsearch-reload", daemon=True).start()
+    def reload() -> None:
+        while asked.wait():
+            asked.clear()
+            app.state.reload()
 
     if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGHUP, reload)
+    threading.Thread(target=reload, name="semsearch-reload", daemon=True).start()
+    before = signal.signal(signal.SIGHUP, lambda number, frame: asked.set())
     try:
         yield
     finally:

@@ -8,14 +8,17 @@ and which the system kills first finds out at no risk to the one that answers.
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 from mkdocs_semsearch.artifact.layout import MANIFEST
 from mkdocs_semsearch.artifact.manifest import Manifest, manifest_to_json
-from mkdocs_semsearch.errors import IndexCorruptError, SemsearchError
+from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
 
 __all__ = ["MEMORY", "MEMORY_FACTOR", "try_build"]
 
@@ -31,16 +34,18 @@ LARGEST_TEXT = 1 << 20
 """Bytes of one chunk or of one page's front matter; real chunks have some thousand."""
 
 
-def try_build(manifest: Manifest, build_dir: Path, place: str) -> None:
+def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event | None = None) -> None:
     """Opens a build in a process of its own and asks it some questions.
 
     Args:
         manifest: of the build.
         build_dir: its files, already verified.
         place: where it came from, for the message.
+        given_up: ends the trial when it is set.
 
     Raises:
         IndexCorruptError: it cannot be opened within the bounds.
+        IndexNotFoundError: the trial was given up.
     """
     with tempfile.TemporaryDirectory(prefix=".trial-", dir=build_dir.parent) as name:
         folder = Path(name)
@@ -49,26 +54,45 @@ def try_build(manifest: Manifest, build_dir: Path, place: str) -> None:
             (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
         except OSError:  # a system that lets no user link has no bounds for a process either
             return
-        problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size)
+        problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up or threading.Event())
     if problem:
         raise IndexCorruptError(f"The index at {place} is refused: {problem}")
 
 
-def _run(folder: Path, memory: int) -> str:
+def _run(folder: Path, memory: int, given_up: threading.Event) -> str:
     command = [sys.executable, "-m", __name__, str(folder), str(memory)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return f"it could not be opened within {SECONDS} s."
-    if done.returncode == 0:
+    with tempfile.TemporaryFile() as stderr:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr)
+        try:
+            code = _wait(process, given_up)
+        finally:
+            process.kill()
+            process.wait()
+        if code is None:
+            return f"it could not be opened within {SECONDS} s."
+        stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - LONGEST_WORD))
+        said = stderr.read().decode("utf-8", "replace").strip().splitlines()
+    if code == 0:
         return ""
-    said = done.stderr.strip().splitlines()
-    if done.returncode == 1 and said and said[-1].startswith(SAYS):
+    if code == 1 and said and said[-1].startswith(SAYS):
         return said[-1].removeprefix(SAYS)
-    return f"opening it broke the process that tried (exit code {done.returncode}), with {memory >> 20} MiB of memory."
+    return f"opening it broke the process that tried (exit code {code}), with {memory >> 20} MiB of memory."
+
+
+def _wait(process: subprocess.Popen[bytes], given_up: threading.Event) -> int | None:
+    """Returns the exit code; None where the process has not ended in time."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(0.05)
+        if given_up.is_set():
+            raise IndexNotFoundError("The trial of the new build was given up.")
+    return None
 
 
 SAYS = "refused: "
+LONGEST_WORD = 65536
+"""Bytes that are read of what the process wrote on standard error."""
 
 
 def _main(folder: Path, memory: int) -> int:

@@ -16,14 +16,15 @@ NAME = PACKAGE.name
 
 MAY_IMPORT = {
     "errors": set(),
+    "http_client": set(),
     "artifact": {"errors"},
     "lexical": {"errors", "artifact"},
     "chunking": {"errors", "artifact", "embedding"},
-    "embedding": {"errors", "artifact"},
+    "embedding": {"errors", "artifact", "http_client"},
     "indexing": {"errors", "artifact", "lexical", "chunking", "embedding"},
     "searching": {"errors", "artifact", "lexical", "embedding"},
     "qdrant": {"errors", "artifact", "lexical", "chunking", "indexing", "searching"},
-    "serving": {"errors", "artifact", "embedding", "searching", "theme_files"},
+    "serving": {"errors", "artifact", "embedding", "http_client", "searching", "theme_files"},
     "site": {"errors", "artifact", "chunking", "embedding", "indexing", "searching", "static", "theme_files"},
     "static": {"errors", "artifact", "lexical", "embedding", "searching"},
     "theme_files": {"errors"},

@@ -157,14 +157,14 @@ def test_a_server_that_trickles(server, headers):
 
 def test_an_answer_that_breaks_off(server):
     server.answer = lambda request, number: (200, {"Content-Length": "1000", "Connection": "close"}, b"{")
-    with pytest.raises(EmbedderUnavailableError, match="IncompleteRead"):
+    with pytest.raises(EmbedderUnavailableError, match="closed connection without sending complete message"):
         connect(server, retries=0).embed(["text"], "document")
 
 
 def test_nobody_listens(server):
     url = server.base_url
     server.__exit__()
-    with pytest.raises(EmbedderUnavailableError, match=r"127\.0\.0\.1.*ConnectionRefused.*Check that it runs"):
+    with pytest.raises(EmbedderUnavailableError, match=r"127\.0\.0\.1.*attempts failed.*Check that it runs"):
         open_embedder("openai", "m", base_url=url, dimension=3, retries=0).embed(["text"], "query")
 
 

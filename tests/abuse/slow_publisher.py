@@ -1,0 +1,51 @@
+"""A publisher that holds its clients: it sends one byte after another, each in time for a socket's time-out."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["slow_publisher"]
+
+
+@contextmanager
+def slow_publisher(*, headers_too: bool = False) -> Iterator[str]:
+    """Yields the URL of a server that sends a byte every 50 ms and never ends."""
+    ended = threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if headers_too:
+                self.trickle(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            self.trickle(b"{")
+
+        def trickle(self, first: bytes) -> None:
+            try:
+                self.wfile.write(first)
+                while not ended.wait(0.05):
+                    self.wfile.write(b" ")
+            except OSError:
+                ended.wait(0)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            pass  # the client hung up
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        ended.set()
+        server.shutdown()
+        time.sleep(0)
