@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,6 +16,7 @@ __all__ = [
     "FacetType",
     "PageKind",
     "front_matter_values",
+    "stored_field",
 ]
 
 PageKind = Literal["guide", "reference", "changelog", "blog", "archive"]
@@ -49,6 +50,21 @@ CHUNK_FIELDS: Mapping[str, FacetType] = {
     "chunk.references": "list",
 }
 """What the indexer knows of a chunk, with its type."""
+
+
+def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
+    """Returns the column of `pages.parquet` or `chunks.parquet` that holds a field, and how its value is read there.
+
+    Args:
+        name: of a field in `PAGE_FIELDS` or `CHUNK_FIELDS`.
+    """
+    match name:
+        case "page.primary_language":
+            return "languages", lambda languages: languages[0] if languages else None
+        case "chunk.scope_depth":
+            return "scope_path", lambda path: len(path) or None
+        case _:
+            return name.split(".", 1)[1], lambda value: value
 
 
 def front_matter_values(front_matter: Sequence[Mapping[str, Any]], name: str) -> tuple[FacetType, list[Any]]:

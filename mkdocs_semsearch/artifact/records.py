@@ -1,9 +1,10 @@
-"""Schemas of the two Parquet tables."""
+"""The records of pages and chunks in an index, and the schemas of their two Parquet tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.artifact.layout import facet_column
@@ -11,10 +12,42 @@ from mkdocs_semsearch.artifact.layout import facet_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ADDED_LATER", "chunks_schema", "pages_schema"]
+__all__ = ["ADDED_LATER", "CHUNK_COLUMNS", "ChunkKind", "ChunkRecord", "chunks_schema", "pages_schema"]
+
+ChunkKind = Literal["text", "code", "table", "api"]
 
 ADDED_LATER = frozenset({"kind", "inbound_links", "link_texts"})
 """Columns of `pages.parquet` that an index of version 0.1.0 lacks; readers of such an index do without."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkRecord:
+    """What an index keeps of a chunk, and a result says of its section.
+
+    Lines are 1-based with the end included; characters are offsets into the source file with the end excluded; None
+    for generated pages.
+    """
+
+    chunk_id: str
+    chunk_index: int
+    heading_hierarchy: tuple[str, ...]
+    anchor: str | None
+    content: str
+    kind: ChunkKind
+    language: str | None
+    start_line: int | None
+    end_line: int | None
+    char_start: int | None
+    char_end: int | None
+    node_type: str | None
+    node_name: str | None
+    parent_context: str | None
+    scope_path: tuple[str, ...]
+    definitions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+CHUNK_COLUMNS = tuple(item.name for item in fields(ChunkRecord))
 
 
 def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
@@ -56,7 +89,7 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
 
 
 def chunks_schema() -> pa.Schema:
-    """Returns the schema of `chunks.parquet`: row i is vector i and graph node i.
+    """Returns the schema of `chunks.parquet`: row i is vector i and graph node i; a `ChunkRecord` and its place.
 
     Chunks of a page are neighbours, and so are those of a section. `page` is a row of `pages.parquet`; `section` is
     the section's position in its page; `duplicate_group` is the running number, over all sections of the index, of the
@@ -64,28 +97,22 @@ def chunks_schema() -> pa.Schema:
     """
     import pyarrow as pa
 
-    strings = pa.list_(pa.string())
-    return pa.schema(
-        [
-            pa.field("chunk_id", pa.string(), nullable=False),
-            pa.field("page", pa.int32(), nullable=False),
-            pa.field("section", pa.int32(), nullable=False),
-            pa.field("duplicate_group", pa.int32(), nullable=False),
-            pa.field("chunk_index", pa.int32(), nullable=False),
-            pa.field("heading_hierarchy", strings, nullable=False),
-            pa.field("anchor", pa.string()),
-            pa.field("content", pa.string(), nullable=False),
-            pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False),
-            pa.field("language", pa.dictionary(pa.int16(), pa.string())),
-            pa.field("start_line", pa.int32()),
-            pa.field("end_line", pa.int32()),
-            pa.field("char_start", pa.int32()),
-            pa.field("char_end", pa.int32()),
-            pa.field("node_type", pa.dictionary(pa.int16(), pa.string())),
-            pa.field("node_name", pa.string()),
-            pa.field("parent_context", pa.string()),
-            pa.field("scope_path", strings, nullable=False),
-            pa.field("definitions", strings, nullable=False),
-            pa.field("references", strings, nullable=False),
-        ]
-    )
+    types = {str: pa.string(), int: pa.int32(), tuple: pa.list_(pa.string())}
+    # A column of few different values is stored as numbers of this type.
+    repeated = {"kind": pa.int8(), "language": pa.int16(), "node_type": pa.int16()}
+    record = []
+    for name, hint in get_type_hints(ChunkRecord).items():
+        kinds = (
+            {get_origin(kind) or kind for kind in get_args(hint)} if _is_optional(hint) else {get_origin(hint) or hint}
+        )
+        kind = next(kind for kind in kinds if kind is not type(None))
+        type_ = types[str if kind is Literal else kind]
+        if name in repeated:
+            type_ = pa.dictionary(repeated[name], type_)
+        record.append(pa.field(name, type_, nullable=_is_optional(hint)))
+    places = [pa.field(name, pa.int32(), nullable=False) for name in ("page", "section", "duplicate_group")]
+    return pa.schema([record[0], *places, *record[1:]])
+
+
+def _is_optional(hint: Any) -> bool:
+    return type(None) in get_args(hint)

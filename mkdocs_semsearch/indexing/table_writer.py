@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 
-__all__ = ["chunk_ids", "write_tables"]
+__all__ = ["chunk_ids", "chunk_rows", "page_rows", "write_tables"]
 
 _COMPRESSION_LEVEL = 9
 _PAGE_BYTES = 1 << 23
@@ -35,8 +35,8 @@ def write_tables(
         groups: int32 `[chunks]`, see `duplicate_groups`.
         folder: of the build.
     """
-    _write(list(_page_rows(pages, facets)), pages_schema(facets), folder / PAGES)
-    _write(list(_chunk_rows(pages, groups.tolist())), chunks_schema(), folder / CHUNKS)
+    _write(list(page_rows(pages, facets)), pages_schema(facets), folder / PAGES)
+    _write(list(chunk_rows(pages, groups.tolist())), chunks_schema(), folder / CHUNKS)
 
 
 def _write(rows: list[dict[str, Any]], schema: Any, path: Path) -> None:
@@ -63,7 +63,8 @@ def _leaf(field: Any) -> str:
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
 
 
-def _page_rows(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration]) -> Iterator[dict[str, Any]]:
+def page_rows(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration]) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `pages.parquet`."""
     first_chunk = 0
     for page in pages:
         yield {
@@ -90,7 +91,8 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _chunk_rows(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Iterator[dict[str, Any]]:
+def chunk_rows(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `chunks.parquet`."""
     chunks = ((number, chunk) for number, page in enumerate(pages) for chunk in page.chunks)
     for (number, chunk), chunk_id, group in zip(chunks, chunk_ids(pages), groups, strict=True):
         yield {
@@ -102,24 +104,7 @@ def _chunk_rows(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Iterator
         }
 
 
-_COPIED = (
-    "chunk_index",
-    "heading_hierarchy",
-    "anchor",
-    "content",
-    "kind",
-    "language",
-    "start_line",
-    "end_line",
-    "char_start",
-    "char_end",
-    "node_type",
-    "node_name",
-    "parent_context",
-    "scope_path",
-    "definitions",
-    "references",
-)
+_COPIED = tuple(name for name in CHUNK_COLUMNS if name != "chunk_id")
 
 
 def chunk_ids(pages: Iterable[ChunkedPage]) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PAGE_COLUMNS", "SECTION_COLUMNS", "PageInfo", "Records", "SectionInfo", "page_info", "section_info"]
+from mkdocs_semsearch.artifact.records import ChunkRecord
+
+__all__ = ["PAGE_COLUMNS", "PageInfo", "Records", "SectionInfo", "page_info", "section_info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +29,22 @@ class PageInfo:
     primary_language: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SectionInfo:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionInfo(ChunkRecord):
     """One section, shown by its best chunk.
 
     `highlights` are `[start, end)` offsets into `excerpt`, in Unicode code points. Lines are 1-based with the end
     included; characters are offsets into the source file with the end excluded; null for generated pages.
     """
 
-    chunk_id: str
-    chunk_index: int
-    heading_hierarchy: tuple[str, ...]
-    anchor: str | None
     url: str
-    content: str
     excerpt: str
     highlights: tuple[tuple[int, int], ...]
-    start_line: int | None
-    end_line: int | None
-    char_start: int | None
-    char_end: int | None
-    kind: Literal["text", "code", "table", "api"]
-    language: str | None
-    node_type: str | None
-    node_name: str | None
-    parent_context: str | None
-    scope_path: tuple[str, ...]
-    definitions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
-PAGE_COLUMNS = ["path", "url", "title", "front_matter", "file_size", "chunk_count", "languages"]
-SECTION_COLUMNS = [f.name for f in fields(SectionInfo) if f.name not in ("url", "excerpt", "highlights")]
+_COLUMN_OF = {"frontmatter": "front_matter"}
+PAGE_COLUMNS = tuple(_COLUMN_OF.get(f.name, f.name) for f in fields(PageInfo) if f.name != "primary_language")
+"""Columns of `pages.parquet` that a result shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,7 @@ class Records:
     Attributes:
         page_of: int32 `[chunks]`; page row of every chunk of the index.
         pages: page row to what a result says of the page.
-        chunks: chunk row to its `SECTION_COLUMNS`.
+        chunks: chunk row to its `ChunkRecord` as a mapping.
     """
 
     page_of: NDArray[np.int32]
@@ -91,22 +77,15 @@ class Records:
 def section_info(
     record: Mapping[str, Any], page_url: str, excerpt: str, highlights: tuple[tuple[int, int], ...]
 ) -> SectionInfo:
-    """Reads what is kept of a chunk: its `SECTION_COLUMNS`."""
+    """Makes a section of a `ChunkRecord`, given as a mapping."""
     lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
     url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
     return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
 
 
 def page_info(record: Mapping[str, Any]) -> PageInfo:
-    """Reads what is kept of a page: its `PAGE_COLUMNS`."""
+    """Makes a page of the `PAGE_COLUMNS` of its row."""
+    shown = {name: record[name] for name in PAGE_COLUMNS if name not in _COLUMN_OF.values()}
     languages = tuple(record["languages"])
-    return PageInfo(
-        path=record["path"],
-        url=record["url"],
-        title=record["title"],
-        frontmatter=json.loads(record["front_matter"]),
-        file_size=record["file_size"],
-        chunk_count=record["chunk_count"],
-        languages=languages,
-        primary_language=languages[0] if languages else None,
-    )
+    shown |= {"languages": languages, "primary_language": languages[0] if languages else None}
+    return PageInfo(**shown, frontmatter=json.loads(record["front_matter"]))

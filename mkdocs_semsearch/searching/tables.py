@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values, stored_field
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.records import ADDED_LATER, chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.text import exact_text
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.query import Filter
-from mkdocs_semsearch.searching.records import PAGE_COLUMNS, SECTION_COLUMNS, Records, page_info
+from mkdocs_semsearch.searching.records import PAGE_COLUMNS, Records, page_info
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ class Tables:
         self._pages = pages
         self._chunks = chunks
         self._manifest = manifest
-        self._shown_pages, self._shown_chunks = _in_one(pages, PAGE_COLUMNS), _in_one(chunks, SECTION_COLUMNS)
+        self._shown_pages, self._shown_chunks = _in_one(pages, PAGE_COLUMNS), _in_one(chunks, CHUNK_COLUMNS)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
@@ -112,19 +112,14 @@ class Tables:
         declared = {facet.name: facet.type for facet in self._manifest.facets}
         if name in declared and facet_column(name) in self._pages.column_names:
             return build_column(name, declared[name], self._pages[facet_column(name)].to_pylist())
-        if name == "page.primary_language":
-            values = ((languages or [None])[0] for languages in self._pages["languages"].to_pylist())
-            return build_column(name, "string", values)
-        if name in PAGE_FIELDS:
-            column = name.removeprefix("page.")
-            there = column in self._pages.column_names
-            cells = self._pages[column].to_pylist() if there else [None] * self.chunk_map.pages
-            return build_column(name, PAGE_FIELDS[name], cells)
-        if name == "chunk.scope_depth":
-            return build_column(name, "integer", (len(path) or None for path in self._chunks["scope_path"].to_pylist()))
-        if name in CHUNK_FIELDS:
-            return build_column(name, CHUNK_FIELDS[name], self._chunks[name.removeprefix("chunk.")].to_pylist())
-        return self._front_matter_column(name)
+        known = {**PAGE_FIELDS, **CHUNK_FIELDS}
+        if name not in known:
+            return self._front_matter_column(name)
+        table = self._pages if name in PAGE_FIELDS else self._chunks
+        column, read = stored_field(name)
+        there = column in table.column_names  # an index of version 0.1.0 has fewer
+        cells = table[column].to_pylist() if there else [None] * table.num_rows
+        return build_column(name, known[name], map(read, cells))
 
     def _front_matter_column(self, name: str) -> Column:
         """A front-matter field that the configuration does not declare, typed by what the pages hold."""
@@ -176,10 +171,10 @@ def _read(path: Path) -> pa.Table:
     return table
 
 
-def _in_one(table: pa.Table, columns: list[str]) -> pa.Table | pa.RecordBatch:
+def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:
     """Returns some columns as one batch where that can be: rows are taken from it in a third of the time."""
-    batches = table.select(columns).to_batches()
-    return batches[0] if len(batches) == 1 else table.select(columns)
+    batches = table.select(list(columns)).to_batches()
+    return batches[0] if len(batches) == 1 else table.select(list(columns))
 
 
 def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:

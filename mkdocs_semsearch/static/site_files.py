@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, stored_field
 from mkdocs_semsearch.artifact.layout import facet_column
+from mkdocs_semsearch.searching.ranking import RULES
+from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
 from mkdocs_semsearch.static.bundle import write_shards
 from mkdocs_semsearch.static.format import CORE, FIELDS, Value, pack_blocks, smallest_unsigned
 
 __all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
 
-HEADING, TITLE = 2, 3
-"""Ranks of the literal rule, as in `searching.ranking.RULES`."""
+HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
-CHUNK_COLUMNS = (
-    "kind", "language", "node_type", "node_name", "parent_context", "scope_path", "definitions", "references",
-)  # fmt: skip
+CHUNK_COLUMNS = tuple(stored_field(name)[0] for name in CHUNK_FIELDS)
 """Columns of chunks that filters may name."""
 
 TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700
@@ -120,21 +120,10 @@ def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
 
 
 def _page_record(page: Record) -> dict[str, Any]:
-    """What a result says of its page, and what filters may ask of it."""
-    languages = page["languages"]
-    return {
-        "path": page["path"],
-        "url": page["url"],
-        "title": page["title"],
-        "frontmatter": json.loads(page["front_matter"]),
-        "file_size": page["file_size"],
-        "chunk_count": page["chunk_count"],
-        "languages": languages,
-        "primary_language": languages[0] if languages else None,
-        "section": page["section"],
-        "kind": page.get("kind"),
-        "language": page["language"],
-    }
+    """Returns what a result says of its page, and what else filters may name."""
+    info = page_info(page)
+    shown = {field.name: getattr(info, field.name) for field in fields(info)}
+    return {**shown, "section": page["section"], "kind": page.get("kind"), "language": page["language"]}
 
 
 def _cut_texts(chunks: Sequence[Record]) -> list[list[int]]:
