@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind
+from mkdocs_semsearch.artifact.values import as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.source.front_matter import plain_text
 
 __all__ = ["FacetReader"]
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -145,25 +142,17 @@ def _list(value: Any, problems: list[str]) -> tuple[str, ...]:
 
 
 def _integer(value: Any, problems: list[str]) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
-        return value
-    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
-        return int(value)
+    number = as_number(value)
+    if isinstance(number, int) and number in _INT64:
+        return number
     problems.append(_describe(value))
     return None
 
 
 def _number(value: Any, problems: list[str]) -> float | int | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isfinite(value) and abs(value) < 2**63:
-            return value
-    elif isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if math.isfinite(number):
-            return number
+    number = as_number(value)
+    if number is not None and abs(number) < 2**63:
+        return number
     problems.append(_describe(value))
     return None
 
@@ -171,26 +160,18 @@ def _number(value: Any, problems: list[str]) -> float | int | None:
 def _date(value: Any, problems: list[str]) -> datetime.date | None:
     if isinstance(value, Mapping) and "created" in value:
         value = value["created"]
-    if isinstance(value, datetime.datetime):
-        return value.date()
-    if isinstance(value, datetime.date):
-        return value
-    if isinstance(value, str) and value.strip()[4:5] == "-":
-        try:
-            return datetime.datetime.fromisoformat(value.strip()).date()
-        except ValueError:
-            pass
-    problems.append(_describe(value))
-    return None
+    # A text of digits alone, 20240131, is a number to most authors and no date.
+    date = None if isinstance(value, str) and value.strip()[4:5] != "-" else as_date(value)
+    if date is None:
+        problems.append(_describe(value))
+    return date
 
 
 def _boolean(value: Any, problems: list[str]) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().lower() in _BOOLEANS:
-        return _BOOLEANS[value.strip().lower()]
-    problems.append(_describe(value))
-    return None
+    boolean = as_boolean(value, yaml=True) if isinstance(value, bool | str) else None
+    if boolean is None:
+        problems.append(_describe(value))
+    return boolean
 
 
 _READERS: dict[str, Callable[[Any, list[str]], Any]] = {

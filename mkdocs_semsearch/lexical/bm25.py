@@ -6,23 +6,24 @@ Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009. A test holds t
 from __future__ import annotations
 
 import bisect
-import math
 from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "CORRECTION_WEIGHT",
     "FIELD_WEIGHTS",
     "IDENTIFIER_WEIGHT",
-    "K1",
     "PAIR_WEIGHT",
     "PART_WEIGHT",
     "PREFIX_WEIGHT",
     "TIE_BREAKER",
-    "B",
     "best_field",
-    "bm25",
     "inverse_frequency",
     "rounded_length",
+    "saturation",
 ]
 
 FIELD_WEIGHTS = {"title": 1.5, "headings": 1.5, "text": 1.0, "code": 0.5, "parts": 0.4}
@@ -41,24 +42,32 @@ CORRECTION_WEIGHT = 0.6
 TIE_BREAKER = 0.1
 """Share of the lesser fields in a word's score, beside its best field."""
 
-K1 = 1.2
-B = 0.75
+_K1 = 1.2
+_B = 0.75
+"""Tantivy's values, which are those that Robertson and Zaragoza recommend."""
+
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
-def inverse_frequency(chunks: int, chunks_with: int) -> float:
-    """Returns how much a term tells that stands in `chunks_with` of all chunks."""
-    return math.log(1 + (chunks - chunks_with + 0.5) / (chunks_with + 0.5))
-
-
-def bm25(inverse: float, count: int, relative_length: float) -> float:
-    """Scores a term in a field.
+def inverse_frequency(chunks: int, chunks_with: Number) -> Number:
+    """Returns the inverse document frequency of terms, the higher the fewer chunks have them.
 
     Args:
-        inverse: its inverse frequency; of a phrase, the sum over its terms.
-        count: how often it stands there.
-        relative_length: `rounded_length` of the field over the mean length of that field.
+        chunks: number of all chunks.
+        chunks_with: number of chunks that have the term; one, or an array.
     """
-    return inverse * (1 + K1) * count / (count + K1 * (1 - B + B * relative_length))
+    inverse: Number = np.log1p((chunks - chunks_with + 0.5) / (chunks_with + 0.5))
+    return inverse
+
+
+def saturation(count: Number, relative_length: Number) -> Number:
+    """Returns the factor of a term's inverse document frequency in its score: below 2.2, however often it stands there.
+
+    Args:
+        count: number of times that the term stands in the field; one, or an array.
+        relative_length: length of the field over the mean length of that field.
+    """
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * relative_length))
 
 
 def rounded_length(terms: int) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS
 from mkdocs_semsearch.artifact.layout import PAGE_ROWS, ROWS, TERMS
+from mkdocs_semsearch.artifact.values import Value
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
 from mkdocs_semsearch.lexical.index import LexicalHits
@@ -38,7 +39,6 @@ from mkdocs_semsearch.searching.ranking import RULES, SemanticScale
 from mkdocs_semsearch.searching.records import Records, page_info
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import rank
-from mkdocs_semsearch.searching.values import Value
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 if TYPE_CHECKING:

@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
-from mkdocs_semsearch.lexical.bm25 import (
-    FIELD_WEIGHTS,
-    best_field,
-    bm25,
-    inverse_frequency,
-    rounded_length,
-)
+from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.lexical.question import Clause, Clauses, Question
 from mkdocs_semsearch.lexical.text import identifier_forms, lexical_texts, prepare
 from mkdocs_semsearch.qdrant.collection import word_dimension
@@ -78,6 +72,7 @@ class SparseWords:
         self.statistics = statistics
         self._analyzers = analyzers
         self._stems: dict[str, list[str]] = {}
+        self._inverse_of = functools.cache(lambda chunks: float(inverse_frequency(statistics.chunks, chunks)))
 
     @classmethod
     def counted(cls, chunks: Iterable[Chunk], stemmer: str | None) -> SparseWords:
@@ -107,10 +102,10 @@ class SparseWords:
     def _field_scores(self, field: str, terms: list[str]) -> Scores:
         length = rounded_length(len(terms)) / max(self.statistics.mean_length[field], 1e-9)
         counts = Counter(terms)
-        return {term: bm25(self._inverse(field, term), count, length) for term, count in counts.items()}
+        return {term: self._inverse(field, term) * saturation(count, length) for term, count in counts.items()}
 
     def _inverse(self, field: str, term: str) -> float:
-        return inverse_frequency(self.statistics.chunks, self.statistics.chunks_with[field][term])
+        return self._inverse_of(self.statistics.chunks_with[field][term])
 
     def _words(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
         """Scores words wherever they stand."""
@@ -134,7 +129,7 @@ class SparseWords:
             length = rounded_length(len(terms[field])) / max(self.statistics.mean_length[field], 1e-9)
             for pair, count in Counter(itertools.pairwise(terms[field])).items():
                 inverse = sum(self._inverse(field, term) for term in pair)
-                found.setdefault(pair, []).append(FIELD_WEIGHTS[field] * bm25(inverse, count, length))
+                found.setdefault(pair, []).append(FIELD_WEIGHTS[field] * inverse * saturation(count, length))
         for pair, parts in found.items():
             yield _dimension("pair", *pair), best_field(parts)
 

@@ -1,20 +1,16 @@
-"""The values of fields: how a filter's value is read as one of the field's type, and which values a filter selects."""
+"""Which values of a field a filter selects, once its own values are read as those of the field's type."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mkdocs_semsearch.artifact import FacetType
+from mkdocs_semsearch.artifact.values import READERS, Value, as_date, as_number, as_text
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
 
-__all__ = ["Value", "range_ends", "value_test", "wanted_values"]
-
-Value = str | int | float | bool | datetime.date
+__all__ = ["range_ends", "value_test", "wanted_values"]
 
 
 def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
@@ -46,7 +42,7 @@ def wanted_values(condition: Equals | In, kind: FacetType) -> list[Value]:
 
 
 def _read(value: Scalar, kind: FacetType, field: str) -> Value:
-    reading = _READERS[kind](value)
+    reading = READERS[kind](value)
     if reading is None:
         raise _misfit(field, kind, value)
     return reading
@@ -84,65 +80,11 @@ def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:
     return FilterError(f"{field} is of type {kind}: {str(value)!r} is not {wanted.get(kind, 'text')}.", field="filters")
 
 
-def as_text(value: Scalar) -> str:
-    """Returns a value as readers write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
-
-
-def _as_number(value: Scalar) -> int | float | None:
-    if isinstance(value, bool | datetime.date):
-        return None
-    if isinstance(value, int | float):
-        return value if value == value else None
-    if "_" in value:  # a digit separator to Python, a typo to everybody else
-        return None
-    try:
-        return int(value)
-    except ValueError:
-        pass
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _as_date(value: Scalar) -> datetime.date | None:
-    if isinstance(value, datetime.datetime):
-        return value.date()
-    if isinstance(value, datetime.date):
-        return value
-    if not isinstance(value, str):
-        return None
-    try:
-        return datetime.datetime.fromisoformat(value.strip()).date()
-    except ValueError:
-        return None
-
-
-def _as_boolean(value: Scalar) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    return {"true": True, "false": False}.get(str(value).lower())
-
-
-_READERS: dict[FacetType, Callable[[Scalar], Value | None]] = {
-    "string": as_text,
-    "list": as_text,
-    "integer": _as_number,
-    "number": _as_number,
-    "date": _as_date,
-    "boolean": _as_boolean,
-}
-
-
 def _order_of(kind: FacetType, bounds: Sequence[Scalar]) -> Callable[[Scalar], Any]:
     """Chooses how values compare in a range: by the column's type; text as numbers or dates where the ends are such."""
     if kind not in ("string", "list"):
-        return _READERS[kind]
-    for reader in (_as_number, _as_date):
+        return READERS[kind]
+    for reader in (as_number, as_date):
         if all(reader(bound) is not None for bound in bounds):
             return reader
     return as_text

@@ -1,8 +1,7 @@
 """Posting lists with the scores of BM25 worked out at build time: what a browser does is add whole numbers.
 
-As in the full index, a word counts by its best field and a little by the others, and every field has its own BM25
-(k1 = 1.2, b = 0.75; Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009). The result of a word in a chunk
-does not depend on the question, so it is stored, in a few bits.
+As in the full index, a word counts by its best field and a little by the others, and every field has its own BM25, see
+`lexical.bm25`. The score of a word in a chunk does not depend on the query, so it is stored, in a few bits.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, K1, TIE_BREAKER, B
+from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
 from mkdocs_semsearch.static.analysis import terms_of
 
 __all__ = ["ChunkText", "PostingList", "Postings", "index_words"]
@@ -123,10 +122,6 @@ def _places(fields: Mapping[str, str]) -> dict[str, list[int]]:
     return places
 
 
-def _bm25_idf(frequency: NDArray[np.int64], chunks: int) -> NDArray[np.float64]:
-    return np.log1p((chunks - frequency + 0.5) / (frequency + 0.5))
-
-
 def _field_scores(
     entries: NDArray[np.int64], lengths: NDArray[np.int64], weight: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -135,9 +130,9 @@ def _field_scores(
         return entries[:, :2], np.zeros(0)
     stem, row, count = entries.T
     frequency = np.bincount(stem)
-    norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean())))
-    gain = count * (K1 + 1) / (count + norm[row])
-    return entries[:, :2], weight * _bm25_idf(frequency, len(lengths))[stem] * gain
+    relative = lengths / max(1.0, float(lengths.mean()))
+    inverse = inverse_frequency(len(lengths), frequency.astype(np.float64))[stem]
+    return entries[:, :2], weight * inverse * saturation(count.astype(np.float64), relative[row])
 
 
 def _best_field(
@@ -168,12 +163,11 @@ def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
         for form in chunk.identifiers:
             rows.setdefault(form, []).append(row)
     lengths = np.array([len(chunk.identifiers) for chunk in chunks], np.int64)
-    norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
-    gain = (K1 + 1) / (1 + norm)
+    factors = saturation(np.ones(len(chunks)), lengths / max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
     lists = {}
     for form, found in rows.items():
         here = np.array(found, np.int64)
-        lists[form] = _quantized(here, _bm25_idf(np.array(len(here)), len(chunks)) * gain[here])
+        lists[form] = _quantized(here, inverse_frequency(len(chunks), float(len(here))) * factors[here])
     return lists
 
 
