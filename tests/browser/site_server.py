@@ -30,24 +30,32 @@ FIELDS = [
 
 
 def answer(params: dict[str, list[str]], pages: list[dict[str, Any]] = PAGES) -> dict[str, Any]:
-    """Searches the canned pages for any of the words, in the form of the HTTP API."""
-    words = re.findall(r"\w+", params["q"][0].lower())
-    found = []
+    """Searches the canned pages for any of the words, in the form of the HTTP API.
+
+    Without a word it lists the pages that the filters leave. Pages without any of the words are weaker results.
+    """
+    query = params.get("q", [""])[0]
+    words = re.findall(r"\w+", query.lower())
+    found, weak = [], []
     for page in pages:
         sections = [_section(page, index, part, words) for index, part in enumerate(page["sections"])]
-        sections = sorted((item for item in sections if item["score"]), key=lambda item: -item["score"])
-        if sections:
-            found.append((page, sections))
+        hits = sorted((item for item in sections if item["score"]), key=lambda item: -item["score"])
+        if hits or not words:
+            found.append((page, hits or sections))
+        else:
+            weak.append((page, sections))
     kept = [item for item in found if _holds(item[0], params)]
+    weaker = [item for item in weak if _holds(item[0], params)]
     offset, limit = int(params.get("offset", ["0"])[0]), int(params.get("limit", ["10"])[0])
     per_page = int(params.get("sections_per_page", ["3"])[0])
     return {
-        "query": params["q"][0],
-        "mode": "hybrid",
+        "query": query,
+        "mode": "hybrid" if words else "browse",
         "granularity": "page",
         "build_id": "canned",
         "took_ms": 1.0,
         "total_results": len(kept),
+        "weaker_results": len(weaker),
         "filters_applied": [],
         "facets": {
             name: _counts(name, [page for page, _ in found if _holds(page, params, but=name)])
@@ -55,15 +63,24 @@ def answer(params: dict[str, list[str]], pages: list[dict[str, Any]] = PAGES) ->
             if name
         },
         "results": [
-            {
-                "score": sections[0]["score"],
-                "scores": {"semantic": 0.5, "lexical": 1.0},
-                "page": {key: page[key] for key in ("path", "url", "title", "frontmatter")}
-                | {"file_size": 100, "chunk_count": len(page["sections"]), "languages": [], "primary_language": None},
-                "sections": sections[:per_page],
-            }
-            for page, sections in sorted(kept, key=lambda item: -item[1][0]["score"])[offset : offset + limit]
+            _result(page, sections[:per_page], weak=page not in [match for match, _ in kept])
+            for page, sections in _ordered(kept, weaker if "include_weak" in params else [])[offset : offset + limit]
         ],
+    }
+
+
+def _ordered(kept: list[Any], weaker: list[Any]) -> list[Any]:
+    return sorted(kept, key=lambda item: -item[1][0]["score"]) + weaker
+
+
+def _result(page: dict[str, Any], sections: list[dict[str, Any]], *, weak: bool) -> dict[str, Any]:
+    return {
+        "score": sections[0]["score"],
+        "scores": {"semantic": 0.5, "lexical": 1.0},
+        "weak": weak,
+        "page": {key: page[key] for key in ("path", "url", "title", "frontmatter")}
+        | {"file_size": 100, "chunk_count": len(page["sections"]), "languages": [], "primary_language": None},
+        "sections": sections,
     }
 
 
@@ -142,6 +159,8 @@ class Sidecar:
         if "/pages/" in parts.path:
             return self._page(unquote(parts.path).rpartition("/pages/")[2])
         time.sleep(self.delay(params.get("q", [""])[0]))
+        if not params.get("q") and not any(name.startswith("f.") for name in params):
+            return 422, {"error": {"code": "invalid_request", "message": "query is empty", "field": "query"}}
         if self.status != 200:
             return self.status, {"error": {"code": "broken", "message": "Broken on purpose", "field": None}}
         return 200, self.change(answer(params, self.pages))
@@ -163,7 +182,7 @@ class Sidecar:
     @property
     def questions(self) -> list[str]:
         """The queries of the searches asked so far."""
-        return [parse_qs(urlsplit(path).query)["q"][0] for path in self.searches]
+        return [parse_qs(urlsplit(path).query).get("q", [""])[0] for path in self.searches]
 
 
 class SiteServer:

@@ -130,25 +130,25 @@ RESULTS = """
     - group:
       - text: Tags 1
       - group "Tags":
-        - checkbox "api 2"
-        - text: api 2
         - checkbox "security 1" [checked]
         - text: security 1
+        - checkbox "api 2"
+        - text: api 2
         - checkbox "setup 1"
         - text: setup 1
   - listbox "Search results":
     - group "Authentication":
-      - option /^Authentication Guide › Tokens Rotate an access token every 90 days/ [selected]
-      - option /^Tokens › Rotate by script python/
-      - option /^Authentication Every request carries a token/
-      - option "More on this page"
+      - option /^Authentication Guide › Tokens Rotate an access token every 90 days/
+      - option "Rotate by script python" [selected]
+      - option "Introduction"
+      - option "2 more on this page"
   - region "Preview":
     - navigation "On this page"
   - status: 1 result
 """
 EMPTY = """
 - dialog "Search":
-  - paragraph: Nothing found for “zzzz”
+  - paragraph: Nothing found here for “zzzz”
   - paragraph: Try other words, or fewer of them.
   - button "Search without filters"
 """

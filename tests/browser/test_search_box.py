@@ -40,7 +40,7 @@ def test_results_are_grouped_by_page_with_at_most_three_sections(page, site):
     assert titles(page)[0] == "Authentication"
     first = page.locator("[data-semsearch=list] [role=group]").first
     assert first.locator(OPTION).count() == 3
-    first.get_by_text("More on this page").click()
+    first.get_by_text("2 more on this page").click()
     first.locator(OPTION).nth(3).wait_for()
     assert first.locator(OPTION).count() == 5
     assert page.problems == []
@@ -48,14 +48,20 @@ def test_results_are_grouped_by_page_with_at_most_three_sections(page, site):
 
 def test_excerpts_show_marks_code_lists_and_tables(page, site):
     ask(page, site, "token rotate")
-    page.get_by_text("More on this page").click()
-    assert page.locator("[data-semsearch=list] .ss-excerpt pre code").first.text_content().startswith("def rotate")
-    assert page.locator("[data-semsearch=list] .ss-excerpt li").count() == 3
-    assert page.locator("[data-semsearch=list] .ss-excerpt li code").text_content() == "deploy --token"
-    cells = page.locator("[data-semsearch=list] .ss-excerpt td").all_text_contents()
-    assert cells[:3] == ["plan", "token lifetime", "free"]
+    page.get_by_text("2 more on this page").click()
+    expanded = page.locator("[data-semsearch=list] .ss-expanded")
+    assert expanded.locator("pre code").first.text_content().startswith("def rotate")
+    row = expanded.locator(".ss-excerpt", has_text="plan")
+    assert row.locator(".ss-cell").all_text_contents() == ["plan", "token lifetime"]
     marks = {text.lower() for text in page.locator("[data-semsearch=list] .ss-excerpt mark").all_text_contents()}
     assert marks == {"token", "rotate"}
+    preview = page.locator("[data-semsearch=preview]")
+    preview.locator("li").first.wait_for()
+    assert preview.locator(".ss-excerpt li").count() == 3
+    assert preview.locator(".ss-excerpt li code").text_content() == "deploy --token"
+    expanded.get_by_text("Limits").hover()
+    preview.locator("td").first.wait_for()
+    assert preview.locator(".ss-excerpt td").all_text_contents()[:3] == ["plan", "token lifetime", "free"]
 
 
 def test_highlights_count_code_points(page, site):
@@ -141,31 +147,132 @@ def test_previous_results_stay_while_the_next_are_fetched(page, site):
     assert "Installation" in titles(page)
 
 
+def chosen(page):
+    """Index of the active row; fails where another number of rows than one is active."""
+    rows = page.locator("[role=option]").evaluate_all("all => all.map(one => one.ariaSelected)")
+    assert rows.count("true") == 1
+    at = rows.index("true")
+    assert page.locator(INPUT).get_attribute("aria-activedescendant") == f"semsearch-option-{at}"
+    return at
+
+
 def test_arrow_keys_home_end_and_new_tab(page, site):
     ask(page, site, "token")
-    options = page.locator("[role=option]")
-    selected = page.locator("[role=option][aria-selected=true]")
-    last = options.count() - 1
-
-    def chosen():
-        return options.evaluate_all("all => all.findIndex(one => one.ariaSelected === 'true')")
-
+    last = page.locator("[role=option]").count() - 1
+    assert chosen(page) == 0
+    page.keyboard.press("Home")  # of the text, until the reader has moved in the list
+    assert page.locator(INPUT).evaluate("field => field.selectionStart") == 0
     page.keyboard.press("ArrowUp")
-    assert chosen() == last
+    assert chosen(page) == last
     page.keyboard.press("ArrowDown")
-    assert chosen() == 0
+    assert chosen(page) == 0
     page.keyboard.press("End")
-    assert chosen() == last
+    assert chosen(page) == last
     page.keyboard.press("Home")
-    assert chosen() == 0
-    page.keyboard.press("ArrowUp")
-    assert selected.count() == 0
-    assert page.locator(INPUT).get_attribute("aria-activedescendant") is None
-    page.keyboard.press("ArrowDown")
+    assert chosen(page) == 0
     with page.context.expect_page() as opened:
         page.keyboard.press("Control+Enter")
     assert "/guide/auth/" in opened.value.url
     assert page.locator("dialog[open]").count() == 1
+
+
+def many_pages(number):
+    """Returns an answer with copies of its first page."""
+
+    def repeat(body):
+        first = body["results"][0]
+        body["results"] = [{**first, "page": {**first["page"], "title": f"Page {at}"}} for at in range(number)]
+        return body | {"total_results": number, "weaker_results": 0}
+
+    return repeat
+
+
+def test_page_keys_move_by_a_screen(page, site):
+    site.sidecar.change = many_pages(20)
+    ask(page, site, "token")
+    page.keyboard.press("PageDown")
+    once = chosen(page)
+    row = page.locator("[role=option]").nth(once)
+    assert 8 < once < 40
+    assert row.evaluate("row => row.getBoundingClientRect().bottom <= innerHeight")
+    page.keyboard.press("PageDown")
+    assert chosen(page) > once
+    twice = chosen(page)
+    page.keyboard.press("PageUp")
+    assert 0 < chosen(page) < twice - 4
+    page.keyboard.press("PageUp")
+    assert chosen(page) == 0
+
+
+def test_keys_pointer_and_preview_mean_the_same_row(page, site):
+    ask(page, site, "token")
+    title = page.locator("[data-semsearch=preview] p.ss-title")
+
+    def agree():
+        row = page.locator("[role=option]").nth(chosen(page))
+        heading = row.evaluate("row => row.hit.section.heading_hierarchy.at(-1)")
+        title.get_by_text(heading, exact=True).wait_for()
+        return heading
+
+    page.locator("[data-semsearch=preview] nav").wait_for()
+    page.mouse.move(640, 20)
+    page.locator(OPTION, has_text="Installation").first.hover()
+    page.wait_for_function("document.querySelector('[aria-selected=true]').textContent.includes('Installation')")
+    assert agree() == "Linux"
+    page.keyboard.press("ArrowUp")  # the pointer still rests on the list
+    page.wait_for_timeout(300)
+    assert agree() == "401 Unauthorized"
+    page.fill(INPUT, "revoke deploy")  # a list that appears below a resting pointer
+    page.locator(f"{OPTION} mark", has_text="deploy").first.wait_for()
+    page.wait_for_timeout(300)
+    assert chosen(page) == 0
+    assert agree() == "Tokens"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/guide/auth/#tokens")
+
+
+def test_the_first_row_is_active_again_when_the_dialog_opens_again(page, site):
+    ask(page, site, "token")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.wait_for_function("document.querySelector('[role=option]').ariaSelected === 'true'")
+    assert chosen(page) == 0
+
+
+def test_selecting_text_in_a_result_opens_nothing(page, site):
+    ask(page, site, "token")
+    page.locator("[data-semsearch=preview] nav").wait_for()
+    text = page.locator(".ss-excerpt p").first
+    box = text.bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 8)
+    settled(page, site, 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 120, box["y"] + 8, steps=4)
+    page.mouse.up()
+    settled(page, site, 200)
+    assert page.evaluate("`${getSelection()}`.length") > 5
+    assert page.locator("dialog[open]").count() == 1
+    page.keyboard.type("s")  # typing goes on in the field
+    assert page.locator(INPUT).input_value() == "tokens"
+
+
+def test_keys_and_typing_go_on_after_a_facet_was_ticked(page, site):
+    ask(page, site, "token")
+    page.locator("#semsearch-facets").get_by_label("api").check()
+    page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
+    page.keyboard.press("ArrowDown")
+    assert chosen(page) == 1
+    page.keyboard.type("s")
+    assert page.locator(INPUT).input_value() == "tokens"
+    box = page.locator("#semsearch-facets").get_by_label("stable")
+    box.focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Remove filter Status: stable").wait_for()
+    assert box.evaluate("box => box === document.activeElement")
+    page.keyboard.type("x")
+    assert page.locator(INPUT).input_value() == "tokensx"
 
 
 def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(page, site):
@@ -194,24 +301,19 @@ def test_titles_are_marked_where_they_have_words_that_the_engine_highlights(page
 
 
 def test_results_out_of_sight_are_not_laid_out_but_reached_by_key_and_screen_reader(page, site):
-    def repeat(body):
-        body["results"] = [
-            {**body["results"][0], "page": {**body["results"][0]["page"], "title": f"Page {number}"}}
-            for number in range(20)
-        ]
-        return body
-
-    site.sidecar.change = repeat
+    site.sidecar.change = many_pages(60)
     ask(page, site, "token")
     last = page.locator("[role=option]").last
-    laid_out = "option => option.checkVisibility({ contentVisibilityAuto: true })"
-    assert not last.evaluate(laid_out)
+    shown = "document.querySelector('[role=option]').checkVisibility({contentVisibilityAuto: true})"
+    laid_out = "[...document.querySelectorAll('[role=option]')].at(-1).checkVisibility({contentVisibilityAuto: true})"
+    assert page.evaluate(shown)
+    page.wait_for_function(f"!{laid_out}")  # the browser decides with a frame of its own
     listed = page.locator("[data-semsearch=list]").aria_snapshot()
-    assert all(f'group "Page {number}"' in listed for number in range(20))
+    assert all(f'group "Page {number}"' in listed for number in range(60))
     page.keyboard.press("ArrowUp")
-    page.wait_for_function(f"({laid_out})([...document.querySelectorAll('[role=option]')].at(-1))")
+    page.wait_for_function(laid_out)
     seen = "option.getBoundingClientRect().bottom <= option.closest('.ss-scroll').getBoundingClientRect().bottom"
-    assert last.evaluate(f"option => {seen}")
+    page.wait_for_function(f"(option) => {seen}", arg=last.element_handle())
     assert page.locator(INPUT).get_attribute("aria-activedescendant") == last.get_attribute("id")
 
 
@@ -219,7 +321,7 @@ def test_arrows_in_the_facets_leave_the_list_alone(page, site):
     ask(page, site, "token")
     page.locator("#semsearch-facets [data-semsearch=range]").first.focus()
     page.keyboard.press("ArrowUp")
-    assert page.locator("[aria-selected=true]").count() == 0
+    assert chosen(page) == 0
     page.locator("#semsearch-facets summary").first.focus()
     page.keyboard.press("n")  # the mkdocs theme's key for the next page
     settled(page, site, 300)
@@ -244,7 +346,7 @@ def test_facets_are_any_of_within_and_all_of_between(page, site):
     page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 1")
     panel.get_by_label("setup").check()
     page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 2")
-    assert panel.get_by_label("setup").evaluate("box => box === document.activeElement")
+    assert page.locator(INPUT).evaluate("field => field === document.activeElement")
     assert "f.tags=security&f.tags=setup" in site.sidecar.searches[-1]
     panel.get_by_label("stable").check()
     page.wait_for_function("location.hash.includes('f.status=stable')")
@@ -282,12 +384,15 @@ def test_long_lists_can_be_searched(page, site):
     assert page.locator("#semsearch-facets .ss-facet:visible").all_inner_texts() == ["topic-14\n6"]
 
 
-def test_nothing_found_offers_to_drop_filters_and_shows_the_nearest(page, site):
+def test_nothing_found_offers_to_drop_filters_and_shows_what_they_hide(page, site):
     page.goto(site.url + "#semsearch=rotate&f.tags=setup&f.status=stable")
     empty = page.locator("[data-semsearch=empty]")
-    empty.get_by_text("Nothing found for “rotate”").wait_for()
-    page.get_by_text("Closest matches").wait_for()
+    empty.get_by_text("Nothing found here for “rotate”").wait_for()
+    page.get_by_text("Without the filters").wait_for()
     assert titles(page) == ["Authentication"]
+    page.get_by_role("option", name="Less related (2)").click()
+    page.locator("[role=group][aria-label=Installation]").wait_for()
+    assert titles(page) == ["Installation", "Tabs and details"]
     empty.get_by_role("button", name="Search without Tags: setup").click()
     empty.wait_for(state="hidden")
     assert titles(page) == ["Authentication"]
@@ -295,14 +400,81 @@ def test_nothing_found_offers_to_drop_filters_and_shows_the_nearest(page, site):
     assert "f.tags" not in page.url
 
 
-def test_nothing_found_without_filters_asks_for_meaning(page, site):
+def test_nothing_found_says_so_and_offers_the_less_related(page, site):
     page.goto(site.url)
     page.keyboard.press("/")
     page.locator(INPUT).wait_for()
-    with page.expect_request(lambda request: "mode=semantic" in request.url) as weaker:
-        page.fill(INPUT, '"qqq zzz"')
-    assert "q=qqq+zzz&" in weaker.value.url
+    page.fill(INPUT, '"qqq zzz"')
     page.get_by_role("button", name="Search without quotation marks").wait_for()
+    assert page.locator("[data-semsearch=empty] .ss-title").inner_text() == "Nothing found here for “qqq zzz”"
+    page.get_by_role("status").get_by_text("Nothing found here").wait_for(state="attached")
+    assert titles(page) == []
+    page.keyboard.press("Enter")  # the only row: what is less related
+    page.locator("[role=group][aria-label=Installation]").wait_for()
+    assert len(titles(page)) == 4
+    assert "include_weak=true" in site.sidecar.searches[-1]
+    assert page.locator("[data-semsearch=empty]").is_visible()
+
+
+def test_the_less_related_are_folded_and_not_counted(page, site):
+    ask(page, site, "token")
+    assert page.locator(".ss-total").inner_text() == "3 results"
+    page.get_by_role("status").get_by_text("3 results", exact=True).wait_for(state="attached")
+    assert "Tabs and details" not in titles(page)
+    page.keyboard.press("ArrowUp")  # the last row
+    assert page.locator("[aria-selected=true]").inner_text() == "Less related (1)"
+    page.keyboard.press("Enter")
+    page.locator("[role=group][aria-label='Tabs and details']").wait_for()
+    assert titles(page)[-1] == "Tabs and details"
+    assert page.locator(".ss-total").inner_text() == "3 results"
+    assert page.locator(".ss-weaker").inner_text() == "Less related (1)"
+    assert page.locator("[role=option]", has_text="Less related").count() == 0
+    assert page.problems == []
+
+
+def test_a_corrected_word_is_said_and_can_be_taken_back(page, site):
+    def correct(body):
+        literal = "correct=" in site.sidecar.searches[-1]
+        return body if literal else body | {"corrected": {"tokne": "token"}}
+
+    site.sidecar.change = correct
+    page.goto(site.url + "#semsearch=rotate+tokne")
+    notice = page.locator("[data-semsearch=notice]")
+    notice.get_by_text("Showing results for token").wait_for()
+    notice.get_by_role("button", name="Search for tokne instead").click()
+    notice.wait_for(state="hidden")
+    assert "correct=false" in site.sidecar.searches[-1]
+    assert page.locator(INPUT).input_value() == "rotate tokne"
+    page.locator(INPUT).press("s")
+    notice.wait_for()
+    assert "correct=" not in site.sidecar.searches[-1]
+
+
+def test_a_missing_phrase_is_said(page, site):
+    site.sidecar.change = lambda body: body | {"missing_phrases": ["rotate everything"]}
+    page.goto(site.url + "#semsearch=%22rotate+everything%22+token")
+    notice = page.locator("[data-semsearch=notice]")
+    notice.get_by_text("“rotate everything” occurs nowhere here").wait_for()
+    page.fill(INPUT, "install")
+    site.sidecar.change = lambda body: body
+    page.fill(INPUT, "installation")
+    notice.wait_for(state="hidden")
+
+
+def test_a_result_says_why_it_is_there_where_its_text_does_not(page, site):
+    def by_meaning(body):
+        for section in body["results"][1]["sections"]:
+            section["highlights"] = []
+        return body
+
+    site.sidecar.change = by_meaning
+    ask(page, site, "rotate token how")
+    why = page.locator(".ss-why")
+    why.first.wait_for()
+    rows = page.locator(".ss-main-option")
+    assert rows.nth(0).locator(".ss-why").count() == 0
+    assert rows.nth(1).locator(".ss-why").inner_text() == "by meaning"
+    assert rows.nth(2).locator(".ss-why").inner_text() == "without: rotate"
 
 
 def test_the_result_count_is_announced_once_typing_settles(page, site):

@@ -1,15 +1,15 @@
-/* The filters in force, each with its dismissal. Loaded with the first of them. */
+/* The active filters, each with a button to remove it. Loaded with the first of them. */
 
-import { valueText } from "./panels.js";
 import { activeFilters, toggled } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
+import { valueText } from "./values.js";
 
 const ENGLISH = {
   clear_filters: "Clear all",
   remove_filter: "Remove filter {filter}",
 };
 
-/** Active filters as text, each with what remains without it. */
+/** Returns the active filters as texts, each with the filters that remain without it. */
 export function chipsOf(t, { filters, fields }) {
   return activeFilters(filters).flatMap(([name, filter]) => {
     const field = fields.find((item) => item.name === name);
@@ -23,14 +23,13 @@ export function chipsOf(t, { filters, fields }) {
   });
 }
 
-/** The filters in force. */
 export function fill(bar, { store, t, setFilters, input }) {
   t.add(ENGLISH);
   const drop = (filters) => () => {
     setFilters(filters);
     (bar.hidden ? input : bar.querySelector("button")).focus();
   };
-  store.on(["filters", "fields", "mode"], (state) => {
+  store.on(["filters", "fields", "answer"], (state) => {
     const chips = chipsOf(t, state);
     bar.replaceChildren(
       ...chips.map(({ text, without }) =>
@@ -44,7 +43,7 @@ export function fill(bar, { store, t, setFilters, input }) {
       ),
       button("ss-quiet", {}, drop({}), t("clear_filters")),
     );
-    // An engine without facets knows no filters.
-    set(bar, "hidden", !chips.length || state.mode === "fallback");
+    // The theme's own index knows no filters.
+    set(bar, "hidden", !chips.length || state.answer?.facets === null);
   });
 }

@@ -1,9 +1,9 @@
 /*
- * Search without the sidecar, loaded when it is gone: the theme's own index, read in the browser, ranked by page and
- * heading. It finds words, not meanings, and answers in the sidecar's shape.
+ * Searches the theme's own index in the browser while the sidecar is gone. It finds words, not meanings, and answers in
+ * the sidecar's form. Loaded when needed.
  */
 
-import { fold, isWord, marksIn, occurrences } from "./results.js";
+import { fold, isWord, marksIn, occurrences } from "./excerpt.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", para: "" };
@@ -28,9 +28,11 @@ async function load(root) {
 
   async function search({ query, offset = 0 }) {
     const terms = [...new Set(fold(query).match(WORD))];
+    if (!terms.length) throw new Error("The theme's index cannot be browsed.");
     const ranked = rank(entries, terms);
-    const results = ranked.slice(offset, offset + 10).map((page) => describe(page, terms));
-    return { query, results, total: ranked.length, facets: null, mode: "fallback", engine };
+    const telling = terms.filter((term) => !isFiller(term, entries));
+    const results = ranked.slice(offset, offset + 10).map((page) => describe(page, telling.length ? telling : terms));
+    return { query, results, total: ranked.length, weaker: 0, facets: null, mode: "fallback", engine };
   }
 }
 
@@ -75,6 +77,11 @@ function rank(entries, terms) {
     page.sections = page.sections.filter((section) => !repeats(section));
   }
   return matching;
+}
+
+/** Says whether a word is short and on most pages, such as "a" and "to": it is not marked. */
+function isFiller(term, entries) {
+  return term.length < 4 && entries.filter(({ foldedText }) => occurrences(foldedText, term).length).length > entries.length / 2;
 }
 
 function hitsOf({ foldedTitle, foldedText }, term) {

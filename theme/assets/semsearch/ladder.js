@@ -1,14 +1,13 @@
-/*
- * The sidecar is gone: which other engine answers, and when the sidecar is asked again. Loaded when that happens.
- */
+/* Chooses the engine that answers while the sidecar is gone or slow, and asks the sidecar again. Loaded when needed. */
 
 import { pick } from "./search.js";
-import { questionKey } from "./state.js";
+import { isQuestion, questionKey } from "./state.js";
 
-const LONGEST_WAIT = 30;
+const LONGEST_WAIT = 30; // seconds
 const ENGLISH = {
   mode_reserve: "Searching in your browser: the search service is not answering. Trying again…",
   mode_fallback: "Basic search without filters: the search service is not answering. Trying again…",
+  mode_slow: "The search service is slow: these results come from your browser. Better ones will follow…",
 };
 
 export class Ladder {
@@ -25,7 +24,7 @@ export class Ladder {
     addEventListener("online", () => search.down && this.#retry());
   }
 
-  /** The answer of the first engine that has one, or null. */
+  /** Returns the answer of the first engine that has one, or null. */
   async answer(question, signal) {
     for (const module of this.reserves)
       try {
@@ -33,12 +32,12 @@ export class Ladder {
         const engine = await openIndex(this.search, this.mode);
         return await engine.search(question, signal);
       } catch {
-        // There is no such index: the next.
+        // The site has no such index: try the next engine.
       }
     return null;
   }
 
-  /** `wait`: what the sidecar asked for, in seconds. */
+  /** Asks again later. `wait` is the number of seconds that the sidecar wants. */
   retryLater(wait) {
     clearTimeout(this.#timer);
     if (!this.search.store.state.open) return;
@@ -47,7 +46,7 @@ export class Ladder {
     this.#timer = setTimeout(() => this.#retry(), 1000 * seconds);
   }
 
-  /** The dialog closed. */
+  /** Stops asking when the dialog has closed. */
   rest() {
     clearTimeout(this.#timer);
     this.#attempts = 0;
@@ -57,10 +56,10 @@ export class Ladder {
     const { search } = this;
     const { store, first } = search;
     const asked = pick(store.state);
-    const empty = !asked.query.trim();
+    const any = isQuestion(asked);
     let found;
     try {
-      found = await (empty ? first.facets() : first.search(asked));
+      found = await (any ? first.search(asked) : first.facets());
     } catch ({ wait }) {
       if (search.down) this.retryLater(wait);
       return;
@@ -68,9 +67,8 @@ export class Ladder {
     if (!search.down) return;
     search.down = false;
     this.#attempts = 0;
-    // A reader who walks the list is not interrupted.
-    if (empty || questionKey(asked) !== questionKey(store.state)) store.set({ mode: first.mode });
-    else if (store.state.active < 0) search.show(found);
+    if (any && questionKey(asked) === questionKey(store.state)) search.improve(found);
+    else store.set({ mode: first.mode });
     search.loadFields();
   }
 }

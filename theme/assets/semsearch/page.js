@@ -1,12 +1,12 @@
-/* The results page: the search box in the page instead of over it, with the search in the query of the address. */
+/* The results page: the search box in the flow of a page, with the search in the query of its address. */
 
 import { SemsearchDialog, start } from "./dialog.js";
-import { activeFilters, parseSearch, questionKey } from "./state.js";
+import { isQuestion, parseSearch, questionKey } from "./state.js";
 import { h } from "./ui.js";
 
 const base = new URL(".", import.meta.url);
 const root = new URL("../../", base);
-const NAME = "query"; // at `q` themes open their own search
+const NAME = "query"; // themes open their own search at `q`
 
 class PageAddress {
   enter() {}
@@ -16,8 +16,7 @@ class PageAddress {
   restore() {}
 
   update(search) {
-    const any = search.query.trim() || activeFilters(search.filters).length;
-    const address = location.pathname + (any ? `?${questionKey(search, NAME)}` : "");
+    const address = location.pathname + (isQuestion(search) ? `?${questionKey(search, NAME)}` : "");
     history.replaceState(history.state, "", address);
   }
 }
@@ -37,7 +36,7 @@ class SemsearchPage extends SemsearchDialog {
     return h("div.ss-dialog.ss-inline", {}, parts);
   }
 
-  /* There is nothing to close, and Tab leads on. */
+  /* A page has nothing to close, and Tab leads out of the box. */
 
   hide() {}
 
@@ -51,13 +50,10 @@ class SemsearchPage extends SemsearchDialog {
 
   /** Shows the search in the address. */
   open() {
-    this.store.set({ open: true, active: -1, mode: this.search.first.mode, ...parseSearch(location.search, NAME) });
-    this.input.value = this.store.state.query;
-    this.search.loadFields();
-    this.search.ask(0);
+    this.begin(parseSearch(location.search, NAME));
   }
 
-  /** What opens the dialog elsewhere leads to the field here. */
+  /** Moves to the field, where the dialog would open elsewhere. */
   take({ query }) {
     if (query) this.ask(query);
     this.input.focus();

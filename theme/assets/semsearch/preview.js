@@ -1,41 +1,39 @@
-/* The section of the current result beside the list, where there is room. Loaded with the first answer there. */
+/* Shows the section of the active row beside the list. Loaded with the first answer where there is room. */
 
-import { marksIn, optionsOf, renderExcerpt, wordsOf } from "./results.js";
-import { button, h } from "./ui.js";
+import { marksIn, wordsOf } from "./excerpt.js";
+import { renderMarkdown } from "./markdown.js";
+import { optionsOf } from "./results.js";
+import { button, h, loadStyle } from "./ui.js";
 
 const ENGLISH = {
   open_tab: "Open in new tab",
   copy_link: "Copy link",
+  copy_code: "Copy code",
+  copied_code: "Copied",
   on_page: "On this page",
 };
-const REST = 250; // before a page is asked for
-const HOVER = 120; // on the way to the preview, other results are crossed
+const REST = 250; // milliseconds on a row before its page is fetched
+const SAID = 2000; // milliseconds that a button says what it did
 
 export async function fill(pane, { store, t, list, href }) {
   t.add(ENGLISH);
-  const link = h("link", { rel: "stylesheet", href: new URL("preview.css", import.meta.url) });
-  await new Promise((resolve) => {
-    Object.assign(link, { onload: resolve, onerror: resolve });
-    pane.parentNode.append(link);
-  });
-  let hovered = null;
+  await loadStyle(pane.parentNode, new URL("preview.css", import.meta.url)).catch(() => {});
   let shown = null;
   let timer = 0;
 
-  list.addEventListener("mouseover", ({ target }) => {
-    clearTimeout(hovered);
-    const { hit } = target.closest("a") ?? {};
-    if (hit) hovered = setTimeout(() => show(hit), HOVER);
-  });
-  list.addEventListener("mouseleave", () => clearTimeout(hovered));
   store.onPainted(["answer", "nearest", "active"], ({ active }) => {
-    // "More on this page" has none: the one before it.
+    // A row such as "more on this page" has no section: the section before it stays.
     const { hit } = optionsOf(list).findLast((option, index) => option.hit && index <= Math.max(active, 0)) ?? {};
     if (hit) show(hit);
-    else if (!list.childElementCount) pane.replaceChildren();
+    else if (!optionsOf(list).some((option) => option.hit)) clear();
   });
 
-  /** First what the answer has, then the whole section and its neighbours. */
+  function clear() {
+    shown = null;
+    pane.replaceChildren();
+  }
+
+  /** Shows what the answer has of a section; then the whole section, and the names of its neighbours. */
   function show(hit) {
     if (hit === shown) return;
     shown = hit;
@@ -52,10 +50,9 @@ export async function fill(pane, { store, t, list, href }) {
   function render({ page, section }, sections) {
     const words = wordsOf([section]);
     const same = sections.filter(({ url }) => url === section.url);
-    const texts = (same.length ? same : [section]).map(({ content, kind }) => {
-      const highlights = marksIn(content, words);
-      return renderExcerpt({ excerpt: content, highlights, kind }, Infinity);
-    });
+    const texts = (same.length ? same : [section]).map(({ content, kind }) =>
+      renderMarkdown(content, marksIn(content, words), kind),
+    );
     const target = href(section);
     const headings = section.heading_hierarchy;
     const parts = [
@@ -65,16 +62,26 @@ export async function fill(pane, { store, t, list, href }) {
         "div.ss-offers",
         {},
         h("a.ss-button", { href: target, target: "_blank", rel: "noopener" }, t("open_tab")),
-        button("ss-button", {}, ({ target: { firstChild } }) => copy(target) && (firstChild.data = t("copied")), t("copy_link")),
+        copyButton("copy_link", "copied", () => target),
       ),
       ...texts,
       outline(sections, section),
     ];
     pane.scrollTop = 0;
     pane.replaceChildren(...parts.filter(Boolean));
+    for (const code of pane.querySelectorAll("pre")) code.after(copyButton("copy_code", "copied_code", () => code.textContent));
   }
 
-  /** The other sections of the page. */
+  /** Creates a button that copies a text and says so for a while. */
+  function copyButton(name, done, text) {
+    return button("ss-button.ss-copy", {}, ({ currentTarget: { firstChild } }) => {
+      if (!copy(text())) return;
+      firstChild.data = t(done);
+      setTimeout(() => (firstChild.data = t(name)), SAID);
+    }, t(name));
+  }
+
+  /** Lists the other sections of the page. */
   function outline(sections, current) {
     const urls = new Map(sections.map(({ url, heading_hierarchy: names }) => [url, names]));
     if (urls.size < 2) return "";
@@ -88,7 +95,7 @@ export async function fill(pane, { store, t, list, href }) {
   }
 }
 
-/** Works without a permission and without HTTPS, unlike `navigator.clipboard`. */
+/** Copies a text. Unlike `navigator.clipboard` this needs neither a permission nor HTTPS. */
 function copy(text) {
   const put = (event) => {
     event.clipboardData.setData("text/plain", text);

@@ -1,28 +1,45 @@
 /* From and to, for numbers and dates. Loaded where a site has such facets. */
 
-import { activeFilters } from "./state.js";
 import { h, set } from "./ui.js";
 
 const ENGLISH = {
   from: "From",
   to: "To",
+  range_inverted: "“From” is greater than “To”.",
 };
 
-export function fill(group, { t, store, setFilters }, field) {
+/** Adds the two fields to a group, and returns `update(counts, filter)`. */
+export function fill(group, { t, store, setFilters, prefix }, field) {
   t.add(ENGLISH);
   const type = field.type === "date" ? "date" : "number";
-  const inputs = ["min", "max"].map((end) => {
+  const complaint = h("p.ss-note", { role: "alert", id: `${prefix}-range-${field.name}`, hidden: true });
+  const inputs = ["min", "max"].map(() => {
     const step = field.type === "number" && "any";
     const input = h("input.ss-range", { type, step, "data-semsearch": "range", "data-field": field.name });
     input.addEventListener("change", () => {
-      const { filters } = store.state;
       if (type === "date" && input.value && input.value < "1000") return; // the year is still being typed
-      setFilters({ ...filters, [field.name]: { ...filters[field.name], [end]: input.value } });
+      if (!refuse()) {
+        const { filters } = store.state;
+        setFilters({ ...filters, [field.name]: { min: inputs[0].value, max: inputs[1].value } });
+      }
     });
     return input;
   });
   const ends = inputs.map((input, index) => h("label.ss-end", {}, h("span", {}, t(index ? "to" : "from")), input));
-  group.append(h("div.ss-ends", { role: "group", "aria-label": field.label }, ends));
+  group.append(h("div.ss-ends", { role: "group", "aria-label": field.label }, ends), complaint);
+
+  /** Says so beside the fields, and changes nothing, where nothing can lie between the ends. */
+  function refuse() {
+    const [from, to] = inputs.map(({ value }) => (type === "date" ? value : +value));
+    const inverted = inputs.every(({ value }) => value) && from > to;
+    complaint.hidden = !inverted;
+    complaint.textContent = inverted ? t("range_inverted") : "";
+    for (const input of inputs) {
+      set(input, "aria-invalid", inverted && "true");
+      set(input, "aria-describedby", inverted && complaint.id);
+    }
+    return inverted;
+  }
 
   return (counts, filter = {}) => {
     const values = counts.map(({ value }) => value).sort((a, b) => (a < b ? -1 : 1));
@@ -31,6 +48,6 @@ export function fill(group, { t, store, setFilters }, field) {
       set(input, "placeholder", `${bound ?? ""}`);
       if (input !== document.activeElement) input.value = filter?.[index ? "max" : "min"] ?? "";
     });
-    set(group, "hidden", !values.length && !activeFilters({ filter }).length);
+    refuse();
   };
 }

@@ -1,31 +1,33 @@
-/* Asks an engine. A stale answer never replaces a newer one. */
+/* Asks a search engine, and puts its answers into the state. A late answer never replaces a newer one. */
 
-import { activeFilters, appendFilters } from "./state.js";
+import { activeFilters, appendFilters, isQuestion } from "./state.js";
 
 const DEBOUNCE = 180;
-const LATE = 150; // most answers are not
-const TIMEOUT = 1500;
-const PATIENCE = 10000; // where nobody waits
+const BUSY = 150; // before a sign of waiting
+const SLOW = 1500; // before another engine answers too
+const TIMEOUT = 20000;
 
 /*
- * An engine has `search(question, signal)`, which answers {query, results, total, facets, mode, engine}: `facets` is
- * null where it knows none, `mode` one of the texts `mode_…`. The `first` has `facets()`, `page(path)`, `mode` too.
+ * An engine has `search(question, signal)`, which returns an answer as `toAnswer` does; its `facets` are null where the
+ * engine knows none. The `first` engine also has `facets()`, `page(path)` and `mode`.
  */
 
-/** The HTTP API, by GET, which can be cached. */
+/** The HTTP API. Its answers can be cached. */
 export class Sidecar {
   mode = "online";
+  remote = true;
 
   constructor({ config, root, names }) {
     this.url = new URL(config.api_url ?? "/-/semsearch", root).href.replace(/\/$/, "");
     this.names = names;
   }
 
-  /** Three sections a page are shown; the fourth says that there is more. */
-  async search({ query, filters, ...options }, signal, timeout = PATIENCE) {
+  /** Asks for a fourth section to know whether there is more. */
+  async search({ query, filters, literal, ...options }, signal) {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
+    if (literal) given.correct = false;
     if (this.names.length) given.facets = this.names;
-    const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal, timeout);
+    const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal);
     return toAnswer(this, query, body);
   }
 
@@ -33,13 +35,12 @@ export class Sidecar {
     return this.get("facets");
   }
 
-  /** A page with all its sections. */
   page(path) {
     return this.get(`pages/${path.split("/").map(encodeURIComponent).join("/")}`);
   }
 
-  async get(path, signal, timeout = PATIENCE) {
-    const late = AbortSignal.timeout(timeout);
+  async get(path, signal) {
+    const late = AbortSignal.timeout(TIMEOUT);
     const response = await fetch(`${this.url}/api/v1/${path}`, { signal: AbortSignal.any([late, signal ?? late]) });
     const { status, statusText, ok, headers } = response;
     if (ok) return response.json();
@@ -48,14 +49,17 @@ export class Sidecar {
   }
 }
 
-/** What the API answers, as the widget has it. */
+/** Reads an answer of the API. `noted`: it has corrected words or missing phrases. */
 export function toAnswer(engine, query, body) {
   const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
+  const { total_results: total, weaker_results: weaker = 0, facets = {} } = body;
+  const { corrected = {}, missing_phrases: missing = [] } = body;
+  const noted = missing.length > 0 || Object.keys(corrected).length > 0;
   const mode = body.degraded ? "degraded" : engine.mode;
-  return { query, results, total: body.total_results, facets: body.facets ?? {}, mode, engine };
+  return { query, results, total, weaker, facets, corrected, missing, noted, mode, engine };
 }
 
-/** From code points to UTF-16 units. */
+/** Converts code points to UTF-16 units. */
 function withUnits(section) {
   const points = [...section.excerpt];
   const unit = (point) => points.slice(0, point).join("").length;
@@ -64,6 +68,7 @@ function withUnits(section) {
 
 export class Search {
   #timer = 0;
+  #slow = 0;
   #ticket = 0;
   #request = new AbortController();
   down = false;
@@ -72,17 +77,16 @@ export class Search {
     Object.assign(this, parts);
   }
 
-  /** For a new query or new filters. */
   ask(delay = DEBOUNCE) {
     clearTimeout(this.#timer);
-    if (this.store.state.query.trim()) this.#timer = setTimeout(() => this.#run(), delay);
+    if (isQuestion(this.store.state)) this.#timer = setTimeout(() => this.#run(), delay);
     else {
       this.#supersede();
-      this.#settle({ answer: null, nearest: [], active: -1 });
+      this.#settle({ answer: null, nearest: [], better: null, active: -1, walked: false });
     }
   }
 
-  /** For the start view; also warms the connection. */
+  /** Loads the facets' values. */
   async loadFields() {
     const { fields } = this.store.state;
     if (!fields.length || fields.some(({ values }) => values)) return;
@@ -96,29 +100,13 @@ export class Search {
     }
   }
 
-  /** The next ten pages. */
-  async more() {
-    const { answer, filters } = this.store.state;
-    const next = await this.#again({ query: answer.query, filters, offset: answer.results.length });
-    if (next && this.store.state.answer === answer)
-      this.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
+  /** Calls a function of more.js. */
+  async extend(name, ...given) {
+    const module = await import("./more.js").catch((error) => this.reportError(error));
+    await module?.[name](this, ...given);
   }
 
-  /** All sections of one page of the answer. */
-  async expand(path) {
-    const { answer, filters } = this.store.state;
-    const question = { query: answer.query, filters: { ...filters, "page.path": [path] }, sections_per_page: 10 };
-    const found = answer.engine.page ? await this.#again(question) : null;
-    if (this.store.state.answer !== answer) return;
-    const results = answer.results.map((result) =>
-      result.page.path === path
-        ? { ...result, sections: found?.results[0]?.sections ?? result.sections, expanded: true }
-        : result,
-    );
-    this.store.set({ answer: { ...answer, results } });
-  }
-
-  /** The dialog closed. */
+  /** Stops when the dialog has closed. */
   rest() {
     this.#supersede();
     this.#settle();
@@ -132,67 +120,79 @@ export class Search {
   }
 
   #supersede() {
+    clearTimeout(this.#slow);
     this.#request.abort();
     this.#request = new AbortController();
     return ++this.#ticket;
   }
 
-  #again(question) {
-    return this.store.state.answer.engine.search(question).catch((error) => this.#reportError(error));
-  }
-
-  #reportError({ message, status = 0 }) {
+  reportError({ message, status = 0 }) {
     this.report("error", { message, status });
   }
 
   async #run() {
     const ticket = this.#supersede();
     const question = pick(this.store.state);
-    this.#timer = setTimeout(() => this.store.set({ busy: true }), LATE);
+    const { signal } = this.#request;
+    const current = () => ticket === this.#ticket;
+    let substitute = null;
+    this.#timer = setTimeout(() => this.store.set({ busy: true }), BUSY);
     if (!this.down)
       try {
-        const answer = await this.first.search(question, this.#request.signal, TIMEOUT);
-        if (ticket !== this.#ticket) return;
-        this.show(answer);
-        if (!answer.results.length) this.#findNearest(ticket, question);
+        // The request of a slow sidecar stays open while another engine answers.
+        if (this.first.remote)
+          this.#slow = setTimeout(async () => {
+            const found = await this.#substitute(question, signal);
+            if (found && current() && !this.down) this.show((substitute = { ...found, mode: "slow" }));
+          }, SLOW);
+        const answer = await this.first.search(question, signal);
+        if (!current()) return;
+        this.#supersede();
+        if (substitute) this.improve(answer);
+        else this.show(answer);
+        if (!answer.total && activeFilters(question.filters).length) this.extend("findHidden", answer);
         return;
       } catch (error) {
-        if (ticket !== this.#ticket) return;
+        if (!current()) return;
+        clearTimeout(this.#slow);
         await this.#lose(error);
       }
-    const ladder = await this.#ladder();
-    const answer = await ladder?.answer(question, this.#request.signal);
-    if (ticket !== this.#ticket) return;
-    if (answer) this.show(answer);
-    else this.#settle({ mode: "offline" });
+    const answer = substitute ?? (await this.#substitute(question, signal));
+    if (!current()) return;
+    const mode = this.ladder?.mode ?? "offline";
+    if (answer && answer !== substitute) this.show(answer);
+    else this.#settle({ mode: answer ? mode : "offline" });
   }
 
   show(answer) {
     const { mode } = answer;
-    this.#settle({ answer, mode, nearest: [], active: -1 });
+    const active = answer.results.length || answer.weaker ? 0 : -1;
+    this.#settle({ answer, mode, nearest: [], better: null, active, walked: false });
     this.report("results", { query: answer.query, total: answer.total, mode });
   }
 
-  /** What comes closest without filters, quotes, literal words. */
-  async #findNearest(ticket, { query, filters }) {
-    const question = { query: query.replaceAll('"', " "), filters: {}, limit: 3 };
-    if (!question.query.trim()) return;
-    if (!activeFilters(filters).length) question.mode = "semantic";
-    const found = await this.first.search(question).catch(() => null);
-    if (ticket === this.#ticket && found) this.store.set({ nearest: found.results });
+  /** Replaces an answer. A reader who has moved in the list is only told. */
+  improve(answer) {
+    if (this.store.state.walked) this.store.set({ better: answer, mode: "better", busy: false });
+    else this.show({ ...answer, improved: true });
   }
 
   async #lose(error) {
-    this.#reportError(error);
-    // A wrong request is no reason to give the sidecar up.
-    if (error.status !== 422) (await this.#ladder())?.retryLater(error.wait);
+    this.reportError(error);
+    // 422 refuses this question only.
+    if (error.status !== 422) (await this.#loadLadder())?.retryLater(error.wait);
   }
 
-  /** Null where the site is gone too. */
-  async #ladder() {
+  async #substitute(question, signal) {
+    const ladder = await this.#loadLadder();
+    return (await ladder?.answer(question, signal)) ?? null;
+  }
+
+  /** Null where the site cannot be reached either. */
+  async #loadLadder() {
     const { Ladder } = await import("./ladder.js").catch(() => ({}));
     return (this.ladder ??= Ladder ? new Ladder(this) : null);
   }
 }
 
-export const pick = ({ query, filters }) => ({ query, filters });
+export const pick = ({ query, filters, literal }) => ({ query, filters, literal });

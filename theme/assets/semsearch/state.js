@@ -1,15 +1,18 @@
-/* The state, all of what is on screen, and its part in the URL fragment. */
+/* The state behind everything on screen, and its form in the address of the page. */
 
 const INITIAL = {
   open: false,
   query: "",
   filters: {}, // {tags: ["security"], year: {min: "2023", max: ""}}
+  literal: false, // typos are not corrected
   fields: [], // all facets
   busy: false,
   answer: null, // see search.js
-  nearest: [], // weaker hits, when there is no result
-  mode: "online", // which engine answers: mode_…
-  active: -1, // the option, or -1
+  nearest: [], // what the filters hide
+  better: null, // a better answer, while the reader is in the list
+  mode: "online", // names a text mode_…
+  active: -1, // the row, or -1
+  walked: false, // the reader has moved to the active row
 };
 
 export class Store {
@@ -25,7 +28,7 @@ export class Store {
     for (const subscriber of this.#subscribers) subscriber(this.state, previous);
   }
 
-  /** Calls `render(state, previous)` now and when a named part changes. */
+  /** Calls `render(state, previous)` now, and whenever one of the named values changes. */
   on(names, render) {
     this.#subscribers.push((state, previous) => {
       if (names.some((name) => state[name] !== previous[name])) render(state, previous);
@@ -33,7 +36,7 @@ export class Store {
     render(this.state, this.state);
   }
 
-  /** Calls `render(state)` when the change is on screen. */
+  /** Calls `render(state)` once the change has been painted. */
   onPainted(names, render) {
     this.on(names, () => requestAnimationFrame(() => setTimeout(() => render(this.state))));
   }
@@ -48,6 +51,9 @@ export function toggled(filters, field, value, on) {
   const others = (filters[field] ?? []).filter((item) => item !== value);
   return { ...filters, [field]: on ? [...others, value] : others };
 }
+
+/** Says whether there is anything to search for: words, or filters to browse by. */
+export const isQuestion = ({ query, filters }) => !!query.trim() || activeFilters(filters).length > 0;
 
 /** Adds filters as the API's query parameters. */
 export function appendFilters(params, filters) {
@@ -67,11 +73,11 @@ function parseFilters(params) {
   return filters;
 }
 
-/** Equal for equal questions; also how they are written into addresses. */
+/** Writes a question as in addresses. Equal questions have equal keys. */
 export const questionKey = ({ query, filters }, name = "semsearch") =>
   `${appendFilters(new URLSearchParams({ [name]: query.trim() }), filters)}`;
 
-/** The search in part of an address, or null. */
+/** Reads the search in a part of an address, or null. */
 export function parseSearch(text, name) {
   const params = new URLSearchParams(text);
   const query = params.get(name)?.slice(0, 1000);
@@ -81,7 +87,7 @@ export function parseSearch(text, name) {
 export const sharedSearch = () =>
   location.hash.startsWith("#semsearch=") ? parseSearch(location.hash.slice(1), "semsearch") : null;
 
-/** Keeps the address in step: on a phone in a history entry of its own, so that Back closes the dialog. */
+/** Keeps the search in the fragment. On a phone Back closes the dialog. */
 export class Address {
   #before = "";
   #pushed = false;
@@ -94,18 +100,18 @@ export class Address {
   }
 
   update(search) {
-    const nothing = !search.query.trim() && !activeFilters(search.filters).length;
-    this.#replace(nothing ? (this.#pushed ? "#semsearch=" : this.#before) : `#${questionKey(search)}`);
+    const start = this.#pushed ? "#semsearch=" : this.#before;
+    this.#replace(isQuestion(search) ? `#${questionKey(search)}` : start);
   }
 
-  /** Closed, but not by Back. */
+  /** Closed otherwise than by Back. */
   leave() {
     if (!sharedSearch()) return;
     if (this.#pushed) history.back();
     else this.#replace(this.#before);
   }
 
-  /** Before a jump within the page. */
+  /** Puts the old fragment back before a jump within the page. */
   restore() {
     this.#replace(this.#before);
   }

@@ -1,13 +1,13 @@
-/* Elements, never from markup; strings. */
+/* Builds elements without markup, and looks up the dialog's texts. */
 
-/** Sets an attribute; a false value removes it. */
+/** Sets an attribute. A false value removes it. */
 export function set(element, name, value) {
   if (value) element.setAttribute(name, value === true ? "" : value);
   else element.removeAttribute(name);
   return element;
 }
 
-/** Creates `tag.class`; false and null children are left out. */
+/** Creates the element `tag.class`. False and null children are left out. */
 export function h(selector, attributes = {}, ...children) {
   const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
@@ -23,13 +23,20 @@ export function button(name, attributes, act, ...children) {
   return element;
 }
 
+/** Adds a style sheet and waits for it. */
+export function loadStyle(place, url) {
+  const link = h("link", { rel: "stylesheet", href: url });
+  const loaded = new Promise((resolve, reject) => Object.assign(link, { onload: resolve, onerror: reject }));
+  place.append(link);
+  return loaded;
+}
+
 const PATHS = {
   search: "M10.5 4a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13Zm5 11.5 5 5",
   close: "m6 6 12 12m0-12L6 18",
   page: "M7 3h7l4 4v14H6V3Zm7 0v4h4M9 12h6m-6 4h6",
   section: "m9.5 4-2 16m9-16-2 16m-10-10.5h16m-17 5h16",
   code: "m8.5 7-5 5 5 5m7-10 5 5-5 5",
-  recent: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16Zm0 4v4.5l3 2",
   filter: "M4 6h16M7 12h10m-7 6h4",
   more: "m7 10 5 5 5-5",
 };
@@ -53,8 +60,11 @@ export const ENGLISH = {
   filters: "Filters",
   count_one: "{count} result",
   count_other: "{count} results",
-  none: "Nothing found for “{query}”",
-  more_sections: "More on this page",
+  updated: "updated",
+  none: "Nothing found here for “{query}”",
+  intro: "Introduction",
+  more_sections: "{count} more on this page",
+  weaker: "Less related ({count})",
   more_results: "Show more results",
   as_page: "Open as a page",
   kind_code: "Code",
@@ -62,17 +72,10 @@ export const ENGLISH = {
   kind_api: "API",
   preview: "Preview",
   copied: "Link copied",
-  start: "Ask a question or type a word.",
-  suggestions: "Try",
   recent: "Recent searches",
-  remove_recent: "Remove “{query}” from the recent searches",
   clear_recent: "Clear",
-  stop_recent: "Don’t keep",
-  keep_recent: "Keep recent searches",
-  find_in: "Find in {field}",
-  yes: "Yes",
-  no: "No",
   mode_degraded: "Matching words only: search by meaning is unavailable right now.",
+  mode_better: "The search service has answered with better results.",
   mode_offline: "Search is unavailable right now. Trying again…",
   hint_move: "move",
   hint_open: "open",
@@ -82,7 +85,7 @@ export const ENGLISH = {
 
 const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
 
-/** Returns `t(key, values)`; languages are files, what they lack is English. */
+/** Returns `t(key, values)`. Each language is a file; a text that it lacks is English. */
 export async function loadStrings(base, language, overrides) {
   const [wanted] = language.toLowerCase().split(/[-_]/);
   const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();
@@ -95,7 +98,7 @@ export async function loadStrings(base, language, overrides) {
     const text = strings[`${key}_${plurals.select(values.count)}`] ?? strings[key] ?? strings[`${key}_other`];
     return text.replace(/\{(\w+)\}/g, (_, name) => (name === "count" ? number(values.count) : values[name]));
   };
-  // For the English of parts that are loaded later.
+  // Modules that are loaded later bring their own English texts.
   const add = (english) => Object.assign(strings, { ...english, ...strings });
   return Object.assign(t, { language: code, number, rtl: code === "ar", add });
 }

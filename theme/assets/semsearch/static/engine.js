@@ -46,9 +46,10 @@ class StaticEngine {
   async #complete(answer, given) {
     const body = await this.#call("search", given);
     const whole = toAnswer(this, given.query, body);
-    const { answer: shown, active } = this.store.state;
-    // A reader who walks the list is not interrupted.
-    if (shown === answer && active < 0) this.store.set({ answer: whole, mode: whole.mode });
+    const { answer: shown, walked } = this.store.state;
+    if (shown !== answer) return;
+    // A reader who has moved in the list is only told that better results are there.
+    this.store.set(walked ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
   }
 
   /** A page of an answer, with all its sections. */

@@ -1,0 +1,143 @@
+/* Shows the lines of a section that fit best, with the matching words marked. */
+
+import { h } from "./ui.js";
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
+export const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+/;
+const RULE = /^[\s|:-]*$/;
+const LINE = 80; // letters
+
+/** Makes lower case without accents. Offsets stay valid. */
+export function fold(text) {
+  const lower = text.toLowerCase();
+  if (lower.length !== text.length) return text;
+  return lower.replace(/[^\x00-\x7f]/gu, (letter) => {
+    const plain = letter.normalize("NFD").replace(/\p{M}/gu, "");
+    return plain.length === letter.length ? plain : letter;
+  });
+}
+
+/** Returns the words that the engine marked. */
+export function wordsOf(sections) {
+  const marked = ({ excerpt, highlights }) => highlights.map(([from, to]) => excerpt.slice(from, to).toLowerCase());
+  return [...new Set(sections.flatMap(marked))];
+}
+
+export const isWord = (letter) => /[\p{L}\p{N}_]/u.test(letter ?? "");
+
+/** Returns the offsets at which `term` begins a word. */
+export function occurrences(folded, term) {
+  const found = [];
+  for (let at = folded.indexOf(term); at >= 0 && found.length < 8; at = folded.indexOf(term, at + term.length))
+    if (UNSPACED.test(term) || !isWord(folded[at - 1])) found.push(at);
+  return found;
+}
+
+/** Returns sorted, disjoint `[start, end)`. Terms of up to three letters match whole words. */
+export function marksIn(text, terms) {
+  const folded = fold(text);
+  return terms
+    .flatMap((term) => occurrences(folded, fold(term)).map((at) => [at, at + term.length]))
+    .filter(([start, end]) => end - start > 3 || UNSPACED.test(folded[start]) || !isWord(folded[end]))
+    .sort((a, b) => a[0] - b[0] || b[1] - a[1])
+    .filter(([start], index, all) => !index || start >= all[index - 1][1]);
+}
+
+/** Writes text[start, end) with the highlights in <mark>. */
+export function write(parent, text, highlights, start = 0, end = text.length) {
+  for (const [from, to] of highlights) {
+    const [left, right] = [Math.max(from, start), Math.min(to, end)];
+    if (left >= right) continue;
+    parent.append(text.slice(start, left), h("mark", {}, text.slice(left, right)));
+    start = right;
+  }
+  parent.append(text.slice(start, Math.max(start, end)));
+}
+
+/** Does the same, with `code spans` in <code>. */
+export function writeInline(parent, text, highlights, start, end) {
+  let at = start;
+  for (const { index, 0: span, 1: ticks } of text.slice(start, end).matchAll(/(`+)[^`]+\1/g)) {
+    const code = h("code");
+    const from = start + index;
+    write(parent, text, highlights, at, from);
+    at = from + span.length;
+    write(code, text, highlights, from + ticks.length, at - ticks.length);
+    parent.append(code);
+  }
+  write(parent, text, highlights, at, end);
+  return parent;
+}
+
+/** Renders `space` lines around the one with the most marked letters. */
+export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
+  const root = h("div.ss-excerpt", { dir: "auto" });
+  const lines = linesOf(text, highlights, kind);
+  const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
+  // Of a table, only the best row.
+  const shown = lines.filter(({ type }, index) => type && (type !== "table" || index === best));
+  const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
+  let first = 0;
+  while (shown[first] !== lines[best] && roomOf(shown.slice(first, shown.indexOf(lines[best]) + 1)) > space) first += 1;
+  let room = 0;
+  for (const line of shown.slice(first)) {
+    if (room >= space) break;
+    room += line.room;
+    root.append(renderLine(text, highlights, line));
+  }
+  return root;
+}
+
+function renderLine(text, highlights, { type, range: [start, end] }) {
+  if (type === "code") {
+    const code = h("code");
+    write(code, text, highlights, start, end);
+    return h("pre", { dir: "ltr" }, code);
+  }
+  if (type !== "table") {
+    const sign = type === "ul" ? ITEM.exec(text.slice(start, end))[0].length : 0;
+    return writeInline(h("p", {}, sign && "• "), text, highlights, start + sign, end);
+  }
+  return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
+}
+
+/** Describes lines as {type, range, room: lines on screen, weight: marked letters}. */
+export function linesOf(text, highlights, kind) {
+  const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
+  // Cut out of a fence, it has no fence or one that only closes.
+  let fenced = fences.length
+    ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0])
+    : kind === "code";
+  let start = 0;
+  return text.split("\n").map((line) => {
+    const range = [start, start + line.length];
+    const fence = FENCE.test(line);
+    const type = fence ? "" : fenced ? "code" : typeOf(line);
+    const weight = highlights.reduce((sum, [from, to]) => sum + (from >= start && to <= range[1] && to - from), 0);
+    if (fence) fenced = !fenced;
+    start = range[1] + 1;
+    return { type, range, weight, room: type && Math.ceil(line.length / LINE) };
+  });
+}
+
+function typeOf(line) {
+  if (RULE.test(line)) return "";
+  if (/^\s*(?:…\s*)?\|.*\|/.test(line)) return "table";
+  const item = ITEM.exec(line);
+  return item ? (item[1] ? "ol" : "ul") : "text";
+}
+
+export function cellsOf(text, highlights, [start, end], selector) {
+  const cells = [...text.slice(start, end).matchAll(/\|\s*((?:\\\||[^|])*?)\s*(?=\||$)/g)];
+  return cells
+    .map((match) => [start + match.index + match[0].indexOf(match[1], 1), match[1].length])
+    .filter(([from, length], index) => length || index < cells.length - 1)
+    .map(([from, length]) => writeInline(h(selector), text, highlights, from, from + length));
+}
+
+export function marked(selector, text, terms) {
+  const element = h(selector, { dir: "auto" });
+  write(element, text, marksIn(text, terms));
+  return element;
+}

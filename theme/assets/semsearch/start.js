@@ -1,0 +1,118 @@
+/* The view before a question: recent searches and suggestions. Loaded beside the dialog. */
+
+import { button, h, icon, loadStyle, set } from "./ui.js";
+
+const ENGLISH = {
+  start: "Ask a question or type a word.",
+  start_offline: "Nothing can answer right now. What you type is searched once the search service is back.",
+  suggestions: "Try",
+  recent: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16Zm0 4v4.5l3 2",
+  remove_recent: "Remove “{query}” from the recent searches",
+  stop_recent: "Don’t keep",
+  keep_recent: "Keep recent searches",
+};
+
+/** Recent searches, kept in this browser only. */
+class Recents {
+  constructor(root, enabled) {
+    this.key = `semsearch:${root.pathname}`;
+    this.enabled = enabled;
+  }
+
+  /** The newest first; null where the reader wants none kept. */
+  get queries() {
+    try {
+      const stored = JSON.parse(localStorage.getItem(this.key) ?? "[]");
+      return this.enabled && Array.isArray(stored) ? stored : null;
+    } catch {
+      return null;
+    }
+  }
+
+  set queries(queries) {
+    try {
+      localStorage.setItem(this.key, JSON.stringify(queries));
+    } catch {
+      // The storage is full or forbidden.
+    }
+  }
+
+  add(query) {
+    const text = query.trim();
+    if (this.queries && text) this.queries = [text, ...this.queries.filter((item) => item !== text)].slice(0, 6);
+  }
+}
+
+const captioned = (label, content, offers) =>
+  h("section", { "aria-label": label }, h("div.ss-caption", {}, label, offers), content);
+
+export async function fill(view, parts) {
+  const { store, t, ask, config, chips } = parts;
+  t.add(ENGLISH);
+  await loadStyle(parts, new URL("panels.css", import.meta.url));
+  const recents = (parts.recents = new Recents(parts.root, config.recents !== false));
+  const queryButton = (query, name) =>
+    button("ss-query", {}, () => ask(query), icon(name), h("span", { dir: "auto" }, query));
+
+  function recentSection({ mode }) {
+    const { queries, enabled } = recents;
+    const keep = (some) => () => {
+      recents.queries = some;
+      render(store.state);
+      parts.input.focus();
+    };
+    const offer = (key, some) => button("ss-quiet", {}, keep(some), t(key));
+    if (mode === "offline") return h("p.ss-note", {}, t("start_offline"));
+    if (!enabled || queries?.length === 0) return h("p.ss-note", {}, t("start"));
+    if (!queries) return h("div.ss-caption", {}, offer("keep_recent", []));
+    const rows = queries.map((query) => {
+      const forget = keep(queries.filter((item) => item !== query));
+      const name = { "aria-label": t("remove_recent", { query }) };
+      return h("li.ss-recent", {}, queryButton(query, "recent"), button("ss-round", name, forget, icon("close")));
+    });
+    const offers = h("span", {}, offer("clear_recent", []), offer("stop_recent", null));
+    return captioned(t("recent"), h("ul", {}, rows), offers);
+  }
+
+  function suggestions() {
+    const queries = config.suggestions?.filter((query) => !recents.queries?.includes(query));
+    if (!queries?.length) return "";
+    const rows = queries.map((query) => h("li.ss-recent", {}, queryButton(query, "search")));
+    return captioned(t("suggestions"), h("ul", {}, rows));
+  }
+
+  function render(state) {
+    // The view stays until an answer takes its place.
+    set(view, "hidden", !!state.answer);
+    if (!state.answer) view.replaceChildren(recentSection(state), suggestions(), chips);
+  }
+
+  store.on(["open", "answer", "mode"], render);
+  if (store.state.fields.length) import("./values.js").then((values) => fillChips(chips, parts, values));
+}
+
+/** A facet's most frequent values before a question: a click lists their pages. */
+function fillChips(place, parts, { facetBox, RANGES }) {
+  const { store } = parts;
+
+  function chipSection(field, chosen = []) {
+    const chips = field.values.slice(0, 8).map(({ value, count }) => {
+      const { row, update } = facetBox(parts, field, value);
+      update(count, chosen.includes(`${value}`));
+      row.classList.add("ss-chip");
+      return row;
+    });
+    return set(captioned(field.label, h("div.ss-chips", {}, chips)), "role", "group");
+  }
+
+  store.on(["fields", "filters", "answer"], ({ answer, fields, filters }) => {
+    if (answer) return;
+    const { value, dataset } = document.activeElement;
+    const listed = fields.filter(({ type, values }) => !RANGES.includes(type) && values?.length);
+    place.replaceChildren(...listed.map((field) => chipSection(field, filters[field.name])));
+    if (dataset.semsearch === "facet")
+      [...place.querySelectorAll("input")]
+        .find((box) => box.value === value && box.dataset.field === dataset.field)
+        ?.focus();
+  });
+}

@@ -1,0 +1,55 @@
+/* Offers the filter that the question names, from the facet values that are loaded. Loaded with the first results. */
+
+import { fold } from "./excerpt.js";
+import { toggled } from "./state.js";
+import { button, h } from "./ui.js";
+import { valueText } from "./values.js";
+
+const ENGLISH = {
+  suggest_filter: "Filter: {filter}",
+};
+const SHORTEST = 3; // letters
+
+export function fill(place, { store, t, setFilters, input, status }) {
+  t.add(ENGLISH);
+  const key = t.rtl ? "ArrowLeft" : "ArrowRight";
+  let take = null;
+
+  store.on(["answer", "filters", "fields"], ({ answer, filters, fields }) => {
+    const found = answer?.facets ? named(answer, fields, filters) : null;
+    take = found && (() => setFilters(toggled(store.state.filters, found.field.name, found.value, true)));
+    if (!found) return place.replaceChildren();
+    const filter = `${found.field.label}: ${valueText(t, found.field, found.value)}`;
+    const text = t("suggest_filter", { filter });
+    const hint = h("kbd", { "aria-hidden": "true" }, t.rtl ? "←" : "→");
+    return place.replaceChildren(button("ss-chip", { "aria-keyshortcuts": key }, () => take?.(), text, hint));
+  });
+
+  // At the end of the text the arrow has nothing else to do.
+  input.addEventListener("keydown", (event) => {
+    const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey && !event.isComposing;
+    const atEnd = input.selectionStart === input.value.length;
+    if (event.key !== key || !plain || !atEnd || !take) return;
+    event.preventDefault();
+    take();
+    status.textContent = place.textContent;
+  });
+}
+
+/** Returns the longest value of a facet that stands in the question and narrows its answer. */
+function named({ query, facets, total }, fields, filters) {
+  const words = ` ${plain(query)} `;
+  const found = fields.flatMap((field) =>
+    (field.values ?? [])
+      .map(({ value }) => ({ field, value: `${value}`, name: plain(`${value}`) }))
+      .filter(({ value, name }) => name.length >= SHORTEST && words.includes(` ${name} `) && narrows(field.name, value)),
+  );
+  return found.sort((a, b) => b.name.length - a.name.length)[0];
+
+  function narrows(field, wanted) {
+    const { count = 0 } = facets[field]?.find(({ value }) => `${value}` === wanted) ?? {};
+    return count > 0 && count < total && !filters[field]?.includes?.(wanted);
+  }
+}
+
+const plain = (text) => (fold(text).match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
