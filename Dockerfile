@@ -1,4 +1,4 @@
-# The search server alone: no PyTorch, no MkDocs, no model; the encoder comes with the index.
+# The search server alone: no PyTorch, no MkDocs; the default encoder is part of the package.
 #
 #   docker build --tag semsearch .
 #   docker run --read-only --tmpfs /tmp --publish 8765:8765 --volume ./semsearch-index:/index:ro semsearch
