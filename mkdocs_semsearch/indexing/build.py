@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from mkdocs_semsearch.artifact import FORMAT, current_build, publish_build
+from mkdocs_semsearch.artifact import FORMAT, Manifest, current_build, publish_build
+from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
 from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, EmbeddedTexts, chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, chunk_rows
-from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
 from mkdocs_semsearch.indexing.store_writer import StoreWriter
 
 __all__ = ["BuildOptions", "BuildReport", "build_index"]
@@ -99,7 +100,8 @@ def build_index(
     if changed or lost:
         with ContentCache.open(cache_dir, cache_max_bytes) as known:
             embedded = chunk_vectors(chunks, embedder, known, progress)
-        contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options, store)
+        earlier = None if manifest is None else _earlier_graph(index_dir, manifest, embedder)
+        contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options, store, earlier)
         if lost:  # the folder is whole, and what is written into it would be the same
             with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
                 contents.write(Path(folder))
@@ -119,6 +121,21 @@ def build_index(
         graph_method=str(manifest.graph.get("method")),
         changed=changed,
     )
+
+
+def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder) -> EarlierGraph | None:
+    """Reads the graph of the build in place; None where it has none, or of another embedder."""
+    if manifest.store or manifest.embedder != embedder.identity:
+        return None
+    folder = index_dir / manifest.build_id
+    try:
+        vectors = np.load(folder / VECTORS, allow_pickle=False)
+        with np.load(folder / GRAPH, allow_pickle=False) as arrays:
+            graph = KnnGraph(arrays["indptr"], arrays["indices"], str(manifest.graph.get("method")))
+    except (OSError, ValueError, KeyError):
+        return None
+    fits = vectors.ndim == 2 and vectors.dtype == np.float16 and len(graph.indptr) == len(vectors) + 1
+    return EarlierGraph(vectors, graph) if fits else None
 
 
 def _build_id(

@@ -19,7 +19,7 @@ from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, GraphMethod, build_knn_graph
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
 from mkdocs_semsearch.indexing.store_writer import IndexedRows, StoreWriter
@@ -65,6 +65,7 @@ class BuildContents:
         cache_dir: where an exported encoder is kept between builds.
         options: what goes into the manifest.
         store: where the chunks go; None for the folder itself.
+        earlier: graph of the build before, if there is one.
     """
 
     build_id: str
@@ -74,6 +75,7 @@ class BuildContents:
     cache_dir: Path | None
     options: BuildOptions
     store: StoreWriter | None = None
+    earlier: EarlierGraph | None = None
 
     def write(self, folder: Path) -> Manifest:
         """Fills an empty folder and returns its manifest, still without the list of files."""
@@ -86,7 +88,7 @@ class BuildContents:
         # Tantivy and NumPy work outside of the interpreter's lock: the words and the vectors get a core each.
         with ThreadPoolExecutor(1) as pool:
             words = pool.submit(self._write_words, folder)
-            graph = build_knn_graph(vectors, options.graph)
+            graph = build_knn_graph(vectors, options.graph, earlier=self.earlier)
             groups = duplicate_groups(self.pages, vectors, graph)
             if self.store is None:
                 np.save(folder / VECTORS, stored, allow_pickle=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ __all__ = ["chunk_ids", "chunk_rows", "page_rows", "write_tables"]
 
 _COMPRESSION_LEVEL = 9
 _PAGE_BYTES = 1 << 23
+
+Columns = Mapping[str, Sequence[Any]]
+
 _UNIQUE = ("content", "chunk_id", "front_matter", "path", "url", "title")
 
 
@@ -35,17 +39,17 @@ def write_tables(
         groups: int32 `[chunks]`, see `duplicate_groups`.
         folder: of the build.
     """
-    _write(list(page_rows(pages, facets)), pages_schema(facets), folder / PAGES)
-    _write(list(chunk_rows(pages, groups.tolist())), chunks_schema(), folder / CHUNKS)
+    _write(_page_columns(pages, facets), pages_schema(facets), folder / PAGES)
+    _write(_chunk_columns(pages, groups.tolist()), chunks_schema(), folder / CHUNKS)
 
 
-def _write(rows: list[dict[str, Any]], schema: Any, path: Path) -> None:
+def _write(columns: Columns, schema: Any, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     numbers = [field.name for field in schema if pa.types.is_integer(field.type)]
     pq.write_table(
-        pa.Table.from_pylist(rows, schema=schema),
+        pa.Table.from_arrays([pa.array(columns[field.name], field.type) for field in schema], schema=schema),
         path,
         compression="zstd",
         compression_level=_COMPRESSION_LEVEL,
@@ -65,46 +69,56 @@ def _leaf(field: Any) -> str:
 
 def page_rows(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration]) -> Iterator[dict[str, Any]]:
     """Yields the rows of `pages.parquet`."""
-    first_chunk = 0
-    for page in pages:
-        yield {
-            "path": page.path,
-            "url": page.url,
-            "title": page.title,
-            "section": page.section,
-            "language": page.language,
-            "front_matter": json.dumps(dict(page.front_matter), ensure_ascii=False, default=str),
-            "kind": page.kind,
-            "boost": page.boost,
-            "inbound_links": page.inbound_links,
-            "link_texts": list(page.link_texts),
-            "file_size": page.file_size,
-            "languages": list(page.languages),
-            "first_chunk": first_chunk,
-            "chunk_count": len(page.chunks),
-            **{facet_column(facet.name): _plain(page.facets.get(facet.name)) for facet in facets},
-        }
-        first_chunk += len(page.chunks)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return _rows(_page_columns(pages, facets))
 
 
 def chunk_rows(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yields the rows of `chunks.parquet`."""
-    chunks = ((number, chunk) for number, page in enumerate(pages) for chunk in page.chunks)
-    for (number, chunk), chunk_id, group in zip(chunks, chunk_ids(pages), groups, strict=True):
-        yield {
-            "chunk_id": chunk_id,
-            "page": number,
-            "section": chunk.section_index,
-            "duplicate_group": group,
-            **{name: _plain(getattr(chunk, name)) for name in _COPIED},
-        }
+    return _rows(_chunk_columns(pages, groups))
 
 
-_COPIED = tuple(name for name in CHUNK_COLUMNS if name != "chunk_id")
+def _rows(columns: Columns) -> Iterator[dict[str, Any]]:
+    for values in zip(*columns.values(), strict=True):
+        plain = (list(value) if isinstance(value, tuple) else value for value in values)
+        yield dict(zip(columns, plain, strict=True))
+
+
+def _page_columns(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration]) -> Columns:
+    counts = [len(page.chunks) for page in pages]
+    return {
+        **{name: [getattr(page, name) for page in pages] for name in _PAGE_FIELDS},
+        "front_matter": [json.dumps(dict(page.front_matter), ensure_ascii=False, default=str) for page in pages],
+        "first_chunk": list(accumulate(counts, initial=0))[:-1],
+        "chunk_count": counts,
+        **{facet_column(facet.name): [page.facets.get(facet.name) for page in pages] for facet in facets},
+    }
+
+
+_PAGE_FIELDS = (
+    "path",
+    "url",
+    "title",
+    "section",
+    "language",
+    "kind",
+    "boost",
+    "inbound_links",
+    "link_texts",
+    "file_size",
+    "languages",
+)
+"""Fields of `ChunkedPage` that are stored as they are."""
+
+
+def _chunk_columns(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Columns:
+    chunks = [chunk for page in pages for chunk in page.chunks]
+    return {
+        "chunk_id": chunk_ids(pages),
+        "page": [number for number, page in enumerate(pages) for _ in page.chunks],
+        "section": [chunk.section_index for chunk in chunks],
+        "duplicate_group": groups,
+        **{name: [getattr(chunk, name) for chunk in chunks] for name in CHUNK_COLUMNS if name != "chunk_id"},
+    }
 
 
 def chunk_ids(pages: Iterable[ChunkedPage]) -> list[str]:

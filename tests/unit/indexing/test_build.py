@@ -230,3 +230,23 @@ def test_a_page_that_is_there_twice_does_not_share_ids(place):
     built(place, [made_page("a.md", "x", "y"), made_page("a.md", "x", "z")])
     ids = pq.read_table(open_index(place).build_dir / "chunks.parquet")["chunk_id"].to_pylist()
     assert len(set(ids)) == 4
+
+
+def test_an_edit_gives_the_neighbour_lists_of_a_first_build(place, tmp_path):
+    def pages(edited):
+        texts = [f"Words {number} about keys, tokens and {number % 7} more of them." for number in range(60)]
+        texts[30] = edited
+        return [made_page(f"{number}.md", text) for number, text in enumerate(texts)]
+
+    built(place, pages("Before."))
+    built(place, pages("A new sentence about tokens."))
+    built(tmp_path / "fresh", pages("A new sentence about tokens."))
+    updated, fresh = (open_index(folder) for folder in (place, tmp_path / "fresh"))
+    assert updated.manifest.build_id == fresh.manifest.build_id
+    vectors = np.load(fresh.build_dir / "vectors.npy").astype(np.float32)
+    ends = []
+    for index in (updated, fresh):
+        with np.load(index.build_dir / "graph.npz") as graph:
+            rows = np.repeat(np.arange(60), np.diff(graph["indptr"]))
+            ends.append((vectors[rows] * vectors[graph["indices"]]).sum(axis=1))
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-5)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, _without_self, build_knn_graph
+from mkdocs_semsearch.indexing import knn_graph
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, _without_self, build_knn_graph
 
 
 def unit(rows):
@@ -83,3 +84,47 @@ def test_nndescent_finds_nearly_all_neighbours_and_never_the_row_itself():
         edge = np.sort(similarity[row])[-NEIGHBORS]
         hits += int((similarity[row, found] >= edge - 1e-6).sum())
     assert hits / (len(vectors) * NEIGHBORS) >= 0.95
+
+
+def stored(vectors):
+    """What readers of an index see: vectors of half precision."""
+    return vectors.astype(np.float16).astype(np.float32)
+
+
+def edited(vectors, removed, added):
+    return np.vstack([np.delete(vectors, removed, axis=0)[:100], added, np.delete(vectors, removed, axis=0)[100:]])
+
+
+@pytest.mark.parametrize(
+    ("removed", "added"), [([], 1), ([7], 1), ([0, 5, 1999], 0), (list(range(30, 50)), 25), ([], 0)]
+)
+def test_lists_that_are_taken_over_are_those_of_a_whole_computation(removed, added, monkeypatch):
+    before = stored(clustered(2000))
+    after = edited(before, removed, stored(clustered(max(added, 1), seed=5))[:added])
+    computed = []
+    exact = knn_graph._exact
+    earlier = EarlierGraph(before.astype(np.float16), build_knn_graph(before))
+    monkeypatch.setattr(knn_graph, "_exact", lambda *given: computed.append(len(given[1])) or exact(*given))
+    graph = build_knn_graph(after, earlier=earlier)
+    assert computed[0] < 0.5 * len(after)
+    monkeypatch.undo()
+    _, similarity = brute_force(after, NEIGHBORS)
+    for row, (found, wanted) in enumerate(zip(lists(graph), lists(build_knn_graph(after)), strict=True)):
+        assert len(set(found)) == NEIGHBORS
+        assert row not in found
+        np.testing.assert_allclose(similarity[row, found], similarity[row, wanted], atol=1e-6)
+
+
+def test_equal_rows_are_taken_over_once_each():
+    before = stored(np.vstack([clustered(100), np.repeat(clustered(1, seed=1), 5, axis=0)]))
+    graph = build_knn_graph(before[1:], earlier=EarlierGraph(before.astype(np.float16), build_knn_graph(before)))
+    assert all(len(set(found)) == NEIGHBORS and row not in found for row, found in enumerate(lists(graph)))
+
+
+def test_an_earlier_graph_of_another_method_or_site_is_not_used():
+    before, after = stored(clustered(300)), stored(clustered(300, seed=9))
+    wanted = build_knn_graph(after).indices.tolist()
+    other_site = EarlierGraph(before.astype(np.float16), build_knn_graph(before))
+    other_method = EarlierGraph(after[:1].astype(np.float16), build_knn_graph(after[:1]))
+    for earlier in (other_site, other_method):
+        assert build_knn_graph(after, earlier=earlier).indices.tolist() == wanted
