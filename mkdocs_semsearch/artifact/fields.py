@@ -1,4 +1,4 @@
-"""Fields that filters and counts know: the indexer's own, and whatever front matter pages have."""
+"""Fields that filters and facets can name: those that the indexer sets, and the front matter of pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PageKind = Literal["guide", "reference", "changelog", "blog", "archive"]
 PAGE_KINDS: tuple[str, ...] = get_args(PageKind)
 
 OWN_FACETS = ("page.section", "page.kind")
-"""What the indexer knows of a page and a configuration may declare as a facet."""
+"""Fields of a page that the indexer sets and a configuration may declare as a facet."""
 
 PAGE_FIELDS: Mapping[str, FacetType] = {
     "page.path": "string",
@@ -37,7 +37,7 @@ PAGE_FIELDS: Mapping[str, FacetType] = {
     "page.file_size": "integer",
     "page.chunk_count": "integer",
 }
-"""What the indexer knows of a page, with its type."""
+"""Fields of a page that the indexer sets, with their types."""
 
 CHUNK_FIELDS: Mapping[str, FacetType] = {
     "chunk.kind": "string",
@@ -49,7 +49,7 @@ CHUNK_FIELDS: Mapping[str, FacetType] = {
     "chunk.definitions": "list",
     "chunk.references": "list",
 }
-"""What the indexer knows of a chunk, with its type."""
+"""Fields of a chunk that the indexer sets, with their types."""
 
 
 def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
@@ -68,7 +68,7 @@ def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
 
 
 def front_matter_values(front_matter: Sequence[Mapping[str, Any]], name: str) -> tuple[FacetType, list[Any]]:
-    """Reads a field that the configuration does not declare, typed by what the pages hold.
+    """Reads a front-matter field that the configuration does not declare; its values decide its type.
 
     Args:
         front_matter: of every page.
@@ -130,8 +130,8 @@ class FacetDeclaration:
 
     Attributes:
         name: front-matter key, `page.section` for the top-level nav section, or `page.kind`.
-        type: how its values are read; what does not fit is left out and reported, never guessed.
-        label: what readers see above the values.
+        type: how its values are read; a value that does not fit is left out and reported, never guessed.
+        label: heading above the values in the widget.
     """
 
     name: str

@@ -39,7 +39,7 @@ ENCODER = "encoder"
 ROWS = "rows.npy"
 PAGE_ROWS = "page_rows.npy"
 TERMS = "terms"
-"""Of a build whose chunks are in a cluster."""
+"""Folder with the terms of a build whose chunks are in a Qdrant cluster."""
 
 
 def facet_column(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The manifest: what an index is made of, and which build of it is the current one."""
+"""The manifest: the files and settings of an index, and the build that is current."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Manifest:
         build_id: 16 hex digits, a hash of content and settings; also the name of the build's folder.
         generator: name and version of the program that wrote it.
         created: UTC time of the build, ISO 8601; not part of the build id.
-        embedder: what embedded the chunks; questions must be embedded by the same.
+        embedder: identity of the model that embedded the chunks; queries need the same.
         facets: declared facet fields in the order of the configuration.
         pages, sections, chunks: counts.
         files: every file of the build, sorted by path.
@@ -82,7 +82,7 @@ class Manifest:
         lexical: settings of the lexical index (`language`, `stemmer`, …).
         encoder: whether the query encoder travels with the index.
         site_name, site_url, language: of the site, as configured.
-        store: where the chunks are searched, if not in the folder: `kind`, and what that kind needs to find them.
+        store: empty when the chunks are in the folder, else the `kind` of store and what it needs to find them.
     """
 
     build_id: str
@@ -119,7 +119,7 @@ def manifest_from_json(text: str, place: str) -> Manifest:
 
     Args:
         text: content of `manifest.json`; may come from anywhere and is checked in every field that leads to a file.
-        place: where it was found, for the messages.
+        place: path of the file, for the messages.
 
     Raises:
         IndexFormatError: another format number.
@@ -143,7 +143,7 @@ def manifest_from_json(text: str, place: str) -> Manifest:
 
 
 def is_build_id(name: str) -> bool:
-    """Tells whether a name is that of a build: 16 hex digits."""
+    """Returns whether a name is that of a build: 16 hex digits."""
     return _BUILD_ID.fullmatch(name) is not None
 
 
@@ -213,7 +213,7 @@ def _check(values: dict[str, Any], kind: type | UnionType, *names: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
-    """What makes two embedders give the same vectors; stands in the manifest and in every vector-cache key.
+    """Identity of an embedder: two that are equal give the same vectors. Part of the manifest and of vector-cache keys.
 
     Attributes:
         kind: `sentence-transformers`, `onnx` or `openai`.
@@ -221,7 +221,7 @@ class EmbedderIdentity:
         fingerprint: hash of weights, tokenizer and pooling settings, or for a remote model its name and revision.
         dimension: length of a vector.
         max_tokens: tokens after which the encoder cuts a text off.
-        query_prompt, document_prompt: what the model wants in front of a text; `""` for none.
+        query_prompt, document_prompt: text that the model needs in front of its input; `""` for none.
         precision: of the weights that embedded the documents, `float32` or `int8`; the vectors of one can be compared
             with those of the other, but are not the same.
     """

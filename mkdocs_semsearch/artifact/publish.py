@@ -1,7 +1,7 @@
 """Putting a new build into an index folder so that a crash at any moment leaves the previous one readable.
 
 The order is what makes it safe: files are written into a staging folder and flushed to disk, the folder is renamed to
-its build id, and only then the manifest is replaced, in one rename. Whoever reads sees the old index or the new one.
+its build id, and only then the manifest is replaced, in one rename. A reader sees either the old index or the new one.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _refuse_foreign_folder(index_dir: Path) -> None:
     if index_dir.exists() and not index_dir.is_dir():
         raise IndexWriteError(f"{index_dir} is a file: name a folder for the index.")
     holds_something = index_dir.is_dir() and any(not entry.name.startswith(".") for entry in index_dir.iterdir())
-    # In this order: what another build of ours has put there by now came under its lock or with its manifest.
+    # In this order: files that another build has added meanwhile came after its lock file or its manifest.
     ours = (index_dir / LOCK).exists() or _is_manifest(index_dir / MANIFEST)
     if holds_something and not ours:
         raise IndexWriteError(
@@ -108,7 +108,7 @@ def _refuse_foreign_folder(index_dir: Path) -> None:
 
 
 def _is_manifest(path: Path) -> bool:
-    """Tells ours, of whatever format, from the `manifest.json` of a web application."""
+    """Returns whether a file is the manifest of an index, of any format, and not that of a web application."""
     try:
         body = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -117,7 +117,7 @@ def _is_manifest(path: Path) -> bool:
 
 
 def _flush(folder: Path) -> tuple[IndexedFile, ...]:
-    """Makes the files durable before the manifest can name them, and lists them."""
+    """Writes all files to disk before the manifest names them, and returns their list."""
     files = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         with path.open("rb+") as stream:
@@ -139,7 +139,7 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable, so that a power cut cannot keep the manifest and lose what it names."""
+    """Writes a folder's entries to disk, so that after a power cut every file that the manifest names is there."""
     with contextlib.suppress(OSError):  # not every platform lets a folder be flushed
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -149,7 +149,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _remove_leftovers(index_dir: Path) -> None:
-    """Removes what killed builds left; safe because the lock is held."""
+    """Removes the files of builds that were killed; safe because the lock is held."""
     for entry in index_dir.glob(f"{STAGING_PREFIX}*"):
         shutil.rmtree(entry, ignore_errors=True)
     for entry in index_dir.glob(f".{MANIFEST}.*"):

@@ -17,7 +17,7 @@ __all__ = ["ADDED_LATER", "CHUNK_COLUMNS", "ChunkKind", "ChunkRecord", "chunks_s
 ChunkKind = Literal["text", "code", "table", "api"]
 
 ADDED_LATER = frozenset({"kind", "inbound_links", "link_texts"})
-"""Columns of `pages.parquet` that an index of version 0.1.0 lacks; readers of such an index do without."""
+"""Columns of `pages.parquet` that an index of version 0.1.0 lacks; readers treat them as empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,9 @@ def as_number(value: Any) -> int | float | None:
     """Returns a number, or the number that a text is; None for anything else, for infinity in a text, and for NaN."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value if value == value else None
-    if not isinstance(value, str) or "_" in value:  # Python reads 1_000 as a thousand, nobody else does
+    if (
+        not isinstance(value, str) or "_" in value
+    ):  # Python reads 1_000 as a thousand, YAML 1.2, JSON and JavaScript do not
         return None
     try:
         return int(value)

@@ -46,7 +46,7 @@ _WITH_STOP_WORDS = (
     "russian", "spanish", "swedish",
 )  # fmt: skip
 
-# Its English list is Lucene's, which has no words of questions.
+# Tantivy's English list is Lucene's, which lacks the words that begin a question.
 _QUESTION_WORDS = (
     "can", "could", "did", "do", "does", "how", "i", "me", "my", "should", "what", "when", "where", "which", "who",
     "why", "would", "you", "your", "from", "we",
@@ -59,7 +59,7 @@ def stemmer_for(language: str) -> str | None:
 
 
 def stems_with(stemmer: str | None) -> Callable[[str], str]:
-    """Returns what gives the stem of a lower-cased word; without a stemmer, the word itself."""
+    """Returns a function from a lower-cased word to its stem; without a stemmer, to the word itself."""
     import tantivy
 
     if stemmer is None:
@@ -85,7 +85,7 @@ def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, t
     """Registers the analyzers of the schema with an open index.
 
     Returns:
-        Field name to analyzer, so that questions go through the same.
+        Field name to analyzer, so that queries are analysed like the texts.
     """
     analyzers = lexical_analyzers(stemmer)
     for field, analyzer in analyzers.items():
@@ -100,7 +100,7 @@ def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
 
 
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
-    """Returns an analyzer that keeps the words of a question which say what it is about; for marks, not for ranking."""
+    """Returns an analyzer that drops stop words and question words; it chooses which words are marked, not ranking."""
     import tantivy
 
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())

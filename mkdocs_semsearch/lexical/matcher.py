@@ -1,4 +1,4 @@
-"""Tells which words of a text a question meant."""
+"""Decides which words of a text match a query, for excerpts and marks."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 __all__ = ["DistinctWords", "Matcher", "WordStems"]
 
 _WORD = re.compile(r"\w+")
-_SHORTEST_BEGINNING = 3
+_SHORTEST_BEGINNING = 3  # shorter beginnings would mark words all over a text
 _Known = tuple[dict[str, frozenset[str]], dict[str, set[str]]]
 
 
 class WordStems:
-    """Words and their stems, remembered both ways: texts repeat their words, and questions ask from stems to words.
+    """A cache of words and their stems, in both directions: texts repeat words, and a query looks up words by stem.
 
     Args:
-        stems_of: gives the stems of a word.
-        most: words to remember; beyond it, all are forgotten.
+        stems_of: returns the stems of a word.
+        most: number of words to keep; beyond it the cache is emptied.
     """
 
     def __init__(self, stems_of: Callable[[str], Iterable[str]], most: int = 50_000) -> None:
         self._stems_of = stems_of
         self._most = most
-        # Replaced as one, since several threads read them: every word of the first is in the second already.
+        # One tuple, so that threads see both mappings change together; a word is added to the second mapping first.
         self._known: _Known = ({}, {})
 
     def of(self, word: str) -> frozenset[str]:
@@ -34,7 +34,7 @@ class WordStems:
         return self._learn(word, known) if stems is None else stems
 
     def with_any(self, stems: Set[str], words: frozenset[str]) -> set[str]:
-        """Returns those words that have at least one of some stems."""
+        """Returns the words that have at least one of the stems."""
         known = self._memory()
         for word in words.difference(known[0]):
             self._learn(word, known)
@@ -59,8 +59,8 @@ class DistinctWords:
     """The different words of a text, in scripts without spaces whole runs.
 
     Attributes:
-        plain: those in ASCII, which are terms by themselves.
-        others: all others, of which a part may be a term.
+        plain: words in ASCII; each is one term.
+        others: all other words; a part of one may be a term.
     """
 
     plain: frozenset[str]
@@ -76,12 +76,12 @@ class DistinctWords:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Tells which words of a text a question meant.
+    """Decides which words of a text match a query.
 
     Attributes:
-        stems: stemmed terms of the question.
-        last: its last term, unstemmed; what it begins counts too, since it may not be finished.
-        words: knows the stems of words.
+        stems: stemmed terms of the query.
+        last: its last term, unstemmed; longer words that begin with it match too, since the reader may still be typing.
+        words: the stems of words.
     """
 
     stems: frozenset[str]
@@ -89,7 +89,7 @@ class Matcher:
     words: WordStems
 
     def may_mean(self, text: str, words: DistinctWords) -> set[str]:
-        """Returns those words of a text that the question may have meant."""
+        """Returns the words of a text that may match; `stems_in` decides."""
         found = self.words.with_any(self.stems, words.plain) | words.others
         # Looking into the text as a whole is quick, and most texts do not have it anywhere.
         if self._beginning and self._beginning in text.lower():
@@ -97,7 +97,7 @@ class Matcher:
         return found
 
     def stems_in(self, word: str) -> frozenset[str]:
-        """Returns the stems of the question that a word has; the empty set when it is none of them."""
+        """Returns the stems that a word shares with the query; empty when it does not match."""
         found = self.stems & self.words.of(word)
         if not found and self._beginning and word.lower().startswith(self._beginning):
             return frozenset((self._beginning,))

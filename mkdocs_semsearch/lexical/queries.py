@@ -1,4 +1,4 @@
-"""Questions as Tantivy queries."""
+"""Tantivy queries for clauses and phrases, and the search for phrases in texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LexicalQueries:
         self._clauses = clauses
 
     def ranking(self, question: Question) -> tantivy.Query | None:
-        """Returns the query that ranks rows for a question; None when the question has no word."""
+        """Returns the query that ranks rows for a query; None when the query has no word."""
         import tantivy
 
         parts = [self._weighted(clause) for clause in self._clauses.ranking(question)]
@@ -34,16 +34,16 @@ class LexicalQueries:
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
 
     def among(self, query: tantivy.Query, rows: Sequence[int]) -> tantivy.Query:
-        """Returns a query for those rows only; their scores stay as they are."""
+        """Returns the query restricted to some rows; their scores do not change."""
         import tantivy
 
         chosen = tantivy.Query.boost_query(tantivy.Query.term_set_query(self._schema, "row", rows), 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
     def phrase(self, terms: Sequence[str]) -> tantivy.Query:
-        """Returns a query for all rows in which terms may stand one behind the other: those that hold all of them.
+        """Returns a query for all rows that may contain a phrase: those that have all of its terms.
 
-        Of several, either their stems are neighbours in the prose, or one stands elsewhere: in a heading or in code.
+        Of several words, either the stems are neighbours in the prose, or one of them is in a heading or in code.
         """
         import tantivy
 
@@ -80,7 +80,7 @@ class LexicalQueries:
                 return self._neighbours(clause.terms)
 
     def _anywhere(self, term: str) -> tantivy.Query:
-        """A word wherever it stands: its best field counts in full, the others a little."""
+        """Returns the query for a word in any field: the best field counts in full, the others by `TIE_BREAKER`."""
         import tantivy
 
         fields = [
@@ -121,20 +121,20 @@ class Phrases:
         self._folded = lru_cache(1 << 14)(self._fold)
 
     def occur(self, terms: Sequence[str], texts: Iterable[str]) -> Iterator[bool]:
-        """Tells of every text whether terms stand in it one behind the other."""
+        """Yields for each text whether it contains the terms in this order, next to each other."""
         first, *others = map(re.escape, terms)
-        # What stands before is looked at last, so that the expression begins with letters that can be skipped to.
+        # The boundary before the first word is checked last: an expression that begins with letters is searched fast.
         phrase = re.compile(" +".join((rf"{first}(?<!\S{first})", *others)) + r"(?!\S)")
         return (phrase.search(self._as_terms(text)) is not None for text in texts)
 
     def _as_terms(self, text: str) -> str:
-        """Writes a text as its terms, with spaces between them."""
+        """Returns the terms of a text, joined by spaces."""
         if text.isascii():
             return text.encode("ascii").translate(_TERMS).decode("ascii")
         written = prepare(text).encode("utf-8", "replace").translate(_TERMS).decode("utf-8")
         return _FOREIGN.sub(lambda match: self._folded(match.group()), written)
 
     def _fold(self, character: str) -> str:
-        """Returns what becomes of a character inside a word; a space if it separates words."""
+        """Returns the analysed form of a character inside a word; a space if it separates words."""
         terms = self._analyse(f"x{character}x")
         return terms[0][1:-1] if len(terms) == 1 else " "

@@ -45,12 +45,12 @@ _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL |
 
 
 def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterable[str]) -> dict[str, str]:
-    """Returns what each of `FIELDS` holds of a chunk.
+    """Returns the text of a chunk for each of `FIELDS`.
 
     Args:
         heading_hierarchy: of the chunk; begins with the page's title.
         content: of the chunk.
-        names: identifiers known from elsewhere: what its code defines, the API object it describes.
+        names: further identifiers: names that its code defines, the API object that it describes.
     """
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
@@ -75,9 +75,9 @@ def exact_text(heading_hierarchy: Sequence[str], content: str) -> str:
     return "\n".join((*heading_hierarchy, *_split_code(content)))
 
 
-@lru_cache(maxsize=1 << 16)  # a site says the same words over and over
+@lru_cache(maxsize=1 << 16)  # a site repeats its words
 def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-    """Returns the identifier that stands between two white spaces, its forms and its parts; None for a plain word."""
+    """Returns the identifier in a piece of text without white space, its forms and its parts; None for a plain word."""
     word = next(raw_words(written), "")
     forms, parts = identifier_forms(word), identifier_parts(word)
     return (word, forms, parts) if forms or parts else None
@@ -104,17 +104,17 @@ def _bigrams(run: str) -> Iterator[str]:
 
 
 def raw_words(text: str) -> Iterator[str]:
-    """Yields what stands between white space, without the punctuation of the sentence around it."""
+    """Yields the pieces between white space, without the punctuation around them."""
     for word in text.split():
         bare = word.lstrip(_EDGE_START).rstrip(_EDGE_END)
-        # A call keeps its brackets, whatever stands behind them: `app()` is the identifier `app`.
+        # A call keeps its brackets, also before a comma: `app()` is the identifier `app`.
         bare = f"{bare})" if bare.endswith("(") else bare
         if bare:
             yield bare
 
 
 def identifier_forms(word: str) -> tuple[str, ...]:
-    """Returns the forms under which an identifier is found whole, lower-cased; empty when `word` is a plain word.
+    """Returns the forms under which an identifier is indexed whole, lower-cased; empty when `word` is a plain word.
 
     `--no-livereload` gives itself and `no-livereload`; `app.include_router()` gives `app.include_router` and
     `include_router`; `<details>` gives `<details>` and `details`.

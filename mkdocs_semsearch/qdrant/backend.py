@@ -1,7 +1,7 @@
 """The backend of an index whose chunks are in a Qdrant cluster: it holds neither texts nor vectors nor postings.
 
 The ranking is that of an index in a folder, over the `WINDOW` best chunks by meaning and as many by words. Where no
-more than that match, results, totals and counts are the same; beyond it, so many can be paged through.
+more chunks than that match, results, totals and counts are the same; where more match, the rest cannot be paged to.
 """
 
 from __future__ import annotations
@@ -47,13 +47,16 @@ if TYPE_CHECKING:
 __all__ = ["QdrantBackend", "open_qdrant_backend"]
 
 _QUERY_SECONDS = 10
+"""Time limit of a request to the cluster; a reader waits for it."""
+
 _MOST_VALUES = 100_000
 """Values of a field that are read at once, to compare them one by one or to count all pages."""
 
 _SHOWN_VALUES = 1000
-"""Values that a facet of an answer has at most."""
+"""Values that a facet of an answer has at most, where Qdrant counts them."""
 
 _PAGES_AT_ONCE = 1000
+"""Pages that one request reads when all are listed."""
 
 
 def open_qdrant_backend(manifest: Manifest, build_dir: Path, url: str | None = None) -> QdrantBackend:
@@ -172,7 +175,7 @@ class QdrantBackend:
     def _candidates(
         self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
     ) -> Candidates:
-        """Scores the chunks in the window, as `Scoring.candidates` scores those of an embedded index."""
+        """Scores the chunks in the window the way that `Scoring.candidates` scores all chunks of an embedded index."""
         by_words = query.mode != "semantic"
         found = self._reader.find(
             vector,

@@ -1,4 +1,4 @@
-"""Reaching a Qdrant cluster, and saying what is wrong when it cannot be reached."""
+"""Connects to a Qdrant cluster, repeats requests that failed for a moment, and turns failures into one sentence."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ KEY_VARIABLE = "QDRANT_API_KEY"
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+"""Seconds between repetitions of a request: each pause is twice the one before."""
+
 T = TypeVar("T")
 
 
@@ -31,8 +33,8 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
     """Returns a client of a cluster; nothing is sent yet. The key comes from the environment alone.
 
     Args:
-        url: of the cluster; by default what `QDRANT_URL` says. An index never names it: a published one could send
-            the key to somebody else.
+        url: address of the cluster; by default the value of `QDRANT_URL`. An index never contains it: a published
+            index could otherwise send the key to another server.
         timeout: seconds for a request.
 
     Raises:
@@ -54,17 +56,17 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
     key = os.environ.get(KEY_VARIABLE, "").strip() or None
     if key and address.startswith("http://"):
         log.warning("The key in %s goes to the Qdrant cluster unencrypted: give it an https:// address.", KEY_VARIABLE)
-    with warnings.catch_warnings():  # said above, in the log
+    with warnings.catch_warnings():  # the log message above says it
         warnings.simplefilter("ignore", UserWarning)
         return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
 
 
 @contextlib.contextmanager
 def answering(then: str) -> Iterator[None]:
-    """Turns what a client raises into one sentence.
+    """Turns the errors of the client into a `StoreUnavailableError` of one sentence.
 
     Args:
-        then: how the sentence ends: what holds now, and what to do.
+        then: end of the sentence: the state of things now, and what to do.
 
     Raises:
         StoreUnavailableError: the cluster could not be reached, or refused.
@@ -83,7 +85,7 @@ def answering(then: str) -> Iterator[None]:
 
 
 def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], None] = time.sleep) -> T:
-    """Calls until the cluster takes it: after lost connections, timeouts, 429 and 5xx it is asked again, ever later."""
+    """Repeats a call after lost connections, timeouts, 429 and 5xx, with longer and longer pauses."""
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
@@ -97,7 +99,7 @@ def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], N
             if error.status_code not in (408, 429) and (error.status_code or 0) < 500:
                 raise
         except ResponseHandlingException as error:
-            if isinstance(error.source, ValueError):  # an answer, and none of Qdrant's
+            if isinstance(error.source, ValueError):  # the answer is not from Qdrant
                 raise
         sleep(pause)
     return call()

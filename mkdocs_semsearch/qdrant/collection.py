@@ -1,4 +1,4 @@
-"""A build in a Qdrant collection: its name, what its points carry, and how words and values stand there."""
+"""The layout of a build in a Qdrant collection: its name, the payload of its points, and how values are stored."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ MEANING = "meaning"
 """Dense vector of a chunk."""
 
 WORDS = "words"
-"""Sparse vector of a chunk: what each of its terms scores, so that a question is one dot product."""
+"""Sparse vector of a chunk: the score of each of its terms, so that a query is one dot product."""
 
 KIND = "kind"
 PAGE_POINT, LEAD_POINT, CHUNK_POINT = "page", "lead", "chunk"
-"""A page has a point after all chunks, without vectors; the first chunk that a section, or all that say nearly the
-same, has on a page leads it: counting those counts sections."""
+"""Kinds of points. A page is a point without vectors, after all chunks. A chunk is a lead when it is the first one of
+its group of near-duplicates on its page: counting leads counts sections."""
 
 CHUNK = "chunk"
-"""What a result says of a chunk."""
+"""Key of a chunk's `ChunkRecord`."""
 
 PAGE = "page"
-"""What a result says of a page."""
+"""Key of a page's `PAGE_COLUMNS`."""
 
 EXACT_TEXT = "exact_text"
-"""The terms of a chunk in their order, a space between them, for phrases."""
+"""Key of the terms of a chunk in their order, joined by spaces, in which phrases are searched."""
 
 TITLE_NAME = "title_name"
 """Normalised title, on the first chunk of a page."""
@@ -63,10 +63,10 @@ _LARGEST_INTEGER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class CollectionField:
-    """A field that filters and counts know, and where its values stand in a point.
+    """A field that filters and facets can name, and the key of its values in a payload.
 
     Attributes:
-        name: as the outside knows it.
+        name: in queries.
         type: how its values are read.
         key: of the payload.
     """
@@ -81,11 +81,11 @@ class CollectionField:
 
     @property
     def counting_key(self) -> str:
-        """Key whose values can be counted: Qdrant counts no fractions, so numbers stand there once more as text."""
+        """Key whose values can be counted: Qdrant counts no fractions, so numbers are stored a second time as text."""
         return f"{self.key}_text" if self.type == "number" else self.key
 
     def payload(self, value: Any) -> dict[str, Any]:
-        """Returns what a point carries for a value of the field, or for a list of values; nothing for none."""
+        """Returns the payload for a value of the field, or for a list of values; empty for none."""
         items = value if isinstance(value, list | tuple) else (value,)
         kept = [item for item in dict.fromkeys(items) if item is not None and not _is_no_number(item)]
         if not kept:
@@ -96,20 +96,20 @@ class CollectionField:
         return payload
 
     def stored(self, value: Any) -> str | int | float | bool:
-        """Returns a value as it stands in a point: dates as days, so that ranges and counts are those of integers."""
+        """Returns a value as a payload holds it: dates as days, so that ranges and counts are those of integers."""
         if isinstance(value, datetime.date):
             return value.toordinal()
         return float(value) if self.type == "number" else value
 
     def counted(self, value: Any) -> Any:
-        """Returns the value for what stands under `counting_key`."""
+        """Returns the value of a field for a value of its `counting_key`."""
         if self.type == "date":
             return datetime.date.fromordinal(value)
         return json.loads(value) if self.type == "number" else value
 
 
 def collection_fields(types: Mapping[str, FacetType]) -> tuple[CollectionField, ...]:
-    """Gives every field a key that needs no quoting, and no two the same."""
+    """Returns the fields, each with a key of its own that needs no quoting."""
     keys: dict[str, str] = {}
     for name in types:
         plain = f"f_{re.sub('[^A-Za-z0-9_]', '_', name)}"
@@ -134,7 +134,7 @@ def word_dimension(kind: str, *terms: str) -> int:
 
 
 def fitting_type(kind: FacetType, values: Iterable[Any]) -> FacetType:
-    """Returns `number` for integers that Qdrant has no room for, else the type itself."""
+    """Returns `number` for integers that are too large for Qdrant, else the type itself."""
     if kind != "integer":
         return kind
     return "integer" if all(value is None or abs(value) <= _LARGEST_INTEGER for value in values) else "number"

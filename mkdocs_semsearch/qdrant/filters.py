@@ -25,7 +25,7 @@ class QdrantFilters:
     def __init__(
         self, fields: Iterable[CollectionField], values_of: Callable[[CollectionField], Sequence[Value]]
     ) -> None:
-        """Takes the fields, and what gives the distinct values of one of them."""
+        """Takes the fields of a build, and a function that returns the distinct values of one."""
         self._fields: Mapping[str, CollectionField] = {field.name: field for field in fields}
         self._values_of = values_of
 
@@ -38,7 +38,7 @@ class QdrantFilters:
 
         Args:
             filters: all must hold.
-            phrases: terms with a space between them, as `EXACT_TEXT` has them.
+            phrases: each as its terms joined by spaces, like `EXACT_TEXT`.
 
         Raises:
             FilterError: a value that cannot be one of its field.

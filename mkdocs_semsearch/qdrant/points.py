@@ -1,4 +1,4 @@
-"""A build as the points of a Qdrant collection: one a chunk, and after them one a page."""
+"""Makes the points of a Qdrant collection: one for each chunk, then one for each page."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _PageFields:
         self._others = [(field, front_matter_values(front_matter, field.name)[1]) for field in others]
 
     def payload(self, page: int) -> dict[str, Any]:
-        """Returns what the points of a page carry of its fields."""
+        """Returns the payload of a page's fields."""
         row = self.rows[page]
         payload = _payload(self._known, row)
         for field in self._declared:
@@ -110,7 +110,7 @@ class _PageFields:
 
 
 def _payload(fields: Iterable[CollectionField], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a point carries of fields that the indexer knows, read from a row of their table."""
+    """Returns the payload of fields that the indexer sets, read from a row of `pages.parquet` or `chunks.parquet`."""
     payload: dict[str, Any] = {}
     for field in fields:
         column, read = stored_field(field.name)
@@ -119,7 +119,7 @@ def _payload(fields: Iterable[CollectionField], row: Mapping[str, Any]) -> dict[
 
 
 def _names(front_matter: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yields every key of front matter, those inside of mappings as paths."""
+    """Yields every key of front matter; keys inside mappings as paths with dots."""
     for key, value in front_matter.items():
         if isinstance(value, Mapping):
             yield from _names(value, f"{prefix}{key}.")

@@ -27,24 +27,30 @@ if TYPE_CHECKING:
 __all__ = ["WINDOW", "CollectionReader", "Found", "of_kind"]
 
 WINDOW = 1000
-"""Chunks of each side that take part in a ranking, and so how many results can be paged through."""
+"""Chunks of each side, meaning and words, that take part in a ranking: so many results can be paged through."""
 
 _NAMES = 256
+"""Chunks with the same title, heading or identifier that are looked at."""
+
 _OVERSAMPLING = 1.5
+"""Chunks compared in 16 bits for each one returned; the search in 8 bits may order near neighbours wrongly."""
+
 _AT_ONCE = 1000
+"""Points that one request reads."""
+
 _ADVICE = "try again when it does"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a question matches in the cluster.
+    """The points that match a query.
 
     Attributes:
-        near: the nearest chunks by meaning, and those that the words found, with their similarity; None without a
-            question's vector.
-        worded: rows that hold words of the question with their BM25 score, rising by row.
-        identified: rows that hold the identifier asked for.
-        titled, headed: rows whose title or heading is what was asked.
+        near: the chunks nearest in meaning and those that match by words, with their similarity; None without a
+            vector of the query.
+        worded: chunks that contain words of the query with their BM25 score, in the order of their rows.
+        identified: chunks that contain the identifier that the query is.
+        titled, headed: chunks whose title or heading equals the query.
     """
 
     near: Neighbors | None
@@ -80,7 +86,7 @@ class CollectionReader:
             return self._client.count(self._collection, exact=True).count
 
     def neighbors(self, rows: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk the chunks nearest to it, nearest first; all are asked for in one request."""
+        """Yields for each chunk the chunks nearest to it, nearest first; all in one request."""
         from qdrant_client import models
 
         requests = [
@@ -99,14 +105,14 @@ class CollectionReader:
         name: str,
         allowed: models.Filter | None,
     ) -> Found:
-        """Asks everything about a question in one request.
+        """Sends a query in one request: nearest vectors, words, identifier, title and heading.
 
         Args:
             vector: float32 `[d]`, its embedding; None when words alone rank.
             words: dimension to weight, for the sparse vectors.
-            identifier: dimension of the identifier that the question is, if it is one.
-            name: the question as a title or heading would be looked up; `""` for none.
-            allowed: what filters and phrases leave.
+            identifier: dimension of the identifier that the query is, if it is one.
+            name: the query, normalised like titles and headings; `""` for none.
+            allowed: filter for the chunks that may be found.
         """
         from qdrant_client import models
 
@@ -175,7 +181,7 @@ class CollectionReader:
     def _near_request(
         self, vector: NDArray[np.float32], allowed: models.Filter | None, others: list[models.Prefetch]
     ) -> models.QueryRequest:
-        """The nearest chunks; where words found others, the similarity of those too."""
+        """Returns the request for the nearest chunks, and for the similarity of the chunks that `others` select."""
         from qdrant_client import models
 
         if not others:
@@ -208,7 +214,7 @@ class CollectionReader:
 
 
 def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
-    """Rows once each, rising."""
+    """Returns each row once, in rising order."""
     rows = np.array([point.id for point in points], np.int64)
     scores = np.array([point.score for point in points], np.float32)
     unique, first = np.unique(rows, return_index=True)
@@ -216,7 +222,7 @@ def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
 
 
 def _compared() -> models.SearchParams:
-    """Finds in 8 bits, and compares what it found in 16: the similarities that readers see are not rounded."""
+    """Returns parameters that search in 8 bits and compare the result in 16, so that similarities are not rounded."""
     from qdrant_client import models
 
     return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 __all__ = ["TermList"]
 
 _FIELDS = ("exact", "text")
-_END = b"\xff"  # stands in no UTF-8
+_END = b"\xff"  # never occurs in UTF-8
 
 
 class TermList:
-    """A folder of terms; holds nothing in memory but what the system keeps of the mapped files.
+    """The terms in a folder; its files are mapped, so that only what is used takes memory.
 
     Attributes:
         num_docs: number of chunks.
@@ -34,17 +34,17 @@ class TermList:
 
     @staticmethod
     def write(folder: Path, chunks_with: Mapping[str, Mapping[str, int]]) -> None:
-        """Writes field to term to number of chunks into a folder that is made here."""
+        """Writes the number of chunks by field and term into a new folder."""
         folder.mkdir()
         for field in _FIELDS:
             _SortedTerms.write(folder, field, chunks_with[field])
 
     def doc_freq(self, field_name: str, field_value: str, /) -> int:
-        """Returns in how many chunks a term stands in a field."""
+        """Returns the number of chunks that have a term in a field."""
         return self._fields[field_name].count(field_value.encode("utf-8", "replace"))
 
     def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> list[tuple[str, int]]:
-        """Returns the first terms of a field that begin so, each with the number of its chunks."""
+        """Returns the first terms of a field that begin with a prefix, each with the number of its chunks."""
         return list(self._fields[field_name].beginning_with(prefix.encode("utf-8", "replace"), limit))
 
 

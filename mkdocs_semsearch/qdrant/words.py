@@ -1,8 +1,8 @@
-"""Sparse vectors of chunks: what every word would score, worked out when the index is built.
+"""Sparse vectors: the score of every word of a chunk, computed when the index is built, and the words of a query.
 
-A question is then one dot product with them, and gives the scores of the lexical index: BM25 in the best field, a
+A query is then one dot product with them, and gives the scores of the lexical index: BM25 in the best field, a
 little of the others. A word counts by its stem in titles, headings and text and as it is written in code, so its score
-stands in two dimensions: that of the stem, and what the written word adds to it.
+is split over two dimensions: one for the stem, one for what the written word adds.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _PAIRED = ("headings", "text")
 Scores = dict[str, float]
 
 _dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
-"""A site says the same words again and again; questions are not remembered, for anybody may ask anything."""
+"""Chunks repeat words, so their dimensions are cached; those of queries are not, since queries have no end."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordStatistics:
-    """What BM25 needs to know of all chunks together.
+    """Statistics of all chunks, for BM25.
 
     Attributes:
         chunks: how many there are.
-        chunks_with: field to term to the number of chunks in which it stands.
+        chunks_with: field to term to the number of chunks that have it.
         mean_length: field to its mean number of terms.
     """
 
@@ -55,9 +55,9 @@ class ChunkWords:
     """The words of a chunk.
 
     Attributes:
-        dimensions: of its terms, rising.
-        scores: of them, above 0.
-        exact_text: its terms in their order, a space between them.
+        dimensions: of its terms, in rising order.
+        scores: one for each dimension, above 0.
+        exact_text: its terms in their order, joined by spaces.
     """
 
     dimensions: list[int]
@@ -76,7 +76,7 @@ class SparseWords:
 
     @classmethod
     def counted(cls, chunks: Iterable[Chunk], stemmer: str | None) -> SparseWords:
-        """Counts the words of all chunks, in one pass that keeps none of them."""
+        """Counts the words of all chunks in one pass, without keeping the chunks."""
         analyzers = lexical_analyzers(stemmer)
         chunks_with: dict[str, Counter[str]] = {field: Counter() for field in analyzers}
         lengths = Counter[str]()
@@ -108,7 +108,7 @@ class SparseWords:
         return self._inverse_of(self.statistics.chunks_with[field][term])
 
     def _words(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
-        """Scores words wherever they stand."""
+        """Yields the scores of words in any field."""
         for stem in set().union(*(scores[field] for field in _STEMMED)):
             yield _dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
         for word in set().union(*(scores[field] for field in _WRITTEN)):
@@ -151,7 +151,7 @@ def _terms(chunk: Chunk, analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[
 
 
 def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
-    """Returns dimension to weight; empty for a question without words."""
+    """Returns dimension to weight; empty for a query without words."""
     weights: dict[int, float] = {}
     for clause in clauses.ranking(question):
         for dimension in _dimensions(clause, clauses):
@@ -160,13 +160,13 @@ def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
 
 
 def identifier_dimension(question: Question) -> int | None:
-    """Returns the dimension of the identifier that a question is; None when it is something else."""
+    """Returns the dimension of the identifier that a query consists of; None for other queries."""
     forms = identifier_forms(question.words[0]) if len(question.words) == 1 else ()
     return word_dimension("identifier", forms[0]) if forms else None
 
 
 def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
-    """Returns the terms of every phrase that must occur, a space between them."""
+    """Returns for every phrase that must occur its terms, joined by spaces."""
     return tuple(" ".join(clauses.analyse("exact", phrase)) for phrase in question.phrases)
 
 

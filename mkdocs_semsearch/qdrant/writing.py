@@ -37,10 +37,18 @@ if TYPE_CHECKING:
 __all__ = ["QdrantWriter", "Sizing"]
 
 _OLDEST = (1, 19)
+"""Version of Qdrant that brought prefix and phrase matching."""
+
 _POINTS_AT_ONCE = 128
+"""Points of one upload request."""
+
 _RETRIES = 6
+"""Repetitions of a request that failed for a moment; their pauses add up to half a minute."""
+
 _POLL_SECONDS = 1.0
 _ABANDONED_SECONDS = 24 * 3600.0
+"""Age at which a build that was never published counts as abandoned."""
+
 _UNTOUCHED = "nothing that readers see has changed; build again when it can be reached"
 
 
@@ -71,7 +79,7 @@ class QdrantWriter:
         self.identity = f"qdrant {collection}"
 
     def prepare(self) -> None:
-        """Asks for the version, see `StoreWriter.prepare`."""
+        """Checks the version of the cluster, see `StoreWriter.prepare`."""
         with answering(_UNTOUCHED):
             version = self._client.info().version
         found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
@@ -82,7 +90,7 @@ class QdrantWriter:
             )
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
-        """Uploads a build into a collection of its own, and counts what arrived, see `StoreWriter.write`."""
+        """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
         chunks = [chunk for page in rows.pages for chunk in page.chunks]
         words = SparseWords.counted(chunks, rows.stemmer)
         TermList.write(folder / TERMS, words.statistics.chunks_with)
@@ -107,7 +115,7 @@ class QdrantWriter:
         }
 
     def holds(self, build_id: str, points: int) -> bool:
-        """Tells whether a build is there with all its points, see `StoreWriter.holds`."""
+        """Returns whether a build is there with all its points, see `StoreWriter.holds`."""
         with answering(_UNTOUCHED):
             return self._points(collection_name(self._collection, build_id)) == points
 
@@ -124,7 +132,7 @@ class QdrantWriter:
                     create_alias=models.CreateAlias(collection_name=name, alias_name=self._collection)
                 )
                 delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._collection))
-                # One request is one step: nobody sees the moment between the two.
+                # One request changes both: no reader sees a moment without the alias.
                 moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
                 patiently(lambda: self._client.update_collection_aliases(moves), retries=_RETRIES)
             if previous != name:
@@ -139,7 +147,7 @@ class QdrantWriter:
         return patiently(lambda: self._client.count(name, exact=True), retries=_RETRIES).count
 
     def _create(self, name: str, dimension: int, fields: Sequence[CollectionField]) -> None:
-        """Makes the collection; what an interrupted upload of the same build left in it is written over."""
+        """Creates the collection; points of an interrupted upload of the same build are overwritten."""
         from qdrant_client import models
 
         if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
@@ -181,7 +189,7 @@ class QdrantWriter:
             )
 
     def _wait_until_ready(self, name: str) -> None:
-        """Waits for the graphs: until they are there, a large collection answers by scanning itself."""
+        """Waits until the cluster has built its graphs: without them, a large collection is scanned for every query."""
         from qdrant_client import models
 
         deadline = time.monotonic() + self._sizing.ready_seconds
@@ -196,9 +204,9 @@ class QdrantWriter:
             time.sleep(_POLL_SECONDS)
 
     def _drop_old(self, current: str) -> None:
-        """Drops builds that were shown before those kept, and what was never shown and is a day old.
+        """Deletes older builds than those to keep, and builds that were never published and are a day old.
 
-        What is being uploaded by somebody else is left alone.
+        A build that another process is uploading is left alone.
         """
         published: list[tuple[float, str]] = []
         dropped: list[str] = []
@@ -216,14 +224,14 @@ class QdrantWriter:
         return patiently(lambda: self._client.get_collection(name), retries=_RETRIES).config.metadata or {}
 
     def _builds(self) -> list[str]:
-        """Names of the collections that hold builds of ours."""
+        """Returns the names of the collections that hold builds."""
         ours = re.compile(re.escape(self._collection) + "-(.*)")
         found = [item.name for item in patiently(self._client.get_collections, retries=_RETRIES).collections]
         return [name for name in found if (match := ours.fullmatch(name)) and is_build_id(match[1])]
 
 
 def _write_rows(folder: Path, rows: IndexedRows) -> None:
-    """Writes what ranking needs of every chunk: page, section and group, 12 bytes, mapped."""
+    """Writes the arrays of a `ChunkMap`: for every chunk its page, section and group, 12 bytes."""
     page, section, running = [], [], -1
     for number, item in enumerate(rows.pages):
         last = -1

@@ -26,7 +26,7 @@ class Column:
     """One filterable field over `rows` rows.
 
     Attributes:
-        name: as the outside knows it.
+        name: in queries.
         type: how filter values are read.
         rows: number of rows.
         values: distinct values, in no particular order.
@@ -56,7 +56,7 @@ class Column:
         """Counts groups of rows by value: a group counts once for a value, however many of its rows have it.
 
         Args:
-            rows: int `[m]`; a row may stand in several groups.
+            rows: int `[m]`; a row may be in several groups.
             groups: int `[m]`; the group of each, 0 or more.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Search quality over questions with known answers."""
+"""Search quality over queries with known answers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ HIT_DEPTHS = (1, 3, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question and where its answer stands.
+    """A query and the place of its answer.
 
     Attributes:
         query: as a reader would type it.
         pages: paths of the pages that answer it, the best one first.
         anchor: of the section that answers it, or None where only the page is known.
-        corpus: name of the site it was asked about, or None.
+        corpus: name of the site that it is about, or None.
     """
 
     query: str
@@ -40,7 +40,7 @@ class EvaluationQuery:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A question with the rank of its answer: 1 is the first, None is not among the first ten."""
+    """A query with the rank of its answer: 1 is the first, None is not among the first ten."""
 
     question: EvaluationQuery
     rank: int | None
@@ -49,18 +49,18 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures over all questions.
+    """Figures over all queries.
 
     Attributes:
-        judged: every question that was asked.
-        skipped: questions whose answer is on no page of the index.
+        judged: every query that was run.
+        skipped: queries whose answer is on no page of the index.
     """
 
     judged: tuple[Judged, ...]
     skipped: int
 
     def hit(self, depth: int) -> float:
-        """Returns the share of questions whose answer is among the first `depth` results."""
+        """Returns the share of queries whose answer is among the first `depth` results."""
         return self._mean(lambda rank: float(rank <= depth))
 
     @property
@@ -70,7 +70,7 @@ class Evaluation:
 
     @property
     def ndcg(self) -> float:
-        """Normalised discounted cumulative gain at 10, with one relevant answer a question."""
+        """Normalised discounted cumulative gain at 10, with one relevant answer a query."""
         return self._mean(lambda rank: 1 / math.log2(rank + 1))
 
     def figures(self) -> dict[str, float | int]:
@@ -86,7 +86,7 @@ class Evaluation:
 
 
 def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
-    """Reads a file of questions, one JSON object a line: `query`, `answer_page`, and where known `answer_anchor`,
+    """Reads a file of queries, one JSON object a line: `query`, `answer_page`, and where known `answer_anchor`,
     `also_pages`, `corpus`.
 
     Raises:
@@ -114,7 +114,7 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
 
 
 def _paths(page: str) -> tuple[str, ...]:
-    """`guide.md` and `guide/index.md` have the same address, and lists of answers know only that."""
+    """Returns one form of a path: `guide.md` and `guide/index.md` have the same address, answers name either."""
     return (page, f"{page.removesuffix('.md')}/index.md") if page.endswith(".md") else (page,)
 
 
@@ -126,11 +126,11 @@ def evaluate_indexes(
     by_section: bool,
     engine: Callable[[Path], AbstractContextManager[Searcher]] = open_searcher,
 ) -> Evaluation:
-    """Asks every question of the index for its corpus.
+    """Runs every query against the index of its corpus.
 
     Args:
-        indexes: folder of the index for each corpus; the key None takes all questions.
-        queries: questions; those about another corpus are left out and counted.
+        indexes: folder of the index for each corpus; the key None takes all queries.
+        queries: queries; those about another corpus are left out and counted.
         mode: what ranks.
         by_section: see `evaluate`.
         engine: opens an index.
@@ -146,13 +146,13 @@ def evaluate_indexes(
 def evaluate(
     searcher: Searcher, queries: Iterable[EvaluationQuery], *, mode: Mode = "hybrid", by_section: bool = False
 ) -> Evaluation:
-    """Asks every question and finds the rank of its answer.
+    """Runs every query and determines the rank of its answer.
 
     Args:
         searcher: an open index.
-        queries: questions; those whose answer the index does not have are left out and counted.
+        queries: queries; those whose answer the index does not have are left out and counted.
         mode: what ranks.
-        by_section: an answer is right only with the right section, for questions that name one.
+        by_section: an answer is right only with the right section, for queries that name one.
     """
     judged: list[Judged] = []
     skipped = 0

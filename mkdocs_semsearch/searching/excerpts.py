@@ -1,4 +1,4 @@
-"""The piece of a chunk that shows why it was found."""
+"""The piece of a chunk that shows why it is a result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from mkdocs_semsearch.lexical.text import prepare
 __all__ = ["Excerpt", "NearestSentence", "make_excerpt"]
 
 NearestSentence = Callable[[Sequence[str]], int | None]
-"""Tells which of some sentences is nearest to the question; None where that cannot be told."""
+"""A function that returns the number of the sentence nearest to the query; None where it cannot compare them."""
 
 MAX_CHARACTERS = 320
+"""Length of an excerpt at most."""
 
 _REMEMBERED_TEXTS = 500
 
@@ -54,7 +55,7 @@ class _Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A passage and the words of the question in it."""
+    """A passage and the words of the query in it."""
 
     text: str
     fenced: bool
@@ -66,15 +67,15 @@ class _Block:
 
 
 def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None = None) -> Excerpt:
-    """Cuts the piece with the most different words of the question, whole blocks where they fit.
+    """Cuts the piece with the most different words of the query, whole blocks where they fit.
 
-    Where no word matches, the piece begins with the sentence nearest in meaning, where that can be told, else with the
-    text; there are no marks then.
+    Where no word matches, the piece has no marks and begins with the sentence nearest in meaning, or with the text
+    where that is unknown.
 
     Args:
         content: light Markdown.
-        matcher: tells which words match.
-        nearest: tells which sentence is nearest.
+        matcher: decides which words match.
+        nearest: returns the nearest sentence.
     """
     blocks = [_Block(part.text, part.fenced, tuple(_matches(part, matcher))) for part in _passages(content)]
     if not blocks:
@@ -109,7 +110,7 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
 
 @functools.lru_cache(_REMEMBERED_TEXTS)
 def _passages(content: str) -> tuple[_Passage, ...]:
-    """Reads a text; while readers type their questions, the same texts are shown again and again."""
+    """Splits a text into passages; cached, since the same texts are shown again while a reader types."""
     return tuple(_read(content))
 
 
@@ -122,15 +123,15 @@ def _read(content: str) -> Iterator[_Passage]:
                 block = text.strip("\n")
                 yield _Passage(block, False, 0, len(block), DistinctWords.of(block))
         if match and (code := match["code"].removesuffix("\n")).strip():
-            text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside
+            text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside the code
             begin = len(match["open"]) + 1
             yield _Passage(text, True, begin, begin + len(code), DistinctWords.of(code))
         position = match.end() if match else position
 
 
 def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
-    """Finds the words of the question; in scripts without spaces, the pieces of a run that match."""
-    # Few words of a text are meant, and looking for those takes less than looking at all.
+    """Finds the words of the query; in scripts without spaces, the pieces of a run that match."""
+    # Few words of a text match, and searching for those takes less time than checking every word.
     meant = matcher.may_mean(passage.text, passage.words)
     found = sorted((start, word) for word in meant for start in _places(passage, word))
     for start, word in found:
@@ -155,7 +156,7 @@ def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, fr
 
 
 def _places(passage: _Passage, word: str) -> Iterator[int]:
-    """Yields where a word stands by itself."""
+    """Yields the positions of a word that is not part of a longer one."""
     text = passage.text
     start = text.find(word, passage.begin, passage.end)
     while start >= 0:
@@ -166,12 +167,12 @@ def _places(passage: _Passage, word: str) -> Iterator[int]:
 
 
 def _in_word(character: str) -> bool:
-    """Whether a character is one of those that words are made of, see `DistinctWords`."""
+    """Returns whether a character can be part of a word, see `DistinctWords`."""
     return character.isalnum() or character == "_"
 
 
 def _pieces(word: str) -> Iterator[tuple[int, int]]:
-    """Yields where the terms of a word stand: overlapping pairs in scripts without spaces, else what is between."""
+    """Yields the terms of a word as ranges: overlapping pairs in scripts without spaces, and the text between them."""
     begin = 0
     for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
         end = begin + len(list(run))
@@ -189,7 +190,7 @@ def _cut(block: _Block) -> Excerpt:
 
 
 def _cut_code(block: _Block) -> Excerpt:
-    """Keeps whole lines from the first match on, inside the block's own fence; of a very long line, what is around."""
+    """Keeps whole lines from the first match on, inside the block's own fence; of a very long line, a part."""
     fence, *lines, closing = block.text.split("\n")
     first = block.text.count("\n", 0, block.found[0][0]) - 1 if block.found else 0
     begin = len(fence) + 1 + sum(len(line) + 1 for line in lines[:first])
@@ -225,7 +226,7 @@ def _prose_from(block: _Block, begin: int) -> Excerpt:
 
 
 def _window_start(block: _Block) -> int:
-    """Start of the window of `MAX_CHARACTERS` that sees the most different stems; the first of equals."""
+    """Returns the start of the window of `MAX_CHARACTERS` with the most different stems; the first of equals."""
     best, best_start = 0, 0
     for i, (start, _, _) in enumerate(block.found):
         seen = {stem for s, e, stems in block.found[i:] if e <= start + MAX_CHARACTERS for stem in stems}

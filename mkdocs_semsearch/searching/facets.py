@@ -23,14 +23,14 @@ class Tally:
     Args:
         tables: of the index.
         rows: the matching chunks, as rising numbers or as bool `[chunks]`; None for all.
-        by_page: a result is a page, else a section, with those that say nearly the same as one.
+        by_page: results are pages; else sections, and near-duplicate sections count as one.
     """
 
     def __init__(self, tables: Tables, rows: NDArray[np.int64] | NDArray[np.bool_] | None, *, by_page: bool) -> None:
         self._tables = tables
         self._rows = rows
         self._by_page = by_page
-        # A bound, for readers may ask for fields that no page has, as many as they like.
+        # Bounded, since a client may name any number of fields that no page has.
         self.values_of = functools.lru_cache(64)(self._values_of)
 
     @functools.cached_property
@@ -40,7 +40,7 @@ class Tally:
         return int(np.count_nonzero(np.bincount(results)))
 
     def _values_of(self, name: str) -> tuple[FacetCount, ...]:
-        """Returns how many results have each value of a field, any field: one that no page has gives no values."""
+        """Returns the number of results for each value of a field; nothing for a field that no page has."""
         column = self._tables.column(name)
         if self._tables.is_chunk_field(name):
             counts = column.counts(self._chunks, self._result_of(self._chunks))
@@ -50,7 +50,7 @@ class Tally:
 
     @functools.cached_property
     def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Page and result, once for each pair of them."""
+        """The different pairs of page and result."""
         pages, results = self._tables.chunk_map.page_of[self._chunks], self._result_of(self._chunks)
         first = np.ones(len(pages), np.bool_)
         np.not_equal(pages[1:], pages[:-1], out=first[1:])
@@ -71,7 +71,7 @@ class Tally:
 
 
 def facet_counts(counts: Iterable[tuple[Any, int]]) -> tuple[FacetCount, ...]:
-    """Returns values and their counts as answers show them: dates in ISO 8601."""
+    """Returns values and their counts in the form of an answer: dates in ISO 8601."""
     return tuple(
         FacetCount(value.isoformat() if isinstance(value, datetime.date) else value, count) for value, count in counts
     )
@@ -98,10 +98,10 @@ class Filtered:
 
 
 class FilterCache:
-    """Gives what filters leave of an index, remembered for the filters that were used last.
+    """Returns the chunks that filters leave, cached for the filters that were used last.
 
     Readers tick the same few filters again and again, and without a least score nothing of this depends on the query.
-    The smaller the index, the more filters are remembered.
+    The smaller the index, the more filters are cached.
     """
 
     def __init__(self, tables: Tables) -> None:

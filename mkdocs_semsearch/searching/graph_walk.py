@@ -2,7 +2,7 @@
 
 A beam search as in graph indexes of the HNSW family (Malkov, Yashunin: Efficient and robust approximate nearest
 neighbor search using Hierarchical Navigable Small World graphs, 2018) with one coarse level in place of a hierarchy:
-every sixteenth row is compared with the question, and the nearest of them are where the walk begins. Each step looks
+every sixteenth row is compared with the query, and the nearest of them are where the walk begins. Each step looks
 at the neighbours of many rows at once, which makes NumPy as fast as it needs to be.
 """
 
@@ -30,7 +30,7 @@ class GraphWalk:
         self._indices = indices
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Returns rows near a question and their similarities, in no order: most of the `limit` nearest are there."""
+        """Returns rows near a query and their similarities, in no order: most of the `limit` nearest are there."""
         beam = max(_LEAST_BEAM, 2 * limit)
         step = max(16, beam // 4)
         rows = self._entries(vector, beam)

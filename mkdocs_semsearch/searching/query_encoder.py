@@ -26,27 +26,30 @@ if TYPE_CHECKING:
 __all__ = ["QueryEncoder", "QuestionEncoder", "nearest_sentence"]
 
 _RETRY_SECONDS = 60
+"""Pause after a model could not be loaded."""
+
 _PAUSE_SECONDS = 5
+"""Pause after an embedding service did not answer."""
 
 
 class QuestionEncoder(Protocol):
-    """What turns a question into the vector that a `Store` compares."""
+    """Embeds queries as the vectors that a `Backend` compares."""
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Embeds one question; an `EmbeddingError` where that cannot be done."""
+        """Embeds one query; raises an `EmbeddingError` where that is impossible."""
         ...
 
     def load(self) -> object:
-        """Does now what the first question would have to wait for."""
+        """Does now what the first query would have to wait for."""
         ...
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence | None:
-        """Returns what tells the sentence nearest to an embedded question; None where nothing can."""
+        """Returns a function that chooses the sentence nearest to an embedded query, or None."""
         ...
 
 
 class QueryEncoder:
-    """Loads the embedder when the first question needs it, once."""
+    """Loads the embedder when the first query needs it, once."""
 
     def __init__(self, manifest: Manifest, build_dir: Path, embedder: Embedder | None) -> None:
         self._manifest = manifest
@@ -57,7 +60,7 @@ class QueryEncoder:
         self._failed_until = 0.0
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Embeds one question: float32 `[d]`, unit length.
+        """Embeds one query: float32 `[d]`, unit length.
 
         Raises:
             EmbeddingError: no embedder can be loaded, or it is not the one that embedded the index.
@@ -70,7 +73,7 @@ class QueryEncoder:
             with stage("encode"):
                 vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
         except EmbedderUnavailableError as error:
-            # Questions would all wait for the same timeout, until nobody is left to answer those that need no vector.
+            # Without a pause every query waits for the same timeout, and no thread is left for lexical queries.
             with self._lock:
                 self._failure, self._failed_until = error, time.monotonic() + _PAUSE_SECONDS
             raise
@@ -83,15 +86,15 @@ class QueryEncoder:
         return vector
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence:
-        """Returns what tells the sentence nearest to an embedded question."""
+        """Returns a function that chooses the sentence nearest to an embedded query."""
         return nearest_sentence(lambda: fitting_table(self._manifest.embedder), vector)
 
     def load(self) -> Embedder:
         """Loads the embedder now; later calls return the same.
 
         Raises:
-            EmbeddingError: it cannot be loaded; for a while the next calls say so at once, for looking for a model may
-                take long and every question would wait for it.
+            EmbeddingError: it cannot be loaded; the next calls then fail at once for a while, since looking for a
+                model may take long and every query would wait for it.
             ConfigurationError: the index names a kind of embedder that this version does not know.
         """
         with self._lock:
@@ -121,11 +124,11 @@ class QueryEncoder:
 
 
 def nearest_sentence(open_table: Callable[[], TokenTable | None], vector: NDArray[np.float32]) -> NearestSentence:
-    """Compares sentences with a question by the token table of its model.
+    """Compares sentences with a query by the token table of its model.
 
     Args:
-        open_table: gives the table, or None where the model has none; called when a sentence is looked for.
-        vector: float32 `[d]`, the question, unit length.
+        open_table: returns the table, or None where the model has none; called at the first comparison.
+        vector: float32 `[d]`, the query, unit length.
     """
 
     @functools.cache

@@ -1,4 +1,4 @@
-"""Ranked results: which sections or pages are shown, in which order, with what."""
+"""From scored chunks to results: ranks sections or pages, and fills in what readers see."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class RankedItem:
     """A result before it is written.
 
     Attributes:
-        score: what it was ranked by.
+        score: decides its rank.
         best: position of its best chunk among the candidates.
         sections: positions of the best chunks of a page's best sections; None where the result is a section.
-        duplicates: other sections that match and say nearly the same.
+        duplicates: number of other matching sections that say nearly the same.
     """
 
     score: float
@@ -42,7 +42,7 @@ class RankedItem:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One page of results, and how many there are in all of what was found."""
+    """One page of results, and the number of results on all pages."""
 
     results: tuple[RankedItem, ...]
     total: int
@@ -54,12 +54,12 @@ class Ranked:
 
 
 def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks what was found, by what the question wants results to be."""
+    """Ranks pages or sections, by the granularity of the query."""
     return (rank_pages if query.granularity == "page" else rank_sections)(candidates, chunk_map, query)
 
 
 def rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks sections by their best chunk: one result a section, and one for sections that say nearly the same."""
+    """Ranks sections by their best chunk; near-duplicate sections are one result."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
     groups = chunk_map.group_of[candidates.rows[sections.starts]]
     order = np.argsort(groups, kind="stable")
@@ -92,7 +92,7 @@ def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class ResultWriter:
-    """Fills results with what readers see."""
+    """Makes results of ranked items."""
 
     records: Records
     boost: NDArray[np.float32]

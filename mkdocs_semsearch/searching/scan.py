@@ -1,7 +1,7 @@
-"""Exact scans: 8-bit codes tell which rows can matter, the stored vectors decide.
+"""Exact scans: 8-bit codes select the rows that can matter, the stored vectors decide.
 
-A code's error is known, so that no row is lost: rows whose coded similarity lies within twice the largest error of the
-edge are compared by their stored values.
+The error of every code is known, so no row is lost: rows whose coded similarity lies within twice the largest error
+of the edge are compared by their stored values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Stored = NDArray[np.float16] | NDArray[np.float32]
 _LARGEST = 127
 _BLOCK_ROWS = 1024
 _ROUNDING = 1e-5
-"""What sums in float32 may add to an error, by far."""
+"""Upper bound of the rounding error of a dot product of two unit vectors in float32."""
 
 # float16 has 5 bits of exponent with a bias of 15, float32 has 8 with a bias of 127.
 _MANTISSA_SHIFT = 23 - 10
@@ -31,11 +31,11 @@ _BIAS = np.float32(2.0 ** (127 - 15))
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """Similarities of all rows to a question, nearly.
+    """Approximate similarities of all rows to a query.
 
     Attributes:
         similarities: float32 `[n]`.
-        error: furthest that any of them may be off.
+        error: largest difference to the true similarity that any of them can have.
     """
 
     similarities: NDArray[np.float32]
@@ -61,7 +61,7 @@ class Codes:
         return cls(codes, scales, error)
 
     def approximate(self, vector: NDArray[np.float32]) -> Approximation:
-        """Compares all rows with a question: float32 `[d]`, unit length."""
+        """Compares all rows with a query: float32 `[d]`, unit length."""
         code, scale, error = _encode(vector[None])
         sums = simsimd.cdist(code, self._codes, metric="dot", dtype="int8")
         found = np.asarray(sums)[0].astype(np.float32)
@@ -72,7 +72,7 @@ class Codes:
 
 
 def similarities(vectors: Stored, rows: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns the dot products of rows (None for all) with a question; those of a row are always the same bits."""
+    """Returns the dot products of rows (None for all) with a query; those of a row are always the same bits."""
     found = np.empty(len(vectors) if rows is None else len(rows), np.float32)
     for part, values in _blocks(vectors, rows):
         np.vecdot(values, vector, out=found[part])
@@ -80,7 +80,7 @@ def similarities(vectors: Stored, rows: NDArray[np.int64] | None, vector: NDArra
 
 
 def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Yields rows in float32, block by block: never all of them at once."""
+    """Yields rows in float32, block by block, so that never all of them are in memory."""
     for start in range(0, len(vectors) if rows is None else len(rows), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         block = vectors[part] if rows is None else vectors[rows[part]]

@@ -26,20 +26,20 @@ from mkdocs_semsearch.searching.vector_store import Neighbors
 __all__ = ["EVERY", "LexicalSide", "NameSide", "Scoring", "Sides", "VectorSide", "lexical_depth"]
 
 _LEXICAL_LIMIT = 1000
-"""Lexical hits that take part in a hybrid ranking; further ones weigh too little to move anything."""
+"""Lexical hits that take part in a hybrid ranking; the scores of further ones are too low to change it."""
 
 _LEXICAL_LEAST = 200
-"""Hits that take part where filters leave few of the thousand: a few are as telling among few."""
+"""Hits that take part at least, where filters leave few chunks."""
 
 EVERY = 2**31
-"""Hits that take part where words alone rank."""
+"""Limit for all hits, where words alone rank: more than any index has."""
 
 
 class VectorSide(Protocol):
     """Nearest rows under a filter."""
 
     def prepare(self) -> None:
-        """Does now what the first question would have to wait for."""
+        """Does now what the first query would have to wait for."""
         ...
 
     def nearest(
@@ -49,7 +49,7 @@ class VectorSide(Protocol):
         limit: int | None = None,
         at_least: float | None = None,
     ) -> Neighbors:
-        """Finds rows near a question.
+        """Finds rows near a query.
 
         Args:
             vector: float32 `[d]`, unit length.
@@ -69,10 +69,10 @@ class VectorSide(Protocol):
 
 
 class LexicalSide(Protocol):
-    """Hits of words."""
+    """Hits of words under a filter."""
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
-        """Ranks the allowed rows by the words of a question, at most `limit`, equal scores in the order of the rows."""
+        """Ranks the allowed rows by the words of a query, at most `limit`, equal scores in the order of the rows."""
         ...
 
     def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
@@ -84,12 +84,12 @@ class LexicalSide(Protocol):
         ...
 
     def matcher(self, question: Question) -> Matcher:
-        """Returns what tells which words of a text the question meant."""
+        """Returns the matcher of a query, which decides which words of a text match."""
         ...
 
 
 class NameSide(Protocol):
-    """What knows the titles and headings of a site."""
+    """The titles and headings of a site."""
 
     def ranks(self, text: str) -> dict[int, int]:
         """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
@@ -98,9 +98,9 @@ class NameSide(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What finds candidates: the two sides and the names of the literal rule.
+    """The two sides that score chunks, and the titles and headings of the literal rule.
 
-    `weight` is the share of meaning where both rank.
+    `weight` is the share of the semantic score where both sides rank.
     """
 
     vectors: VectorSide
@@ -110,13 +110,13 @@ class Sides:
 
 
 class Scoring:
-    """One question on both sides: finds its candidates, and scores any chunk the same way.
+    """Scores the chunks of one query on both sides.
 
     Args:
         sides: where to look.
         question: as the reader typed it.
         vector: float32 `[d]`, its embedding; None where only words rank.
-        mode: what ranks.
+        mode: sides that rank.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
         min_score: least cosine similarity; without effect where only words rank.
         depth: how many hits of the words take part where meaning ranks as well.
@@ -152,7 +152,7 @@ class Scoring:
 
     @functools.cached_property
     def _every_hit(self) -> LexicalHits:
-        """All hits of the words, allowed or not: where words alone rank, what a field counts may be more."""
+        """All hits of the words, allowed or not: the counts of a facet leave out its own filter, and need more hits."""
         return _by_row(self._sides.lexical.search(self._question, None, EVERY))
 
     @functools.cached_property
@@ -181,11 +181,11 @@ class Scoring:
         rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
         similarities = np.full(len(rows), UNKNOWN)
         similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        # Who is neither near, nor a hit of the words, nor named scores nothing.
+        # A row that no side found has score 0.
         return replace(self._scored(rows, similarities), unseen=0.0)
 
     def of(self, rows: NDArray[np.bool_]) -> Candidates:
-        """Scores those of certain chunks that are allowed, after `candidates` has found the scale."""
+        """Scores the allowed ones of some chunks, on the scale that `candidates` has set."""
         assert self._vector is not None
         near = self._sides.vectors.nearest(self._vector, rows if self._allowed is None else rows & self._allowed)
         return self._scored(near.rows, near.similarities)
@@ -196,13 +196,13 @@ class Scoring:
         return self._vector is not None and not self._min_score
 
     def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Returns the rows that match, rising, when these are allowed; for questions that not all chunks match."""
+        """Returns the rows that match, rising, when these are allowed; for queries that not all chunks match."""
         if self._vector is None:
             return _among(self._every_hit, rows).rows
         return self._near_enough(rows).rows
 
     def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
-        """Returns the nearest chunks, and what others may be similar at most; None where there are no others."""
+        """Returns the nearest chunks, and the highest similarity of others; None where there are no others."""
         assert self._vector is not None
         near = self._sides.vectors.nearest(self._vector, self._allowed, reach)
         self._scale = SemanticScale.of(near.similarities)
@@ -227,7 +227,7 @@ class Scoring:
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
-    """Returns how many hits of the words take part: of those that filters leave, as many as are left of the thousand.
+    """Returns the number of lexical hits that take part: `_LEXICAL_LIMIT` times the share of chunks that filters leave.
 
     Args:
         filtered: bool `[n]`, the chunks that filters leave; None for all.

@@ -141,7 +141,7 @@ class Searcher:
         return self._facet_fields
 
     def has_page(self, path: str) -> bool:
-        """Tells whether the index has a page with that path."""
+        """Returns whether the index has a page with that path."""
         return self._backend.page_row(path) is not None
 
     def page_urls(self) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How long the parts of a search take, for who wants to know."""
+"""Measures the stages of a search, for metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECONDS: ContextVar[dict[str, float] | None] = ContextVar("semsearch_stages", d
 
 @contextmanager
 def timed_stages() -> Iterator[dict[str, float]]:
-    """Gives a mapping that fills with the seconds of every stage in this block, in this thread."""
+    """Yields a mapping that collects the seconds of every stage of this block, in this thread."""
     seconds: dict[str, float] = {}
     token = _SECONDS.set(seconds)
     try:
@@ -25,7 +25,7 @@ def timed_stages() -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Counts the time of this block towards a stage, where somebody wants to know."""
+    """Adds the time of this block to a stage, inside a block of `timed_stages`."""
     seconds = _SECONDS.get()
     if seconds is None:
         yield

@@ -1,4 +1,4 @@
-"""The pages and chunks of an open build: arrays for ranking, rows for display, columns for filters."""
+"""The pages and chunks of an open build: their structure, rows for display, columns for filters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TEXTS_AT_ONCE = 1000
 
 
 class Tables:
-    """What `pages.parquet` and `chunks.parquet` hold.
+    """The content of `pages.parquet` and `chunks.parquet`.
 
     Attributes:
         chunk_map: which page, section and group every chunk belongs to.
@@ -95,16 +95,16 @@ class Tables:
         return mask
 
     def is_chunk_field(self, name: str) -> bool:
-        """Tells whether a field belongs to chunks rather than pages."""
+        """Returns whether a field belongs to chunks rather than pages."""
         return name in CHUNK_FIELDS
 
     def column(self, name: str) -> Column:
-        """Returns the column of a field, built on first use; a field that no page has gives an empty one."""
+        """Returns the column of a field, built on first use; an empty one for a field that no page has."""
         with self._lock:
             if name not in self._columns:
                 column = self._build(name)
                 if not len(column.values):
-                    return column  # not kept: names that match nothing come from outside and have no end
+                    return column  # not kept: requests can name any number of fields that do not exist
                 self._columns[name] = column
             return self._columns[name]
 
@@ -122,7 +122,7 @@ class Tables:
         return build_column(name, known[name], map(read, cells))
 
     def _front_matter_column(self, name: str) -> Column:
-        """A front-matter field that the configuration does not declare, typed by what the pages hold."""
+        """Builds a front-matter field that the configuration does not declare; its values decide its type."""
         kind, values = front_matter_values(self.front_matter(), name)
         return build_column(name, kind, values)
 
@@ -145,7 +145,7 @@ class Tables:
         )
 
     def exact_texts(self, rows: NDArray[np.int32]) -> Iterator[str]:
-        """Yields the texts in which phrases are looked for, of some chunks."""
+        """Yields the texts of some chunks in which phrases are searched."""
         for begin in range(0, len(rows), _TEXTS_AT_ONCE):
             some = self._chunks.select(["heading_hierarchy", "content"]).take(rows[begin : begin + _TEXTS_AT_ONCE])
             headings, contents = (column.to_pylist() for column in some.columns)
@@ -161,7 +161,7 @@ class Tables:
 
 
 def _read(path: Path) -> pa.Table:
-    """Reads a table and gives back what reading took: `read_table` on several threads keeps ten times the table."""
+    """Reads a table and frees the memory of reading: `read_table` on several threads keeps ten times the table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -172,13 +172,13 @@ def _read(path: Path) -> pa.Table:
 
 
 def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:
-    """Returns some columns as one batch where that can be: rows are taken from it in a third of the time."""
+    """Returns some columns, as one batch if possible: taking rows from a batch takes a third of the time."""
     batches = table.select(list(columns)).to_batches()
     return batches[0] if len(batches) == 1 else table.select(list(columns))
 
 
 def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:
-    """Returns which column of a table is not as the schema has it; columns of a later version do not matter."""
+    """Returns the first column that differs from the schema, or None; columns of a later version are ignored."""
     for field in schema:
         if table.schema.get_field_index(field.name) < 0:
             if field.name in ADDED_LATER:

@@ -14,7 +14,7 @@ __all__ = ["range_ends", "value_test", "wanted_values"]
 
 
 def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
-    """Returns a function that tells whether a filter selects a value of its field; `negate` is not looked at.
+    """Returns a function that decides whether a filter selects a value of its field; `negate` is ignored.
 
     Raises:
         FilterError: a value that the field cannot have.
@@ -49,7 +49,7 @@ def _read(value: Scalar, kind: FacetType, field: str) -> Value:
 
 
 def _range_test(condition: Range, kind: FacetType) -> Callable[[Value], bool]:
-    """Compares by the field's type; text compares as numbers or dates where the ends are such."""
+    """Compares by the field's type; text compares as numbers or dates where both ends are numbers or dates."""
     low, high = range_ends(condition, kind)
     key = _order_of(kind, [bound for bound in (condition.min, condition.max) if bound is not None])
 

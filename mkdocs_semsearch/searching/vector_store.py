@@ -21,10 +21,10 @@ from mkdocs_semsearch.searching.scan import Approximation, Codes, Stored, simila
 __all__ = ["WALK_ABOVE", "Neighbors", "VectorStore"]
 
 WALK_ABOVE = 200_000
-"""Rows beyond which a walk costs less than a scan; below it every answer is exact."""
+"""Rows above which a walk costs less than a scan, see `benchmarks/nearest.py`; below it every answer is exact."""
 
 _GATHER_BELOW = 0.12
-"""Share of rows below which comparing them one by one costs less than scanning everything."""
+"""Share of rows below which comparing them one by one costs less than scanning all; see `benchmarks/nearest.py`."""
 
 _SCANNED_IN_A_STEP = 200
 """Rows that are scanned in the time in which a walk finds one more; see `benchmarks/nearest.py`."""
@@ -32,7 +32,7 @@ _SCANNED_IN_A_STEP = 200
 
 @dataclass(frozen=True, slots=True)
 class Neighbors:
-    """Rows and their cosine similarity to a question.
+    """Rows and their cosine similarity to a query.
 
     Attributes:
         rows: int64 `[m]`, rising.
@@ -63,7 +63,7 @@ class VectorStore:
         """Opens vectors and graph.
 
         Raises:
-            IndexCorruptError: an array is not what the manifest promises.
+            IndexCorruptError: an array has another shape or type than the manifest says.
         """
         try:
             stored = _read_vectors(build_dir / VECTORS, rows)
@@ -76,7 +76,7 @@ class VectorStore:
         return cls(stored, indptr, indices)
 
     def prepare(self) -> None:
-        """Encodes what the first question scans."""
+        """Encodes what the first query scans."""
         if self._walk is not None:
             self._walk.prepare()
         elif len(self._vectors):
@@ -89,7 +89,7 @@ class VectorStore:
         limit: int | None = None,
         at_least: float | None = None,
     ) -> Neighbors:
-        """Finds rows near a question, see `VectorSide.nearest`."""
+        """Finds rows near a query, see `VectorSide.nearest`."""
         allowed = None if rows is None else np.flatnonzero(rows)
         count = len(self._vectors) if allowed is None else len(allowed)
         if limit is None or limit >= count or count < _GATHER_BELOW * len(self._vectors):
@@ -111,7 +111,7 @@ class VectorStore:
         codes = Codes.of(self._vectors)
         mapped = self._vectors.base
         if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
-            mapped.madvise(mmap.MADV_DONTNEED)  # few of them are needed again, and those are in the disk's cache
+            mapped.madvise(mmap.MADV_DONTNEED)  # few pages are needed again, and those are in the disk cache
         return codes
 
     def _compared(self, allowed: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> Neighbors:
@@ -125,7 +125,7 @@ class VectorStore:
         near = coded.similarities if allowed is None else coded.similarities[allowed]
         edge = np.inf
         if limit:
-            # The limit-th best is at least `error` below what its code says, and may be as much above it.
+            # The limit-th best may be `error` less similar than its code says, another row as much more similar.
             edge = np.partition(near, len(near) - limit)[len(near) - limit] - 2 * coded.error
         if at_least is not None:
             edge = min(edge, at_least - coded.error)
@@ -133,7 +133,7 @@ class VectorStore:
         return self._compared(kept if allowed is None else allowed[kept], vector)
 
     def _coded(self, vector: NDArray[np.float32]) -> Approximation:
-        """Scans once for a question that asks several times: under other filters, or for more rows."""
+        """Scans once for a query that is run several times: under other filters, or for more rows."""
         last = self._last
         if last is None or last[0] is not vector:
             self._last = last = (vector, self._codes.approximate(vector))
@@ -162,7 +162,7 @@ def _read_graph(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _is_graph(indptr: NDArray[Any], indices: NDArray[Any], rows: int) -> bool:
-    """Tells whether CSR arrays stay within the rows, so that following them cannot fail later."""
+    """Returns whether CSR arrays stay within the rows, so that following them cannot fail later."""
     if indptr.shape != (rows + 1,) or indices.ndim != 1 or indptr.dtype.kind != "i" or indices.dtype.kind != "i":
         return False
     rises = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())

@@ -1,4 +1,4 @@
-"""Opens a static bundle: its pointer, and its files one by one as a browser would fetch them."""
+"""Opens a static bundle: its pointer, its files one by one as a browser fetches them, and shards of sorted keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bundle:
     Attributes:
         pointer: content of static.json.
         folder: of the files.
-        fetched: name of every file that was read, to its bytes; what a browser would have fetched.
+        fetched: name to size of every file that was read; a browser fetches the same.
     """
 
     pointer: dict[str, Any]
@@ -59,7 +59,7 @@ class Bundle:
 
 
 def is_bundle(folder: Path) -> bool:
-    """Tells whether a folder holds a static bundle."""
+    """Returns whether a folder holds a static bundle."""
     return (folder / POINTER).is_file()
 
 
@@ -97,7 +97,7 @@ class Shard:
     """A range of keys.
 
     Attributes:
-        first: every key of the shard is this or greater; the shortest text that parts it from the shard before.
+        first: every key of the shard is this or greater; the shortest text that separates it from the shard before.
         keys: in order.
     """
 
@@ -146,5 +146,5 @@ def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]
 
 
 def _parting(previous: str, key: str) -> str:
-    """Returns the shortest beginning of `key` that stands behind `previous`."""
+    """Returns the shortest beginning of `key` that sorts after `previous`."""
     return next(key[:length] for length in range(1, len(key) + 1) if key_order(key[:length]) > key_order(previous))

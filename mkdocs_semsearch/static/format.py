@@ -47,7 +47,7 @@ _ALIGNMENT = 8
 
 
 class Blocks:
-    """The blocks of one file, decoded when they are asked for."""
+    """The blocks of one file; each is decoded when it is read."""
 
     def __init__(self, header: Mapping[str, Sequence[Any]], data: bytes, place: str) -> None:
         self._header = header
@@ -76,7 +76,7 @@ class Blocks:
         return bytes(raw).decode().split("\n") if len(raw) else []
 
     def json(self, name: str) -> Any:
-        """Returns what a JSON block holds; None where it is missing."""
+        """Returns the content of a JSON block; None where it is missing."""
         if name not in self._header:
             return None
         try:
@@ -117,7 +117,7 @@ def unpack_blocks(content: bytes, place: str) -> Blocks:
 
     Args:
         content: its bytes.
-        place: where they were found, for the messages.
+        place: path of the file, for the messages.
 
     Raises:
         IndexCorruptError: it is no block file.

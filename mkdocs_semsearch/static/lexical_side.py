@@ -1,4 +1,4 @@
-"""The lexical side of a static search: what a question's words score, in whole numbers."""
+"""The lexical side of a static search: scores the words of a query in whole numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WHOLE = 10
 
 
 class StaticLexical:
-    """Does for a bundle what `LexicalIndex` does for an index folder."""
+    """The `LexicalSide` of a bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._words = BundleWords(bundle)
@@ -67,7 +67,7 @@ class StaticLexical:
         return found.rows if found else np.zeros(0, np.int64)
 
     def matcher(self, question: Question) -> Matcher:
-        """Returns what tells which words of a text the question meant, see `Clauses.matcher`."""
+        """Returns the matcher of a query, see `Clauses.matcher`."""
         words = question.words[:MAX_WORDS]
         terms = [term for word in words for term in terms_of(word)]
         terms += [term for word in words for part in identifier_parts(word) for term in terms_of(part)]

@@ -1,4 +1,4 @@
-"""Meaning without a model: a question becomes a vector by the token table, and is compared with codes.
+"""The semantic side of a static search: token table, query vector, and the codes of all chunks.
 
 Everything that is summed is a whole number below 2^53, so the order of the sums does not matter and a browser gets the
 same bits.
@@ -36,7 +36,7 @@ __all__ = ["StaticEncoder", "StaticVectors", "WrittenMeaning", "write_meaning"]
 
 
 class StaticEncoder:
-    """Turns questions into vectors of whole numbers."""
+    """Turns queries into vectors of whole numbers."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -44,7 +44,7 @@ class StaticEncoder:
         self._table = functools.cache(self._read_table)
 
     def load(self) -> None:
-        """Reads what every question needs.
+        """Reads the tokens that are frequent on the site.
 
         Raises:
             EmbeddingError: the bundle has no meaning.
@@ -54,7 +54,7 @@ class StaticEncoder:
         self._table(TOKENS_CORE)
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Returns the vector of a question: whole numbers in float32 `[k]`; zeros where no token is known.
+        """Returns the vector of a query: whole numbers in float32 `[k]`; zeros where no token is known.
 
         Raises:
             EmbeddingError: the bundle has no meaning.
@@ -71,7 +71,7 @@ class StaticEncoder:
         return np.floor(total / norm * weights + 0.5).astype(np.float32)
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> None:
-        """Returns None: a browser has the tokens of the question, not those of the texts."""
+        """Returns None: a browser fetches the tokens of the query, not those of the texts."""
 
     @functools.cached_property
     def _weights(self) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ class StaticEncoder:
 
 
 class StaticVectors:
-    """Compares a question with the codes of all chunks."""
+    """Compares a query with the codes of all chunks."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -151,20 +151,23 @@ def _sum_in_order(values: NDArray[np.float64]) -> float:
 
 
 MEANING_WEIGHT = 0.375
-"""Share of meaning in a hybrid score: less than a sidecar's, whose vector of the question is better. A sum of powers of
+"""Share of meaning in a hybrid score: less than a sidecar's, whose vector of the query is better. A sum of powers of
 two, so that products with it are the same in float32 everywhere."""
 
 QUESTION_LEVELS = 32767
-"""A question's components are whole numbers up to this."""
+"""A query's components are whole numbers up to this."""
 
 TOKEN_BITS = 4
 TOKEN_BYTES, MOST_TOKEN_SHARDS = 3_500, 320
+"""Size of a token shard, and number of shards at most: a word of a query costs one fetch."""
+
 CORE_TOKENS = 512
+"""Tokens that are loaded with the first query."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenMeaning:
-    """What static.json says of the semantic part.
+    """The semantic part of static.json.
 
     Attributes:
         semantic: how to read it.
@@ -183,7 +186,7 @@ def write_meaning(
     Args:
         folder: of the bundle.
         vectors: float32 `[chunks, d]`, unit rows.
-        table: for the model that made them.
+        table: token table of the model that made the vectors.
         planes: bits of the vectors' components.
         texts: of the site; the tokens that are frequent in them are loaded first.
     """
@@ -227,7 +230,7 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
 
 
 def _frequent(texts: Iterable[str], number: Mapping[str, int]) -> list[str]:
-    """The words in one token that most texts of the site have; of equals, those that are more frequent in general."""
+    """Returns words of one token, those of most texts of the site first; of equals, the generally more frequent."""
     counts = Counter(word for text in texts for word in set(question_words(text)))
     known = [word for word in counts if word in number and not word.startswith(CONTINUATION)]
     return sorted(known, key=lambda word: (-counts[word], number[word]))[:CORE_TOKENS]

@@ -1,4 +1,4 @@
-"""Posting lists with the scores of BM25 worked out at build time: what a browser does is add whole numbers.
+"""Posting lists with the scores of BM25, computed at build time: a browser only adds whole numbers.
 
 As in the full index, a word counts by its best field and a little by the others, and every field has its own BM25, see
 `lexical.bm25`. The score of a word in a chunk does not depend on the query, so it is stored, in a few bits.
@@ -25,12 +25,12 @@ WEIGHT_UNIT = 16384
 """A list's weight is the score of one level in this many parts."""
 
 _COMMON_SHARE = 0.4
-"""A word in more chunks than this has no list: it tells chunks apart too little for what it weighs."""
+"""A word in a larger share of chunks has no list: it hardly distinguishes chunks, and its list is large."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """What is searched of a chunk.
+    """The text of a chunk that is searched.
 
     Attributes:
         fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
@@ -43,12 +43,12 @@ class ChunkText:
 
 @dataclass(frozen=True, slots=True)
 class PostingList:
-    """Where a stem or an identifier stands.
+    """The chunks that have a stem or an identifier.
 
     Attributes:
         rows: int64 `[m]`, rising.
         impacts: uint8 `[m]`, 1 to `LEVELS`.
-        weight: what one level counts, in `WEIGHT_UNIT`s; at most 65535.
+        weight: score of one level, in parts of `WEIGHT_UNIT`; at most 65535.
     """
 
     rows: NDArray[np.int64]
@@ -62,10 +62,10 @@ class Postings:
 
     Attributes:
         stems: word to its stem.
-        frequency: word to the number of chunks in which it stands exactly so.
+        frequency: word to the number of chunks that have it in this form.
         lists: stem to its posting list; a word that is too common has none.
         identifiers: identifier to its posting list.
-        places: word to row to the positions at which it stands, for phrases.
+        places: word to row to its positions in that chunk, for phrases.
     """
 
     stems: dict[str, str]
@@ -80,7 +80,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
 
     Args:
         chunks: in the order of their rows.
-        stem: gives the stem of a word.
+        stem: returns the stem of a word.
     """
     stems: dict[str, str] = {}
     frequency: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
 
 
 def _places(fields: Mapping[str, str]) -> dict[str, list[int]]:
-    """Returns at which positions every word stands; no phrase runs from one field into the next."""
+    """Returns the positions of every word; a gap between two fields keeps phrases inside one field."""
     places: dict[str, list[int]] = {}
     start = 0
     names = (

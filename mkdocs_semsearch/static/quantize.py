@@ -1,7 +1,7 @@
-"""Vectors in a few bits a dimension: what the documents of a site are reduced to, and read back as whole numbers.
+"""Vectors in a few bits a dimension, read back as whole numbers.
 
 Principal components first, then every component rounded to 2, 4, 16 or 256 levels (Max, Quantizing for Minimum
-Distortion, 1960). A question is compared with the levels themselves, so a browser multiplies whole numbers only.
+Distortion, 1960). A query is compared with the levels themselves, so a browser multiplies whole numbers only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Reduction:
     Attributes:
         mean: float32 `[d]`.
         basis: float32 `[k, d]`, orthonormal rows.
-        steps: float64 `[k]`; a level of 1 means so much.
+        steps: float64 `[k]`; value of one level.
         planes: bits of the k components.
     """
 
@@ -56,7 +56,7 @@ def fit_reduction(vectors: NDArray[np.float32], planes: Planes) -> Reduction:
     strengths, components = np.linalg.eigh(centred.T @ centred / max(1, len(vectors)))
     bits = _bits(planes)
     basis = components.T[::-1][: len(bits)]
-    # The sign of a component is the solver's whim: make the largest entry positive, so that builds repeat.
+    # Solvers return components with either sign: make the largest entry positive, so that builds repeat.
     basis = basis * np.sign(np.take_along_axis(basis, np.abs(basis).argmax(axis=1)[:, None], axis=1))
     deviations = np.sqrt(np.maximum(strengths[::-1][: len(bits)], 1e-10))
     steps = deviations * np.array([_SPACING[int(b)] / 2 for b in bits])

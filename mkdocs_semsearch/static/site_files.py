@@ -120,7 +120,7 @@ def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
 
 
 def _page_record(page: Record) -> dict[str, Any]:
-    """Returns what a result says of its page, and what else filters may name."""
+    """Returns the page of a result, and the other fields that filters may name."""
     info = page_info(page)
     shown = {field.name: getattr(info, field.name) for field in fields(info)}
     return {**shown, "section": page["section"], "kind": page.get("kind"), "language": page["language"]}

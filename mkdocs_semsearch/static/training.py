@@ -1,4 +1,4 @@
-"""Training a token table: tokens learn vectors whose sum, at unit length, lands where the model puts the whole text.
+"""Trains a token table: the sum of a text's token vectors, at unit length, approximates the model's vector of the text.
 
 Distillation of a sentence encoder into a bag of tokens (Tulkens, van Dongen: Model2Vec, 2024, which starts from the
 model's vectors of single tokens, as this does). The loss is 1 - cosine, and a contrastive term against the other texts
@@ -25,9 +25,9 @@ class Training:
     Attributes:
         epochs: how often every text is seen.
         rate: highest learning rate.
-        batch: texts that are told apart at once.
+        batch: texts that the contrastive term compares at once.
         temperature: of the contrastive term.
-        threads: of the processor; with one, a run gives the same bits as the run before.
+        threads: of the processor; with one, every run gives the same bits.
         seed: of the order of the texts.
     """
 
@@ -48,12 +48,12 @@ def smooth_inverse_frequency(counts: NDArray[np.int64]) -> NDArray[np.float32]:
 def train(
     vectors: NDArray[np.float32], texts: Sequence[Sequence[int]], targets: NDArray[np.float32], training: Training
 ) -> NDArray[np.float32]:
-    """Returns trained vectors; those of tokens that no text has stay as they are.
+    """Returns trained vectors; vectors of tokens that no text has stay unchanged.
 
     Args:
         vectors: float32 `[tokens, d]`, where training starts.
         texts: the numbers of each text's tokens.
-        targets: float32 `[texts, d]`, what the model makes of each text.
+        targets: float32 `[texts, d]`, the model's vector of each text.
         training: how.
     """
     import torch

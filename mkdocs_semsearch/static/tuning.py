@@ -96,7 +96,7 @@ def _new_words(counts: Mapping[str, int], known: Sequence[str]) -> list[str]:
 
 
 def _first_vectors(tokens: Sequence[str], embedder: Embedder, base: TokenTable | None) -> NDArray[np.float32]:
-    """Where training starts: a new word at the sum of its pieces; for another model, at what it makes of the token."""
+    """Returns where training starts: new words at the sum of their pieces; for another model, its token vectors."""
     if base is None:
         return _embedded([token.removeprefix(CONTINUATION) or token for token in tokens], embedder)
     pieces = [base.vocabulary.of_word(word) for word in tokens[len(base.vocabulary.tokens) :]]
@@ -105,7 +105,7 @@ def _first_vectors(tokens: Sequence[str], embedder: Embedder, base: TokenTable |
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
-    """Embeds texts as questions; as documents where that is the same, for which an embedder may have a faster way."""
+    """Embeds texts as queries; as documents where that is the same, for which an embedder may have a faster way."""
     identity = embedder.identity
     ordered = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     role: Role = "document" if identity.query_prompt == identity.document_prompt else "query"

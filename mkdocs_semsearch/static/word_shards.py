@@ -31,7 +31,7 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
     Args:
         folder: of the bundle.
         postings: of the site.
-        is_telling: tells whether a word may be marked in excerpts.
+        is_telling: returns whether a word may be marked in excerpts.
 
     Returns:
         The first key of every shard.
@@ -62,7 +62,7 @@ def write_words(folder: Path, frequency: Mapping[str, int]) -> list[str]:
 
 
 def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int]]]) -> list[str]:
-    """Writes where every word stands; returns the first key of every shard."""
+    """Writes the positions of every word; returns the first key of every shard."""
     costs = {word: len(word) + sum(2 + len(found) for found in rows.values()) for word, rows in places.items()}
     shards = cut_shards(costs, POSITION_BYTES, MOST_POSITION_SHARDS)
     write_shards(folder, "positions", [_position_blocks(shard.keys, places) for shard in shards])
@@ -70,10 +70,10 @@ def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int
 
 
 def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Returns how words of this site end, and what their stems end with instead; the most frequent first.
+    """Returns pairs of an ending of words and the ending of their stems, the most frequent first.
 
-    With them a word that the site does not have in this form is led to the stem it may have, in any language that has
-    a stemmer, and no stemmer has to be carried to the browser.
+    They lead from a word that the site does not have in this form to its likely stem, in any language with a stemmer,
+    so that a browser needs no stemmer.
     """
     rules: Counter[tuple[str, str]] = Counter()
     for word, stem in stems.items():
@@ -96,7 +96,7 @@ def _term_blocks(
     postings: Postings,
     is_telling: Callable[[str], bool],
 ) -> Mapping[str, Value]:
-    """The keys of a range, and every word that shares a list with one of them."""
+    """Returns the blocks of a shard: its keys, and every word that shares a list with one of them."""
     own = list(keys)
     stems = dict.fromkeys(postings.stems[key] for key in own if not key.startswith(IDENTIFIER_MARK))
     words = {word for stem in stems for word in words_of[stem]}

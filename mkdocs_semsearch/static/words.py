@@ -1,4 +1,4 @@
-"""BundleWords without a search engine: posting lists, corrections, phrases, read from the shards of a bundle."""
+"""The words of an open bundle: posting lists, corrections and phrases, read from its shards."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from mkdocs_semsearch.static.format import Blocks, shard_name, unpack_varints
 __all__ = ["IDENTIFIER_MARK", "BundleWords", "TermPostings"]
 
 IDENTIFIER_MARK = "="
-"""Stands before identifiers among the keys, which no word begins with."""
+"""First character of the keys of identifiers; no word begins with it."""
 
 LEAST_BEFORE_SUFFIX = 3
-"""Letters that must stand before an ending for it to count as one."""
+"""Letters that a word must have before an ending."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """What the bundle knows of a word or an identifier.
+    """A word or an identifier, and the chunks that have it.
 
     Attributes:
         stem: of the word; empty for an identifier.
-        chunks: in how many chunks it stands exactly so.
+        chunks: number of chunks that have it in this form.
         telling: whether it may be marked in excerpts.
-        rows: int64 `[m]`, rising; empty where it is too common to tell chunks apart.
+        rows: int64 `[m]`, rising; empty for a word that is too common to distinguish chunks.
         impacts: int64 `[m]`; its score in each, in the units of `static.json`.
     """
 
@@ -44,7 +44,7 @@ class TermPostings:
 
 
 class BundleWords:
-    """The words of an open bundle; reads a shard when the first word of it is asked for."""
+    """The words of an open bundle; reads a shard when its first word is needed."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -84,7 +84,7 @@ class BundleWords:
         return self._shard(key).by_key(key)
 
     def beginning_with(self, prefix: str, limit: int) -> list[str]:
-        """Returns the words that begin with `prefix`, itself left out, in most chunks first."""
+        """Returns the longer words that begin with `prefix`, those of most chunks first."""
         words = self._words(shard_of(prefix, self._bundle.firsts("words")))
         longer = [word for word in words if word.startswith(prefix) and word != prefix]
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
@@ -105,7 +105,7 @@ class BundleWords:
         return sorted(found, key=lambda other: (-words[other], key_order(other)))[:MAX_CORRECTIONS]
 
     def phrase_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
-        """Returns the rows in which words stand one behind the other."""
+        """Returns the rows that contain words in this order, next to each other."""
         lists = [self._places(term) for term in terms]
         rows = set(lists[0]).intersection(*lists[1:]) if lists else set()
         held = [row for row in rows if _follow([found[row] for found in lists])]
@@ -164,7 +164,7 @@ class _TermShard:
         return self._list(self.list_of_stem[stem], 0, telling=True)
 
     def with_stem(self, stem: str) -> list[str]:
-        """Returns all words with a stem: the shard has them all, whatever its range."""
+        """Returns all words with a stem; the shard has all of them, also those outside its range."""
         number = self.list_of_stem[stem]
         return [word for word, place in self.places.items() if self.lists[place] == number]
 
@@ -175,7 +175,7 @@ class _TermShard:
 
 
 def _follow(places: Sequence[Sequence[int]]) -> bool:
-    """Tells whether some place of the first is followed by one of the second, and so on."""
+    """Returns whether a position of the first word is followed by one of the second, and so on."""
     starts = set(places[0])
     for distance, found in enumerate(places[1:], 1):
         starts &= {place - distance for place in found}

@@ -46,7 +46,7 @@ _VECTOR_BYTES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class BundleReport:
-    """What was written.
+    """The result of writing a bundle.
 
     Attributes:
         name: of the bundle's folder.
@@ -78,8 +78,8 @@ def write_bundle(
         index_dir: the index.
         target: folder of the site, made when missing; other files in it are left alone. The bundle's folder arrives
             before the pointer to it, so a reader sees the bundle that was there before, or this one.
-        table: for questions, of the index's model; None leaves the meaning out, and words alone rank.
-        planes: bits of the vectors' components; by the size of the site where they are not given.
+        table: token table of the index's model; None leaves the semantic side out, and words alone rank.
+        planes: bits of the vectors' components; None chooses them by the size of the site.
 
     Raises:
         IndexFolderError: there is no whole index, or no way to write.
@@ -185,7 +185,7 @@ def _write_meaning(
 
 
 def _remove_others(target: Path, kept: str) -> None:
-    """What is published must not grow from build to build."""
+    """Removes older bundles, so that the site does not grow from build to build."""
     for entry in target.glob(f"{BUNDLE_PREFIX}*"):
         if entry.is_dir() and entry.name != kept:
             with contextlib.suppress(OSError):
