@@ -9,8 +9,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, current_build, publish_build
 from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
@@ -92,14 +94,19 @@ def build_index(
     if store is not None:
         store.prepare()
     chunks = [chunk for page in pages for chunk in page.chunks]
-    build_id = _build_id(pages, embedder, options, store)
     manifest = current_build(index_dir)
-    changed = manifest is None or manifest.build_id != build_id
-    lost = not changed and store is not None and not store.holds(build_id, len(chunks) + len(pages))
-    embedded = EmbeddedTexts(np.zeros((0, 0), np.float32), embedded=0, reused=len(chunks))
-    if changed or lost:
+    embedded = None if cache_dir is not None else _indexed(manifest, index_dir, len(chunks))
+    if (
+        embedded is None
+        or manifest is None
+        or _build_id(pages, embedded.vectors, embedder, options, store) != manifest.build_id
+    ):
         with ContentCache.open(cache_dir, cache_max_bytes) as known:
             embedded = chunk_vectors(chunks, embedder, known, progress)
+    build_id = _build_id(pages, embedded.vectors, embedder, options, store)
+    changed = manifest is None or manifest.build_id != build_id
+    lost = not changed and store is not None and not store.holds(build_id, len(chunks) + len(pages))
+    if changed or lost:
         earlier = None if manifest is None else _earlier_graph(index_dir, manifest, embedder)
         contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options, store, earlier)
         if lost:  # the folder is whole, and what is written into it would be the same
@@ -138,10 +145,25 @@ def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder) -> E
     return EarlierGraph(vectors, graph) if fits else None
 
 
+def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> EmbeddedTexts | None:
+    """Returns the vectors of the build in place, which without a cache is all that is known of them."""
+    if manifest is None:
+        return None
+    try:
+        vectors = np.load(index_dir / manifest.build_id / VECTORS, allow_pickle=False)
+    except (OSError, ValueError):
+        return None
+    return EmbeddedTexts(vectors, embedded=0, reused=count) if len(vectors) == count else None
+
+
 def _build_id(
-    pages: Sequence[ChunkedPage], embedder: Embedder, options: BuildOptions, store: StoreWriter | None
+    pages: Sequence[ChunkedPage],
+    vectors: NDArray[np.floating[Any]],
+    embedder: Embedder,
+    options: BuildOptions,
+    store: StoreWriter | None,
 ) -> str:
-    """Hashes what goes in, not what comes out: the bytes of graph and lexical index differ from run to run."""
+    """Hashes texts, vectors as they are stored, and settings; the bytes of the graph and words differ."""
     digest = hashlib.sha256()
     settings = {
         "format": FORMAT,
@@ -159,6 +181,7 @@ def _build_id(
         line = json.dumps([parts, chunk_rows(page.chunks)], sort_keys=True, default=str, ensure_ascii=False)
         digest.update(line.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")
+    digest.update(np.ascontiguousarray(vectors, "<f2").data)
     return digest.hexdigest()[:16]
 
 

@@ -250,3 +250,21 @@ def test_an_edit_gives_the_neighbour_lists_of_a_first_build(place, tmp_path):
             rows = np.repeat(np.arange(60), np.diff(graph["indptr"]))
             ends.append((vectors[rows] * vectors[graph["indices"]]).sum(axis=1))
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-5)
+
+
+class TurnedEmbedder(WordHashEmbedder):
+    """Says that it is the same, and gives the components in another order: vectors of length one, and wrong ones."""
+
+    def embed(self, texts, role):
+        return np.ascontiguousarray(super().embed(texts, role)[:, ::-1])
+
+
+def test_a_corrected_cache_makes_another_build(tmp_path):
+    """A build from a damaged cache must not keep the one from the corrected cache out of a running server."""
+    place, caches = tmp_path / "index", (tmp_path / "damaged", tmp_path / "corrected")
+    first = built(place, PAGES, embedder=TurnedEmbedder(), cache_dir=caches[0])
+    second = built(place, PAGES, embedder=WordHashEmbedder(), cache_dir=caches[1])
+    assert second.changed
+    assert second.build_id != first.build_id
+    again = built(place, PAGES, embedder=WordHashEmbedder(), cache_dir=caches[1])
+    assert (again.changed, again.embedded, again.build_id) == (False, 0, second.build_id)
