@@ -25,6 +25,7 @@ from mkdocs_semsearch.serving.html_answer import answer_page
 from mkdocs_semsearch.serving.metrics import Metrics, process_gauges
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.operations import Opened, Operations, SearcherSource, operations_on
+from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.responses import (
     NO_STORE,
     ApiResponse,
@@ -114,7 +115,8 @@ class SearchApi:
         route, argument = match_route(path)
         call = _Call(query_string, {name.lower(): value for name, value in (headers or {}).items()}, body, argument)
         try:
-            response = self._answer(method, route, call, client)
+            with panics_as_errors():
+                response = self._answer(method, route, call, client)
         except HttpError as error:
             response = error_response(error)
         except SemsearchError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -12,6 +13,8 @@ from anyio.abc import TaskGroup, TaskStatus
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 __all__ = ["LazyEndpoint", "Made"]
+
+log = logging.getLogger(__name__)
 
 Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
 """An application, and the context in which it must be used."""
@@ -49,8 +52,18 @@ class LazyEndpoint:
         await self._app(scope, receive, send)
 
     async def _live(self, *, task_status: TaskStatus[ASGIApp]) -> None:
-        """Enters and leaves the application's context in one task, as task groups inside of it want."""
+        """Enters and leaves the application's context in one task, as task groups inside of it want.
+
+        What ends the application ends nothing else: the next request makes it anew.
+        """
         app, context = await anyio.to_thread.run_sync(self._make)
-        async with context():
-            task_status.started(app)
-            await anyio.sleep_forever()
+        try:
+            async with context():
+                task_status.started(app)
+                await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException:
+            log.exception("The endpoint for agents failed; it is made anew for the next request")
+        finally:
+            self._app = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import logging
 import math
@@ -24,6 +25,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 
 __all__ = ["IndexHealth", "LiveIndex"]
@@ -127,7 +129,7 @@ class LiveIndex:
         return cls(
             published.folder,
             poll_seconds=SECONDS_BETWEEN_UPDATES,
-            open_index=open_index,
+            open_index=functools.partial(open_index, published=True),
             update=published.update,
             give_up=published.close,
         )
@@ -181,7 +183,8 @@ class LiveIndex:
         if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
             return False
         try:
-            loaded = self._open()
+            with panics_as_errors():
+                loaded = self._open()
         except IndexNotFoundError as error:
             self._complain("open", "unreachable", str(error))
             return False

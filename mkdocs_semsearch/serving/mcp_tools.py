@@ -13,6 +13,7 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.operations import Opened, Operations
+from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
 
@@ -128,7 +129,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, *, several: bool
         try:
             arguments = read_values(kind, {**asdict(defaults), **values} if searches else values)
             names = (arguments.index,) if hasattr(arguments, "index") else getattr(arguments, "indexes", ())
-            with operations.open(names) as opened:
+            with panics_as_errors(), operations.open(names) as opened:
                 return use.answer(opened, arguments)
         except HttpError as error:
             raise ToolError(error.message) from None

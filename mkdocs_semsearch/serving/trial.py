@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from mkdocs_semsearch.artifact.layout import MANIFEST
+from mkdocs_semsearch.artifact.layout import MANIFEST, PAGES, VECTORS
 from mkdocs_semsearch.artifact.manifest import Manifest, manifest_to_json
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
 
@@ -32,6 +33,18 @@ RESERVED = 4 << 30
 SECONDS = 300
 LARGEST_TEXT = 1 << 20
 """Bytes of one chunk or of one page's front matter; real chunks have some thousand."""
+
+DEEPEST = 100
+"""Brackets of front matter within each other; YAML that people write has five."""
+
+_BRACKET = re.compile(r"[\[\]{}]")
+ROWS = 8192
+LENGTH_TOLERANCE = 0.02
+"""float16 rounds each component to 11 bits; a vector of 1024 of them is off by less than 0.001."""
+
+QUERY_SECONDS = 4.0
+QUERIES = ("how to install it", "word " * 200, "\u4e2d" * 1000, "a1_" * 333, "\u00e4\u0301" * 500, "((" * 500)
+"""The longest queries that there are take the most tokens, memory and time."""
 
 
 def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event | None = None) -> None:
@@ -113,17 +126,59 @@ def _try(folder: Path) -> None:
 
     searcher = open_searcher(folder)
     manifest = searcher.manifest
-    if manifest.encoder.at_hand:  # else the model comes from elsewhere, which is not for this process to fetch
+    _check_vectors(folder / manifest.build_id / VECTORS)
+    _check_front_matter(folder / manifest.build_id / PAGES)
+    encodes = manifest.encoder.at_hand  # else the model comes from elsewhere, which is not for this process to fetch
+    if encodes:
         try:
             searcher.warm_up()
         except (ConfigurationError, EmbeddingError) as error:
             raise IndexCorruptError(str(error)) from None
-    for mode in ("hybrid", "lexical") if manifest.encoder.at_hand else ("lexical",):
-        response = searcher.search(SearchQuery("how to install it", limit=50, mode=mode))
+    for text in QUERIES:
+        began = time.monotonic()
+        response = searcher.search(SearchQuery(text, limit=50, mode="hybrid" if encodes else "lexical"))
+        if encodes and response.degraded:
+            raise IndexCorruptError(f"its encoder fails for a query of {len(text)} characters, perhaps for memory.")
+        if time.monotonic() - began > QUERY_SECONDS:
+            raise IndexCorruptError(f"a query of {len(text)} characters took more than {QUERY_SECONDS:g} s.")
         for result in response.results:
             if result.section is not None and len(result.section.content) > LARGEST_TEXT:
                 raise IndexCorruptError(f"a section of {result.page.path[:200]!r} is larger than {LARGEST_TEXT} bytes.")
+    searcher.search(SearchQuery(QUERIES[0], mode="lexical"))
     searcher.facet_fields()
+
+
+def _check_vectors(file: Path) -> None:
+    """Refuses vectors that are not finite or not of length 1; every row is looked at."""
+    import numpy as np
+
+    if not file.exists():  # the chunks are in a cluster
+        return
+    vectors = np.load(file, mmap_mode="r", allow_pickle=False)
+    for start in range(0, len(vectors), ROWS):
+        lengths = np.linalg.norm(np.asarray(vectors[start : start + ROWS], np.float32), axis=1)
+        if not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():  # NaN is not near to 1 either
+            wrong = start + int(np.argmin(np.abs(lengths - 1) < LENGTH_TOLERANCE))
+            raise IndexCorruptError(f"the vector of row {wrong} does not have length 1.")
+
+
+def _check_front_matter(file: Path) -> None:
+    """Refuses front matter that is too large or too deep to be written into an answer."""
+    import pyarrow.parquet as pq
+
+    for batch in pq.ParquetFile(file).iter_batches(ROWS, columns=["path", "front_matter"]):
+        for page, text in zip(batch["path"].to_pylist(), batch["front_matter"].to_pylist(), strict=True):
+            if len(text) > LARGEST_TEXT or _depth(text) > DEEPEST:
+                raise IndexCorruptError(f"the front matter of {page[:200]!r} is too large or too deep.")
+
+
+def _depth(text: str) -> int:
+    """Returns the most brackets that are open at a time, those inside strings included."""
+    deepest = depth = 0
+    for bracket in _BRACKET.findall(text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _bound_this_process(memory: int) -> None:

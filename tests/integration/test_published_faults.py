@@ -324,11 +324,32 @@ def pickled_npy(root):
     return stream.getvalue()
 
 
+def vectors_of(value):
+    def spoiled(root):
+        file = root / read_manifest(root).build_id / "vectors.npy"
+        vectors = np.load(file)
+        vectors[-1] = value
+        stream = io.BytesIO()
+        np.save(stream, vectors)
+        return stream.getvalue()
+
+    return spoiled
+
+
+def deep_front_matter(root):
+    table = pq.read_table(root / read_manifest(root).build_id / "pages.parquet")
+    place = table.schema.get_field_index("front_matter")
+    deep = pa.array(['{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"] * len(table))
+    stream = io.BytesIO()
+    pq.write_table(table.set_column(place, table.schema.field(place), deep), stream)
+    return stream.getvalue()
+
+
 EVIL = {
     "chunks.parquet": (parquet_bomb, b"garbage", b"PAR1" + bytes(1000) + b"PAR1"),
     "graph.npz": (npz_bomb, b"garbage"),
-    "vectors.npy": (lying_npy, pickled_npy, b"garbage"),
-    "pages.parquet": (b"garbage",),
+    "vectors.npy": (lying_npy, pickled_npy, b"garbage", vectors_of(np.nan), vectors_of(0)),
+    "pages.parquet": (b"garbage", deep_front_matter),
     "lexical/meta.json": (b"garbage", b"[" * 100_000, b"{}"),
 }
 

@@ -1,0 +1,125 @@
+"""An encoder that came with a published index: it may take no more time and memory than a query is worth."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnx")
+
+from mkdocs_semsearch.artifact import read_manifest
+from mkdocs_semsearch.embedding.onnx.encoder import OnnxEmbedder
+from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexCorruptError
+from mkdocs_semsearch.searching import SearchQuery
+from mkdocs_semsearch.serving import bounded_encoder
+from mkdocs_semsearch.serving.bounded_encoder import BoundedEncoder
+from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+from mkdocs_semsearch.serving.trial import try_build
+from tests.abuse.evil_encoder import write_encoder
+from tests.unit.serving.small_index import build
+
+LONG = "word " * 200
+
+
+def test_a_good_encoder_answers(tmp_path):
+    write_encoder(tmp_path / "encoder")
+    encoder = BoundedEncoder(tmp_path / "encoder")
+    assert encoder.embed(["short", LONG], "query").tolist()[0][0] == 1
+    process = encoder._process
+    encoder.embed(["again"], "query")
+    assert encoder._process is process
+
+
+def test_memory_for_a_long_query_is_refused_and_a_short_one_is_still_answered(tmp_path):
+    """Ten million bytes a token: a short query takes ten million, a long one two thousand million."""
+    write_encoder(tmp_path / "encoder", bytes_per_token=10_000_000)
+    encoder = BoundedEncoder(tmp_path / "encoder", memory=256 << 20, seconds=20)
+    encoder.embed(["short"], "query")
+    with pytest.raises(EmbedderUnavailableError, match="The encoder of the published index"):
+        encoder.embed([LONG], "query")
+    assert encoder.embed(["short"], "query").shape == (1, 64)
+
+
+def test_a_loop_ends_at_its_deadline_and_takes_no_processor_time_afterwards(tmp_path):
+    write_encoder(tmp_path / "encoder", turns_per_token=50_000)
+    encoder = BoundedEncoder(tmp_path / "encoder", seconds=1)
+    began = time.monotonic()
+    with pytest.raises(EmbedderUnavailableError, match="took too long"):
+        encoder.embed([LONG], "query")
+    assert time.monotonic() - began < 30
+    assert encoder._process is None
+
+
+def publish_with_encoder(root, **waste):
+    """Publishes an index that has an encoder of its own, with every hash right."""
+    build(root)
+    manifest = read_manifest(root)
+    folder = root / manifest.build_id / "encoder"
+    write_encoder(folder, **waste)
+    body = json.loads((root / "manifest.json").read_text())
+    for file in sorted(folder.iterdir()):
+        data = file.read_bytes()
+        entry = {"path": f"encoder/{file.name}", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        body["files"].append(entry)
+    body["encoder"]["exported"] = True
+    (root / "manifest.json").write_text(json.dumps(body))
+
+
+def test_a_published_encoder_runs_in_a_process_of_its_own(tmp_path):
+    publish_with_encoder(tmp_path / "index")
+    pool = EncoderPool()
+    with pool.open(tmp_path / "index", published=True) as searcher:
+        searcher.warm_up()
+        response = searcher.search(SearchQuery("keys"))
+        assert (response.mode, response.degraded) == ("hybrid", False)
+        (encoder,) = pool._encoders.values()
+        assert isinstance(encoder, BoundedEncoder)
+    with pool.open(tmp_path / "index") as own:
+        own.warm_up()
+        assert {type(encoder) for encoder in pool._encoders.values()} == {BoundedEncoder, OnnxEmbedder}
+
+
+def test_a_published_encoder_that_goes_astray_costs_a_query_its_meaning_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounded_encoder, "MEMORY", 256 << 20)
+    publish_with_encoder(tmp_path / "index", bytes_per_token=10_000_000)
+    with EncoderPool().open(tmp_path / "index", published=True) as searcher:
+        assert not searcher.search(SearchQuery("keys")).degraded
+        response = searcher.search(SearchQuery("keys " * 200))
+        assert response.degraded
+        assert response.results
+
+
+@pytest.mark.parametrize(
+    ("waste", "sentence"),
+    [
+        ({"bytes_per_token": 10_000_000}, "memory"),
+        ({"turns_per_token": 50_000}, "took more than 4 s"),
+    ],
+)
+def test_the_trial_asks_long_queries(tmp_path, waste, sentence):
+    publish_with_encoder(tmp_path, **waste)
+    manifest = read_manifest(tmp_path)
+    with pytest.raises(IndexCorruptError, match=sentence):
+        try_build(manifest, tmp_path / manifest.build_id, "http://127.0.0.1/")
+
+
+def test_a_process_that_ended_is_started_again(tmp_path):
+    write_encoder(tmp_path / "encoder")
+    encoder = BoundedEncoder(tmp_path / "encoder")
+    encoder.embed(["a"], "query")
+    encoder._process.kill()
+    encoder._process.wait()
+    assert encoder.embed(["a"], "query").shape == (1, 64)
+
+
+def test_the_process_ends_with_its_encoder(tmp_path):
+    write_encoder(tmp_path / "encoder")
+    encoder = BoundedEncoder(tmp_path / "encoder")
+    encoder.embed(["a"], "query")
+    pid = encoder._process.pid
+    del encoder
+    assert not Path(f"/proc/{pid}").exists()
