@@ -29,7 +29,7 @@ from mkdocs_semsearch.indexing.store_writer import IndexedRows
 from mkdocs_semsearch.qdrant.backend import QdrantBackend
 from mkdocs_semsearch.qdrant.writing import QdrantWriter
 from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery, open_searcher
-from mkdocs_semsearch.searching.query_encoder import QueryEncoder
+from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from tests.qdrant_engine import EngineClient
 
 QUESTIONS = (
@@ -124,7 +124,7 @@ def bytes_by_part(folder: Path) -> dict[str, int]:
     return dict(parts)
 
 
-def timed(searcher: Searcher, encoder: QueryEncoder, rounds: int, **options: object) -> dict[str, float]:
+def timed(searcher: Searcher, encoder: LazyEncoder, rounds: int, **options: object) -> dict[str, float]:
     """Milliseconds of a question without its encoding."""
     vectors = {question: encoder.embed(question) for question in QUESTIONS}
 
@@ -173,7 +173,7 @@ def main() -> None:
         optimized = time.perf_counter() - started
         parts = bytes_by_part(folder)
         chunks = len(vectors)
-        encoder = QueryEncoder(index.manifest, index.build_dir, None)
+        encoder = LazyEncoder(index.manifest, index.build_dir, None)
         manifest = replace(index.manifest, build_id="0" * 16, store=store, chunks=chunks, pages=len(pages))
         searcher = Searcher(manifest, QdrantBackend.open(manifest, beside, client), encoder)  # type: ignore[arg-type]
         rounds = 2 if given.quick else given.rounds

@@ -23,6 +23,7 @@ from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 __all__ = ["current_build", "publish_build"]
 
 LOCK_TIMEOUT_SECONDS = 600
+"""Time that a build waits for another one in the same folder."""
 
 
 def current_build(index_dir: Path) -> Manifest | None:

@@ -40,6 +40,7 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
+"""Longer words are data in base64 or hexadecimal, which nobody searches."""
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 

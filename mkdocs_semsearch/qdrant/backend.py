@@ -27,7 +27,7 @@ from mkdocs_semsearch.lexical.text import literal_name
 from mkdocs_semsearch.qdrant.client import connect
 from mkdocs_semsearch.qdrant.collection import CHUNK, LEAD_POINT, PAGE, PAGE_POINT, CollectionField, collection_name
 from mkdocs_semsearch.qdrant.filters import QdrantFilters
-from mkdocs_semsearch.qdrant.reading import CollectionReader, Found, of_kind
+from mkdocs_semsearch.qdrant.reading import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.qdrant.terms import TermList
 from mkdocs_semsearch.qdrant.words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.searching.backend import Matches
@@ -177,14 +177,14 @@ class QdrantBackend:
     ) -> Candidates:
         """Scores the chunks in the window the way that `Scoring.candidates` scores all chunks of an embedded index."""
         by_words = query.mode != "semantic"
-        found = self._reader.find(
+        hits = self._reader.find(
             vector,
             sparse_question(question, self._clauses) if by_words else {},
             identifier=identifier_dimension(question) if by_words else None,
             name=literal_name(question.text) if by_words else "",
             allowed=self._allowed(question, filters),
         )
-        candidates = _scored(found, share_of_meaning(question) if by_words else None)
+        candidates = _scored(hits, share_of_meaning(question) if by_words else None)
         if candidates.semantic is None or query.min_score <= 0:
             return candidates
         return _kept(candidates, candidates.semantic >= query.min_score)
@@ -263,13 +263,13 @@ def _by_count(field: CollectionField, counts: Sequence[tuple[Any, int]]) -> list
     return sorted(values, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _scored(found: Found, weight: float | None) -> Candidates:
+def _scored(hits: PointHits, weight: float | None) -> Candidates:
     """Scores what the cluster found; without a weight, by meaning alone."""
-    rows = found.worded.rows if found.near is None else found.near.rows
-    words = LexicalHits(found.worded.rows, found.worded.similarities) if weight is not None else None
-    similarities = None if found.near is None else found.near.similarities
+    rows = hits.worded.rows if hits.near is None else hits.near.rows
+    words = LexicalHits(hits.worded.rows, hits.worded.similarities) if weight is not None else None
+    similarities = None if hits.near is None else hits.near.similarities
     scale = SemanticScale.of(np.zeros(0, np.float32) if similarities is None else similarities)
-    return score(rows, similarities, scale, words, _named(found, rows), weight or 0)
+    return score(rows, similarities, scale, words, _named(hits, rows), weight or 0)
 
 
 def _kept(candidates: Candidates, mask: NDArray[np.bool_]) -> Candidates:
@@ -286,9 +286,9 @@ def _kept(candidates: Candidates, mask: NDArray[np.bool_]) -> Candidates:
     )
 
 
-def _named(found: Found, rows: NDArray[np.int64]) -> dict[int, int]:
+def _named(hits: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:
     """Returns row to rank of the literal rule, for those of some rows that have one."""
-    by_rule = (("identifier", found.identified), ("heading", found.headed), ("title", found.titled))
+    by_rule = (("identifier", hits.identified), ("heading", hits.headed), ("title", hits.titled))
     ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
     here = set(rows.tolist())
     return {row: rank for row, rank in ranks.items() if row in here}

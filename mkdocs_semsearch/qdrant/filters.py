@@ -17,6 +17,7 @@ __all__ = ["QdrantFilters"]
 
 _NOWHERE = "no_such_key"
 _LARGEST = 10**308
+"""Power of ten just below the largest 64-bit float."""
 
 
 class QdrantFilters:

@@ -24,7 +24,7 @@ from mkdocs_semsearch.searching.vector_store import Neighbors
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
-__all__ = ["WINDOW", "CollectionReader", "Found", "of_kind"]
+__all__ = ["WINDOW", "CollectionReader", "PointHits", "of_kind"]
 
 WINDOW = 1000
 """Chunks of each side, meaning and words, that take part in a ranking: so many results can be paged through."""
@@ -42,7 +42,7 @@ _ADVICE = "try again when it does"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PointHits:
     """The points that match a query.
 
     Attributes:
@@ -92,9 +92,9 @@ class CollectionReader:
         requests = [
             models.QueryRequest(query=row, using=MEANING, limit=self._neighbors, with_payload=False) for row in rows
         ]
-        for points in self._asked(requests):
-            found = np.array([point.id for point in points], np.int64)
-            yield Neighbors(found, np.array([point.score for point in points], np.float32))
+        for points in self._answers(requests):
+            rows_near = np.array([point.id for point in points], np.int64)
+            yield Neighbors(rows_near, np.array([point.score for point in points], np.float32))
 
     def find(
         self,
@@ -104,7 +104,7 @@ class CollectionReader:
         identifier: int | None,
         name: str,
         allowed: models.Filter | None,
-    ) -> Found:
+    ) -> PointHits:
         """Sends a query in one request: nearest vectors, words, identifier, title and heading.
 
         Args:
@@ -128,13 +128,14 @@ class CollectionReader:
         requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME]) for side in sides]
         if vector is not None:
             requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
-        answers = iter(self._asked(requests))
-        worded, identified, called = (next(answers) if asked else () for asked in (words, identifier is not None, name))
-        return Found(
+        answers = iter(self._answers(requests))
+        sent = (words, identifier is not None, name)
+        worded, identified, named = (next(answers) if request else () for request in sent)
+        return PointHits(
             worded=_neighbors(worded),
             identified=np.array([point.id for point in identified], np.int64),
-            titled=_called(called, TITLE_NAME, name),
-            headed=_called(called, HEADING_NAME, name),
+            titled=_with_name(named, TITLE_NAME, name),
+            headed=_with_name(named, HEADING_NAME, name),
             near=None if vector is None else _neighbors(next(answers)),
         )
 
@@ -148,14 +149,14 @@ class CollectionReader:
 
     def payloads(self, ids: Sequence[int], keys: Sequence[str]) -> dict[int, Any]:
         """Returns payload by point."""
-        found: dict[int, Any] = {}
+        payloads: dict[int, Any] = {}
         for start in range(0, len(ids), _AT_ONCE):
             with self._answering():
                 points = self._client.retrieve(
                     self._collection, list(ids[start : start + _AT_ONCE]), with_payload=list(keys)
                 )
-            found |= {int(point.id): point.payload or {} for point in points}
-        return found
+            payloads |= {int(point.id): point.payload or {} for point in points}
+        return payloads
 
     def counts(self, key: str, allowed: models.Filter | None, limit: int) -> list[tuple[Any, int]]:
         """Counts points by the values of a key, exactly, most frequent first."""
@@ -202,7 +203,7 @@ class CollectionReader:
 
         return models.QueryRequest(**{"with_payload": False, **fields})
 
-    def _asked(self, requests: list[models.QueryRequest]) -> list[list[models.ScoredPoint]]:
+    def _answers(self, requests: list[models.QueryRequest]) -> list[list[models.ScoredPoint]]:
         if not requests:
             return []
         with self._answering():
@@ -228,7 +229,7 @@ def _compared() -> models.SearchParams:
     return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
 
 
-def _called(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArray[np.int64]:
+def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArray[np.int64]:
     return np.array([point.id for point in points if (point.payload or {}).get(key) == name], np.int64)
 
 

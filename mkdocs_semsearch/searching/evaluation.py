@@ -18,6 +18,8 @@ from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 __all__ = ["Evaluation", "EvaluationQuery", "Judged", "evaluate", "evaluate_indexes", "read_queries"]
 
 DEPTH = 10
+"""Results that are looked at."""
+
 HIT_DEPTHS = (1, 3, 5, 10)
 
 

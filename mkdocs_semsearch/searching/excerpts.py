@@ -20,6 +20,7 @@ MAX_CHARACTERS = 320
 """Length of an excerpt at most."""
 
 _REMEMBERED_TEXTS = 500
+"""Chunks whose passages are kept: those of the last fifty answers."""
 
 _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",

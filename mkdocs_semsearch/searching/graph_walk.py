@@ -18,7 +18,10 @@ from mkdocs_semsearch.searching.scan import Codes, Stored, similarities
 __all__ = ["GraphWalk"]
 
 _COARSE_STRIDE = 16
+"""One row in so many is compared with the query to find where the walk begins."""
+
 _LEAST_BEAM = 128
+"""Rows that a walk keeps at least; a test holds the recall of ten rows above 0.95 with it."""
 
 
 class GraphWalk:

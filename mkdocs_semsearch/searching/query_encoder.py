@@ -1,4 +1,4 @@
-"""The embedder of an open index: the one in the index where there is one, else the original."""
+"""Embeds the queries of an open index: with the encoder in the index if there is one, else with the original model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mkdocs_semsearch.searching.stages import stage
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.token_table import Likeness, TokenTable
 
-__all__ = ["QueryEncoder", "QuestionEncoder", "nearest_sentence"]
+__all__ = ["LazyEncoder", "QueryEncoder", "nearest_sentence"]
 
 _RETRY_SECONDS = 60
 """Pause after a model could not be loaded."""
@@ -32,7 +32,7 @@ _PAUSE_SECONDS = 5
 """Pause after an embedding service did not answer."""
 
 
-class QuestionEncoder(Protocol):
+class QueryEncoder(Protocol):
     """Embeds queries as the vectors that a `Backend` compares."""
 
     def embed(self, text: str) -> NDArray[np.float32]:
@@ -48,8 +48,8 @@ class QuestionEncoder(Protocol):
         ...
 
 
-class QueryEncoder:
-    """Loads the embedder when the first query needs it, once."""
+class LazyEncoder:
+    """A `QueryEncoder` that loads the model when the first query needs it, once."""
 
     def __init__(self, manifest: Manifest, build_dir: Path, embedder: Embedder | None) -> None:
         self._manifest = manifest

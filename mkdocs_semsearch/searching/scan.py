@@ -19,7 +19,11 @@ __all__ = ["Approximation", "Codes", "similarities"]
 Stored = NDArray[np.float16] | NDArray[np.float32]
 
 _LARGEST = 127
+"""Largest code: codes are signed bytes."""
+
 _BLOCK_ROWS = 1024
+"""Rows that are converted to float32 at once: 1.5 MB with 384 dimensions."""
+
 _ROUNDING = 1e-5
 """Upper bound of the rounding error of a dot product of two unit vectors in float32."""
 

@@ -20,7 +20,7 @@ from mkdocs_semsearch.searching.backend import Backend, Matches
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.query_encoder import QueryEncoder, QuestionEncoder
+from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder
 from mkdocs_semsearch.searching.response import (
     FacetField,
     PageDetail,
@@ -60,7 +60,7 @@ def open_searcher(
         backend = open_qdrant_backend(manifest, build_dir, store_url)
     else:
         backend = EmbeddedBackend.load(build_dir, manifest)
-    return Searcher(manifest, backend, QueryEncoder(manifest, build_dir, embedder))
+    return Searcher(manifest, backend, LazyEncoder(manifest, build_dir, embedder))
 
 
 class Searcher:
@@ -70,7 +70,7 @@ class Searcher:
         manifest: what the index is.
     """
 
-    def __init__(self, manifest: Manifest, backend: Backend, encoder: QuestionEncoder) -> None:
+    def __init__(self, manifest: Manifest, backend: Backend, encoder: QueryEncoder) -> None:
         self.manifest = manifest
         self._backend = backend
         self._encoder = encoder

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Tables"]
 
 _TEXTS_AT_ONCE = 1000
+"""Texts in memory at once while phrases are searched."""
 
 
 class Tables:

@@ -44,6 +44,7 @@ Value = NDArray[Any] | Sequence[str] | Mapping[str, Any]
 _DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i8": "<i1", "f32": "<f4", "f64": "<f8"}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _ALIGNMENT = 8
+"""A typed array of JavaScript begins at a multiple of its item size, 8 bytes at most."""
 
 
 class Blocks:
@@ -168,6 +169,7 @@ def shard_name(kind: str, number: int) -> str:
 
 
 _MOST_BYTES = 5
+"""Bytes of a number at most: 35 bits."""
 
 
 def pack_varints(values: NDArray[Any] | Sequence[int]) -> NDArray[np.uint8]:

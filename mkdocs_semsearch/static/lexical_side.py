@@ -26,12 +26,10 @@ from mkdocs_semsearch.lexical.question import (
 from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
 from mkdocs_semsearch.static.analysis import terms_of
 from mkdocs_semsearch.static.bundle import Bundle
+from mkdocs_semsearch.static.postings import CLAUSE_UNIT
 from mkdocs_semsearch.static.words import BundleWords, TermPostings
 
 __all__ = ["StaticLexical"]
-
-WHOLE = 10
-"""Weights of clauses are whole tenths, so that scores are whole numbers."""
 
 
 class StaticLexical:
@@ -91,7 +89,7 @@ class StaticLexical:
             weighted += self._completions(words[-1], finished=len(words) > LOOK_UP_WORDS)
         for found, weight in weighted:
             if found is not None:
-                yield found, round(WHOLE * weight)
+                yield found, round(CLAUSE_UNIT * weight)
 
     def _word(self, word: str, corrections: Sequence[str]) -> Iterator[tuple[TermPostings | None, float]]:
         terms = tuple(dict.fromkeys(terms_of(word)))

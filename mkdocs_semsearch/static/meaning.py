@@ -158,6 +158,8 @@ QUESTION_LEVELS = 32767
 """A query's components are whole numbers up to this."""
 
 TOKEN_BITS = 4
+"""Bits of a component of a token."""
+
 TOKEN_BYTES, MOST_TOKEN_SHARDS = 3_500, 320
 """Size of a token shard, and number of shards at most: a word of a query costs one fetch."""
 

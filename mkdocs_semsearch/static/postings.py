@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
 from mkdocs_semsearch.static.analysis import terms_of
 
-__all__ = ["ChunkText", "PostingList", "Postings", "index_words"]
+__all__ = ["CLAUSE_UNIT", "ChunkText", "PostingList", "Postings", "index_words"]
 
 LEVELS = 15
 """Scores of a list are whole numbers from 1 to this, shares of its highest."""
 
 WEIGHT_UNIT = 16384
 """A list's weight is the score of one level in this many parts."""
+
+CLAUSE_UNIT = 10
+"""Weights of clauses are whole tenths, so that scores are whole numbers."""
 
 _COMMON_SHARE = 0.4
 """A word in a larger share of chunks has no list: it hardly distinguishes chunks, and its list is large."""

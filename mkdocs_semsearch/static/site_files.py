@@ -28,6 +28,7 @@ CHUNK_COLUMNS = tuple(stored_field(name)[0] for name in CHUNK_FIELDS)
 """Columns of chunks that filters may name."""
 
 TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700
+"""Size of a text shard, and number of shards at most: a result costs one fetch, and a host has to store the files."""
 
 Record = Mapping[str, Any]
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["Training", "smooth_inverse_frequency", "train"]
 
 _RARE = 1e-3
+"""The parameter `a` of SIF; Arora et al. recommend 1e-3 to 1e-4."""
 
 
 @dataclass(frozen=True, slots=True)

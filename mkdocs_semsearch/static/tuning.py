@@ -35,9 +35,15 @@ MOST_SENTENCES = 10_000
 """Embedding these is nearly all of the time that tuning takes."""
 
 _VERSION = 1
+"""Part of the cache key: raised when training changes."""
+
 _COMPONENTS = 256
+"""Dimensions of a table in the cache: more than any bundle uses."""
+
 _LEAST_COUNT = 3
 _MOST_NEW_WORDS = 4_000
+"""Sentences that a new word must occur in, and new words at most: each adds a token to the bundle."""
+
 _TUNING = Training(epochs=6, rate=2e-3)
 _FROM_THE_MODEL = Training(epochs=15)
 
@@ -127,6 +133,7 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 _MARKS = re.compile(r"[*_`|#>]+")
 _LONGEST = 300
 _SHORTEST = 12
+"""Characters of a sentence: shorter ones are fragments, longer ones lists and tables."""
 
 
 def site_sentences(chunks: Iterable[Mapping[str, Any]], most: int) -> list[str]:

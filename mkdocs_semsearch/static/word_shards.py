@@ -19,10 +19,15 @@ __all__ = ["suffix_rules", "write_positions", "write_terms", "write_words"]
 TERM_BYTES, MOST_TERM_SHARDS = 5_000, 500
 WORD_BYTES, MOST_WORD_SHARDS = 16_000, 40
 POSITION_BYTES, MOST_POSITION_SHARDS = 24_000, 200
+"""Sizes of shards before compression, and number of shards at most: small ones cost little to fetch, and few of them
+little to store and to list in static.json."""
 
 _KEY_BYTES = 6
+"""Estimated bytes of a key beside its letters."""
+
 _MOST_SUFFIXES = 60
 _LEAST_SUFFIX_WORDS = 3
+"""Endings in static.json at most, and words of the site that must have one."""
 
 
 def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool]) -> list[str]:

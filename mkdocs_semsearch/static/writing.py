@@ -29,17 +29,16 @@ from mkdocs_semsearch.static.format import (
     POINTER,
 )
 from mkdocs_semsearch.static.meaning import WrittenMeaning, write_meaning
-from mkdocs_semsearch.static.postings import WEIGHT_UNIT, ChunkText, Postings, index_words
+from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, ChunkText, Postings, index_words
 from mkdocs_semsearch.static.quantize import Planes
 from mkdocs_semsearch.static.site_files import Record, write_site
 from mkdocs_semsearch.static.word_shards import suffix_rules, write_positions, write_terms, write_words
 
 __all__ = ["BundleReport", "planes_for", "write_bundle"]
 
-FACTOR_UNIT = 10
-"""Weights of the parts of a lexical score are whole tenths."""
-
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
+"""Dimensions of a vector; `benchmarks/static_quality.py` measures what they cost in quality."""
+
 _VECTOR_BYTES = 200_000
 """All vectors are loaded before the first answer: this much, until the least dimensions take more."""
 
@@ -152,7 +151,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "chunks": len(chunks),
         "facets": [asdict(facet) for facet in manifest.facets],
         "semantic": semantic,
-        "lexical": {"unit": WEIGHT_UNIT * FACTOR_UNIT, "suffixes": suffix_rules(postings.stems)},
+        "lexical": {"unit": WEIGHT_UNIT * CLAUSE_UNIT, "suffixes": suffix_rules(postings.stems)},
         "shards": shards,
     }
 

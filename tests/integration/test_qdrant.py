@@ -116,7 +116,7 @@ def test_a_build_that_the_cluster_has_lost_is_written_again(server, build):
     assert ask(build.index).results
 
 
-def test_short_failures_are_waited_out(server, build):
+def test_requests_are_repeated_after_short_failures(server, build):
     server.refuse = (503, "points$", 3)
     build(PAGES)
     assert server.refuse[2] == 0

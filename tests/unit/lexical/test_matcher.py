@@ -18,7 +18,7 @@ class Stems:
         return {word.lower().rstrip("s")}
 
 
-def test_words_that_a_question_means():
+def test_words_that_match_a_query():
     words = WordStems(Stems())
     matcher = Matcher(frozenset({"key", "pump"}), "rota", words)
     assert meant(matcher, "Keys and pumps: rotate the pump, not the key_ring.") == {"Keys", "pumps", "pump", "rotate"}
@@ -28,11 +28,11 @@ def test_words_that_a_question_means():
     assert matcher.stems_in("ring") == frozenset()
 
 
-def test_a_short_beginning_begins_nothing():
+def test_a_beginning_of_two_letters_matches_no_word():
     assert meant(Matcher(frozenset(), "ro", WordStems(Stems())), "rotate") == set()
 
 
-def test_of_words_that_are_not_ascii_parts_may_be_meant():
+def test_parts_of_words_outside_ascii_may_match():
     assert meant(Matcher(frozenset({"key"}), None, WordStems(Stems())), "Schlüssel key 鍵の回転") == {
         "Schlüssel",
         "key",

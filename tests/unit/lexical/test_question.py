@@ -36,7 +36,7 @@ from mkdocs_semsearch.lexical.question import read_question
         ("日本語", "日本語", ("日本語",), ()),
     ],
 )
-def test_a_question_as_it_is_meant(typed, text, words, phrases):
+def test_a_query_is_read_as_text_words_and_phrases(typed, text, words, phrases):
     question = read_question(typed)
     assert question.phrases == phrases
     assert question.words == words

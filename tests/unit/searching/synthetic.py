@@ -83,7 +83,7 @@ class Synthetic:
         return cls(searcher, vectors.astype(np.float32), row_of, page_of, section_of, group_of, rows)
 
     def similarities(self, query: str) -> NDArray[np.float32]:
-        """Cosine of every row to a question, clamped as the response has it."""
+        """Cosine of every row to a query, clamped as the response has it."""
         return np.clip(self.vectors @ WordHashEmbedder().embed([query], "query")[0], 0, 1)
 
 

@@ -83,7 +83,7 @@ def test_a_last_word_that_is_not_finished_is_marked(searcher):
     assert marked(excerpt(searcher, "rest", "Restore with the restore command.")) == ["Restore", "restore"]
 
 
-def test_a_typo_marks_what_was_meant(searcher):
+def test_the_corrected_word_is_marked(searcher):
     assert marked(excerpt(searcher, "comand", "The restore command.")) == ["command"]
 
 

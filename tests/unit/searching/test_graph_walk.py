@@ -64,7 +64,7 @@ def test_a_walk_gives_true_similarities_once_each(walking, made):
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.31, 0.1, 0.001])
 @pytest.mark.parametrize("near", [True, False])
 def test_filters_get_as_many_rows_as_there_are(walking, made, share, near):
-    """Where the allowed rows lie far from the question, a walk finds few of them, and a scan has to answer."""
+    """Where the allowed rows lie far from the query, a walk finds few of them, and a scan has to answer."""
     vectors, questions, _ = made
     for question in questions[:10]:
         order = np.argsort(vectors.astype(np.float32) @ question)

@@ -70,7 +70,7 @@ def test_scaling_keeps_the_order_and_the_bounds(scores):
     rows=st.sampled_from([0, 1, 10, FLOOR_RANK, FLOOR_RANK + 1, 2000]),
     spread=st.sampled_from([0.0, 0.01, 0.05, 0.3]),
 )
-def test_the_nearest_rows_know_the_scale_of_all(seed, rows, spread):
+def test_the_nearest_rows_give_the_scale_of_all_rows(seed, rows, spread):
     everyone = floats(np.sort(np.random.default_rng(seed).normal(0.4, spread, rows))[::-1])
     scale = SemanticScale.of(everyone)
     assert SemanticScale.of(everyone[:FLOOR_RANK]) == scale

@@ -185,7 +185,7 @@ def test_an_empty_query_is_an_error(text):
         ("filters", ({"op": "exists", "field": "tags"},)), ("filters", {"tags": "a"}),
     ],
 )  # fmt: skip
-def test_what_is_wrong_names_the_field(field, value):
+def test_the_error_names_the_wrong_field(field, value):
     with pytest.raises(QueryError, match=field) as caught:
         SearchQuery(**{"query": "x", field: value})
     assert caught.value.field == field
@@ -208,7 +208,7 @@ def test_queries_are_immutable_and_copies_add_up():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_asking_in_a_coroutine_gives_the_same(searcher, mode):
+def test_search_async_gives_the_same_answer(searcher, mode):
     query = SearchQuery("rotate keys", mode=mode)
     assert asyncio.run(searcher.search_async(query)).results == searcher.search(query).results
 

@@ -48,7 +48,7 @@ def column(name, make):
     return lambda table: table.set_column(table.column_names.index(name), name, make(table[name]))
 
 
-def test_what_is_right_is_loaded(index):
+def test_consistent_tables_are_loaded(index):
     tables = load(index)
     assert tables.chunk_map.page_of.tolist() == [0, 0, 0, 2]
     assert tables.chunk_map.section_of.tolist() == [0, 1, 1, 2]
@@ -85,7 +85,7 @@ def test_an_index_of_version_0_1_0_is_read(index):
         ("chunks", lambda table: table.slice(0, 3)),
     ],
 )
-def test_what_does_not_fit_is_refused(index, table, edit):
+def test_tables_that_do_not_fit_are_refused(index, table, edit):
     rewrite(index, table, edit)
     with pytest.raises(IndexCorruptError, match=r"The tables in .*build the index again"):
         load(index)

@@ -129,13 +129,13 @@ class TestFiles:
         with pytest.raises(IndexCorruptError, match="build"):
             VectorStore.load(folder, rows, dimension)
 
-    def test_other_rows_or_dimensions_than_promised(self, folder):
+    def test_other_rows_or_dimensions_than_in_the_manifest_are_refused(self, folder):
         self.refuses(folder, rows=ROWS - 1)
         self.refuses(folder, dimension=DIMENSION + 1)
 
     @pytest.mark.parametrize("name", ["vectors.npy", "graph.npz"])
     @pytest.mark.parametrize("content", [b"", b"garbage", b"\x93NUMPY\x01\x00", b"PK\x03\x04"])
-    def test_files_that_are_no_arrays(self, folder, name, content):
+    def test_files_that_are_no_arrays_are_refused(self, folder, name, content):
         (folder / name).write_bytes(content)
         self.refuses(folder)
 
@@ -158,7 +158,7 @@ class TestFiles:
         ],
         ids=lambda change: next(iter(change)),
     )
-    def test_a_graph_that_leads_nowhere(self, folder, change):
+    def test_graphs_with_broken_indices_are_refused(self, folder, change):
         with np.load(folder / "graph.npz") as graph:
             arrays = dict(graph)
         for name, edit in change.items():
@@ -169,7 +169,7 @@ class TestFiles:
         np.savez(folder / "graph.npz", **arrays)
         self.refuses(folder)
 
-    def test_vectors_of_another_type(self, folder, vectors):
+    def test_vectors_are_read_in_float32_and_refused_as_integers(self, folder, vectors):
         np.save(folder / "vectors.npy", vectors.astype(np.int32))
         self.refuses(folder)
         np.save(folder / "vectors.npy", vectors.astype(np.float32))

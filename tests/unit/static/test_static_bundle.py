@@ -64,7 +64,7 @@ def engines(folder):
 
 
 SHARED = (
-    # question, filters, first page
+    # query, filters, first page
     ("rotate keys", (), "keys.md"),
     ("Install", (), "install.md"),
     ("instalation on debian", (), "install.md"),

@@ -74,13 +74,13 @@ def test_every_key_is_in_the_shard_where_it_is_looked_for(keys, target, most):
 
 
 @given(st.sets(KEYS, min_size=1), st.integers(1, 30))
-def test_words_of_one_character_may_stay_together(keys, target):
+def test_keys_with_the_same_first_character_can_share_a_shard(keys, target):
     shards = cut_shards(dict.fromkeys(keys, 5), target, 100, at_first_characters=True)
     starts = [{key[0] for key in shard.keys} for shard in shards]
     assert sum(map(len, starts)) == len(set().union(*starts))
 
 
-def test_endings_of_a_site_lead_unknown_forms_to_stems():
+def test_suffix_rules_give_the_stems_of_unknown_forms():
     words = ("migrate", "migrated", "rotated", "created", "rotation", "creation", "migration")
     stems = {word: word[:6].rstrip("aeiou") for word in words}
     rules = suffix_rules(stems)
@@ -105,7 +105,7 @@ def test_impacts_rise_with_the_field_and_the_count():
     assert set(FIELD_WEIGHTS) == {"title", "headings", "text", "code", "parts"}
 
 
-def test_words_of_nearly_every_chunk_have_no_list():
+def test_words_of_nearly_every_chunk_have_no_posting_list():
     postings = index_words([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)], str)
     assert "the" not in postings.lists
     assert postings.frequency["the"] == 30
