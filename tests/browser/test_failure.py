@@ -68,15 +68,71 @@ def test_an_error_answer_means_basic_search(page, build_site, serving, status):
         assert page.evaluate("failure.status") == status
 
 
-def test_a_slow_sidecar_means_basic_search_first(page, build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
-        server.sidecar.delay = lambda query: 2.5
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        server.sidecar.delay = lambda query: 3.0
         open_box(page, server)
-        page.keyboard.type("rotate token")
+        page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()
-        assert page.locator(MODE).is_visible()
+        assert page.locator(MODE).inner_text().startswith("The search service is slow")
         page.locator(MODE).wait_for(state="hidden")
         assert page.locator("#semsearch-facets").is_visible()
+        assert page.locator(".ss-total").inner_text() == "3 results · updated"
+        page.get_by_role("status").get_by_text("updated").wait_for(state="attached")
+        assert server.sidecar.questions == ["rotate token"], "one request, which stays open"
+
+
+def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.delay = lambda query: 2.0
+        held = []
+        page.route("**/search_index.json", lambda route: held.append(route))
+        open_box(page, server)
+        page.fill(INPUT, "rotate token")
+        page.locator(OPTION).first.wait_for()
+        assert held, "the theme's index was asked for"
+        assert page.locator(MODE).is_hidden()
+        assert page.locator(".ss-total").inner_text() == "3 results"
+
+
+def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        server.sidecar.delay = lambda query: 3.0
+        open_box(page, server)
+        page.fill(INPUT, "rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("ArrowDown")
+        row = page.locator("[aria-selected=true]").inner_text()
+        page.get_by_text("has answered with better results").first.wait_for()
+        assert page.locator("[aria-selected=true]").inner_text() == row
+        page.get_by_role("button", name="Show them").click()
+        page.locator(MODE).wait_for(state="hidden")
+        assert page.locator("#semsearch-facets").is_visible()
+        assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+
+
+def test_basic_search_does_not_mark_words_that_are_everywhere(page, configure, serving):
+    site = configure()
+    docs = [
+        {"location": f"p{at}/", "title": f"Page {at}", "text": f"how to find a zebra in house {at}"} for at in range(9)
+    ]
+    (site / "search" / "search_index.json").write_text(json.dumps({"config": {}, "docs": docs}))
+    with serving.SiteServer(site) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.fill(INPUT, "how to find a zebra")
+        page.locator(OPTION).first.wait_for()
+        assert set(page.locator("mark").all_text_contents()) == {"find", "zebra"}
+
+
+def test_the_start_view_says_when_nothing_can_answer(page, configure, serving):
+    with serving.SiteServer(configure(fallback=False)) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        page.get_by_text("Nothing can answer right now.").wait_for()
+        server.sidecar.alive = True
+        page.get_by_text("Ask a question or type a word.").wait_for()
 
 
 def test_retries_are_few_and_end_with_the_dialog(page, build_site, serving):

@@ -61,6 +61,25 @@ def test_a_shared_link_shows_its_results_in_the_page(page, built, serving, theme
         assert page.problems == []
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_page_uses_its_width_and_shows_the_preview(page, built, serving, theme):
+    with serving.SiteServer(built(theme)) as server:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(server.url + "search/?query=token")
+        page.locator("semsearch-page [data-semsearch=preview] .ss-title").wait_for()
+        assert page.locator("semsearch-page .ss-dialog").bounding_box()["width"] >= 1000
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_facet_without_a_question_has_an_address(page, built, serving, theme):
+    with serving.SiteServer(built(theme)) as server:
+        page.goto(server.url + "search/?query=&f.tags=setup")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator("semsearch-page [role=group][aria-label=Installation]").count() == 1
+        assert page.url.endswith("search/?query=&f.tags=setup")
+
+
 def test_what_opens_the_dialog_elsewhere_leads_to_the_field(page, built, serving):
     with serving.SiteServer(built("material")) as server:
         page.goto(server.url + "search/")

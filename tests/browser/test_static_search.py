@@ -89,6 +89,18 @@ def test_the_reader_is_told_and_no_sidecar_is_asked(page, site):
     assert page.problems == []
 
 
+def test_the_note_on_privacy_can_be_closed_for_good(page, site):
+    ask(page, site, "rotate an access token")
+    page.get_by_role("button", name="Hide this note").click()
+    assert page.locator(MODE).is_hidden()
+    assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+    page.reload()
+    page.locator(OPTION).first.wait_for()
+    page.locator("[data-semsearch=preview] .ss-title").wait_for()
+    page.locator(MODE).wait_for(state="hidden")
+    assert page.problems == []
+
+
 def test_typos_identifiers_phrases_and_beginnings(page, site):
     for typed, heading in (
         ("unauthorised", "401 Unauthorized"),

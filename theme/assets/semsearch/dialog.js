@@ -167,7 +167,7 @@ export class SemsearchDialog extends HTMLElement {
     this.search.ask(0);
   };
 
-  /** Loads a module once and calls its `fill(place, this)`. */
+  /** Loads a module once, calls its `fill`. */
   later(module, place, name = "filled") {
     place[name] ??= import(module)
       .then(({ fill }) => fill(place, this))

@@ -80,13 +80,13 @@ function valueGroup(parts, field) {
 
   find.addEventListener("input", narrow);
   find.addEventListener("keydown", ({ key }) => key === "Enter" && list.querySelector("label:not([hidden])")?.click());
-  list.addEventListener("focusin", ({ target }) => rove(target));
   group.addEventListener("keydown", (event) => {
     const stops = [...group.querySelectorAll("input, .ss-quiet")].filter((stop) => stop.checkVisibility());
     const at = stops.indexOf(event.target);
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
     if (at < 0 || to === undefined || (event.target === find && event.key !== "ArrowDown")) return;
     event.preventDefault();
+    if (boxes.has(stops[to]?.value)) rove(stops[to]);
     stops[to]?.focus();
   });
 

@@ -22,9 +22,12 @@ export class Keys {
       if (at >= 0) this.#hovered = setTimeout(() => parts.store.set({ active: at, walked: true }), HOVER);
     });
     list.addEventListener("pointerleave", () => clearTimeout(this.#hovered));
-    // The focus stays in the field, so that typing goes on.
-    main.addEventListener("mousedown", (event) => {
-      if (event.target.closest("label, button, summary") && !event.target.matches(TEXT)) event.preventDefault();
+    // The mouse leaves the focus in the field, so that typing goes on.
+    const takes = ({ target }) => target.closest("label, button, summary") && !target.matches(TEXT);
+    main.addEventListener("mousedown", (event) => takes(event) && event.preventDefault());
+    main.addEventListener("click", (event) => {
+      const mouse = event.detail && event.pointerType !== "touch";
+      if (mouse && event.target.closest("label") && takes(event)) setTimeout(() => parts.input.focus());
     });
   }
 

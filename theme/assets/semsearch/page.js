@@ -2,7 +2,7 @@
 
 import { SemsearchDialog, start } from "./dialog.js";
 import { isQuestion, parseSearch, questionKey } from "./state.js";
-import { h } from "./ui.js";
+import { h, loadStyle } from "./ui.js";
 
 const base = new URL(".", import.meta.url);
 const root = new URL("../../", base);
@@ -67,12 +67,11 @@ async function mount() {
   if (!form) return;
   const typed = form.elements.q.value;
   const box = document.createElement("semsearch-page");
-  const style = h("link", { rel: "stylesheet", href: new URL("page.css", base) });
   const settings = await fetch(new URL("config.json", base));
   form.after(box);
   const mac = /Mac|iPhone|iPad/.test(navigator.platform);
   await start(box, { config: await settings.json(), root, base, mac }, SemsearchPage);
-  box.append(style); // after the dialog's own
+  await loadStyle(box, new URL("page.css", base)); // after the dialog's own
   form.hidden = true;
   box.open();
   if (typed) box.take({ query: typed });

@@ -1,5 +1,6 @@
 /* From and to, for numbers and dates. Loaded where a site has such facets. */
 
+import { activeFilters } from "./state.js";
 import { h, set } from "./ui.js";
 
 const ENGLISH = {
@@ -41,7 +42,8 @@ export function fill(group, { t, store, setFilters, prefix }, field) {
     return inverted;
   }
 
-  return (counts, filter = {}) => {
+  return (counts, filter) => {
+    if (activeFilters({ filter }).length && refuse()) return; // the reader is about to correct it
     const values = counts.map(({ value }) => value).sort((a, b) => (a < b ? -1 : 1));
     [values[0], values.at(-1)].forEach((bound, index) => {
       const input = inputs[index];

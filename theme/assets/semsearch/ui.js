@@ -7,7 +7,7 @@ export function set(element, name, value) {
   return element;
 }
 
-/** Creates the element `tag.class`. False and null children are left out. */
+/** Creates `tag.class`. False children are left out. */
 export function h(selector, attributes = {}, ...children) {
   const [tag, ...classes] = selector.split(".");
   const element = document.createElement(tag);
@@ -85,7 +85,7 @@ export const ENGLISH = {
 
 const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
 
-/** Returns `t(key, values)`. Each language is a file; a text that it lacks is English. */
+/** Returns `t(key, values)`. A text that a language lacks is English. */
 export async function loadStrings(base, language, overrides) {
   const [wanted] = language.toLowerCase().split(/[-_]/);
   const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();

@@ -35,10 +35,10 @@ export function fill(list, { store, t }) {
   });
 
   function reasonOf({ page, sections }, marks, telling) {
-    if (!marks.length) return t("by_meaning");
     const texts = sections.flatMap(({ heading_hierarchy: headings, content }) => [...headings, content]);
     const own = wordsIn([page.title, ...texts].join(" "));
     const missing = telling.filter((word) => !own.some((other) => akin(word, other)));
+    if (!marks.length && missing.length === telling.length) return t("by_meaning");
     return missing.length ? t("without", { words: missing.slice(0, MOST).join(", ") }) : "";
   }
 }

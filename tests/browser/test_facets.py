@@ -1,0 +1,177 @@
+"""Facets: browsing by them, long ones, ranges, the filter that a question names."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+PANEL = "#semsearch-facets"
+GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
+FOCUSED = "element => element === document.activeElement"
+TOPICS = [{"value": f"topic-{number:03}", "count": 500 - number} for number in range(410)]
+
+
+@pytest.fixture
+def site(build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        yield server
+
+
+def open_box(page, server, path=""):
+    page.goto(server.url + path)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+
+
+def ask(page, server, query):
+    open_box(page, server)
+    page.keyboard.type(query)
+    page.locator(OPTION).first.wait_for()
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_a_value_without_a_question_lists_its_pages(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        open_box(page, server)
+        chip = page.locator(".ss-chip", has_text="setup")
+        count = int(chip.locator(".ss-count").inner_text())
+        chip.click()
+        page.wait_for_function(f"{GROUPS} === {count}")
+        assert page.locator(".ss-total").inner_text() == f"{count} results"
+        assert page.locator(".ss-why").count() == 0
+        page.wait_for_function("location.hash === '#semsearch=&f.tags=setup'")
+        page.keyboard.type("install")  # typing after the click starts the question
+        page.wait_for_function(f"{GROUPS} === 1")
+        assert "f.tags=setup" in server.sidecar.searches[-1]
+        page.fill(INPUT, "")
+        page.wait_for_function(f"{GROUPS} === {count}")
+        page.get_by_role("button", name="Clear all").click()
+        page.locator(".ss-chip").first.wait_for()
+        assert page.locator(OPTION).count() == 0
+        assert page.problems == []
+
+
+def test_a_link_to_a_facet_lists_its_pages_and_more_filters_narrow_them(page, site):
+    page.goto(site.url + "#semsearch=&f.tags=api")
+    page.locator(OPTION).first.wait_for()
+    assert page.evaluate(GROUPS) == 2
+    page.locator(PANEL).get_by_label("stable").check()
+    page.wait_for_function(f"{GROUPS} === 1")
+
+
+def test_no_page_with_these_filters_is_said(page, site):
+    page.goto(site.url + "#semsearch=&f.tags=setup&f.status=draft")
+    page.get_by_text("No page has these filters.").wait_for()
+    page.get_by_role("button", name="Search without Status: draft").click()
+    page.wait_for_function(f"{GROUPS} === 2")
+
+
+def test_a_long_facet_shows_ten_values_and_all_on_request(page, site):
+    site.sidecar.change = lambda body: body | {"facets": {"tags": TOPICS}}
+    ask(page, site, "token")
+    rows = page.locator(f"{PANEL} .ss-facet:visible")
+    rows.first.wait_for()
+    assert rows.count() == 10
+    page.get_by_role("button", name="Show all (410)").click()
+    assert rows.count() == 410
+    page.get_by_label("Find in Tags").fill("topic-40")
+    assert rows.count() == 10
+    page.get_by_label("Find in Tags").fill("topic-409")
+    assert rows.all_inner_texts() == ["topic-409\n91"]
+
+
+def test_a_group_of_values_is_one_tab_stop_and_arrows_move_inside(page, site):
+    site.sidecar.change = lambda body: body | {"facets": {"tags": TOPICS, "status": [{"value": "x", "count": 1}]}}
+    ask(page, site, "token")
+    find = page.get_by_label("Find in Tags")
+    find.focus()
+    page.keyboard.press("Tab")
+    boxes = page.locator(f"{PANEL} [data-field=tags]")
+    assert boxes.nth(0).evaluate(FOCUSED)
+    page.keyboard.press("ArrowDown")
+    assert boxes.nth(1).evaluate(FOCUSED)
+    page.keyboard.press("Tab")
+    assert page.locator(f"{PANEL} summary", has_text="Status").evaluate(FOCUSED)
+    page.keyboard.press("Shift+Tab")
+    assert boxes.nth(1).evaluate(FOCUSED), "the group remembers its value"
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")  # show all
+    assert boxes.nth(10).evaluate(FOCUSED)
+    page.keyboard.press("Home")
+    assert find.evaluate(FOCUSED)
+
+
+def test_an_inverted_range_is_refused_beside_its_fields(page, site):
+    ask(page, site, "token")
+    first, last = page.locator(f"{PANEL} [data-field=year]").all()
+    asked = len(site.sidecar.searches)
+    first.fill("2025")
+    last.fill("2022")
+    page.keyboard.press("Tab")
+    complaint = page.get_by_text("“From” is greater than “To”.")
+    complaint.wait_for()
+    assert first.get_attribute("aria-invalid") == "true"
+    assert last.get_attribute("aria-describedby") == complaint.get_attribute("id")
+    assert page.locator(PANEL).evaluate("panel => panel.contains(document.activeElement)")
+    page.wait_for_timeout(400)
+    assert "f.year.max" not in site.sidecar.searches[-1]
+    assert len(site.sidecar.searches) <= asked + 1  # for the first field alone
+    last.fill("2026")
+    page.keyboard.press("Tab")
+    complaint.wait_for(state="hidden")
+    page.wait_for_function("location.hash.includes('f.year.max=2026')")
+
+
+def test_a_group_that_has_become_empty_keeps_the_focus(page, site):
+    ask(page, site, "token")
+    box = page.locator(PANEL).get_by_label("stable")
+    box.focus()
+    site.sidecar.change = lambda body: body | {"facets": {"tags": [{"value": "api", "count": 1}]}}
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Remove filter Status: stable").wait_for()
+    assert box.evaluate(FOCUSED)
+    page.keyboard.press("Space")
+    page.wait_for_function("!location.hash.includes('f.status')")
+    page.wait_for_timeout(300)
+    assert box.evaluate(FOCUSED)
+
+
+def test_a_group_scrolls_into_view_when_it_is_opened(page, site):
+    values = [{"value": f"topic-{number}", "count": 9} for number in range(10)]
+    site.sidecar.change = lambda body: body | {"facets": body["facets"] | {"tags": values, "status": values}}
+    page.set_viewport_size({"width": 1280, "height": 640})
+    ask(page, site, "token")
+    page.locator(f"{PANEL} summary", has_text="Date").click()
+    shown = "end => end.getBoundingClientRect().bottom <= end.closest('.ss-facets').getBoundingClientRect().bottom + 1"
+    page.wait_for_function(shown, arg=page.locator(f"{PANEL} [data-field=date]").last.element_handle())
+
+
+def test_the_filter_that_a_question_names_is_offered_and_taken_with_a_key(page, site):
+    open_box(page, site)
+    page.locator(".ss-chip").first.wait_for()
+    page.keyboard.type("token for Security")
+    offer = page.get_by_role("button", name="Filter: Tags: security")
+    offer.wait_for()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")  # not at the end before: it moves the caret
+    page.wait_for_timeout(300)
+    assert "f.tags" not in page.url
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Remove filter Tags: security").wait_for()
+    page.wait_for_function(f"{GROUPS} === 1")
+    offer.wait_for(state="hidden")
+    assert page.locator(INPUT).input_value() == "token for Security"
+    page.fill(INPUT, "token insecurity")
+    page.wait_for_timeout(500)
+    assert page.locator(".ss-offer button").count() == 0
+
+
+def test_a_facet_in_arabic_stands_beside_its_box(page, configure, serving):
+    with serving.SiteServer(configure(language="ar")) as server:
+        ask(page, server, "token")
+        row = page.locator(f"{PANEL} .ss-facet").first
+        box, text = row.locator("input").bounding_box(), row.locator("bdi").bounding_box()
+        assert 0 <= box["x"] - (text["x"] + text["width"]) < 16

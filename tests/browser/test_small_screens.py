@@ -1,0 +1,160 @@
+"""Phones: the whole screen in both orientations, filters in a sheet, a session by touch; how much a screen shows."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
+THEMES = ["mkdocs", "readthedocs", "material"]
+WHOLE = """() => {
+  const frame = document.querySelector('.ss-scroll').getBoundingClientRect();
+  const bottom = Math.min(frame.bottom, innerHeight);
+  const inside = (page) => page.getBoundingClientRect().bottom <= bottom + 1;
+  return [...document.querySelectorAll('[data-semsearch=list] [role=group]')].filter(inside).length;
+}"""
+
+
+def long_pages(body):
+    """An answer of ten pages, each with two lines of text and ten sections."""
+    first = body["results"][0]
+    for section in first["sections"]:
+        section["content"] = section["excerpt"] = "A token is renewed before it expires. " * 12
+        section["highlights"] = [[2, 7]]
+    pages = [{**first, "page": {**first["page"], "title": f"Page {at}", "chunk_count": 10}} for at in range(10)]
+    return body | {"results": pages, "total_results": 10}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_laptop_shows_five_pages_and_the_dialog_keeps_its_height(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        server.sidecar.change = long_pages
+        page.set_viewport_size({"width": 1280, "height": 860})
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        heights = [page.locator("dialog").bounding_box()["height"]]
+        page.keyboard.type("token")
+        page.locator("[data-semsearch=preview] .ss-title").wait_for()
+        assert 5 <= page.evaluate(WHOLE) <= 6
+        heights.append(page.locator("dialog").bounding_box()["height"])
+        server.sidecar.change = lambda body: body
+        page.fill(INPUT, "zzzz")
+        page.locator("[data-semsearch=empty]").wait_for()
+        heights.append(page.locator("dialog").bounding_box()["height"])
+        assert len(set(heights)) == 1
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_phone_shows_four_pages(phone, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        server.sidecar.change = long_pages
+        phone.goto(server.url + "#semsearch=token")
+        phone.locator(OPTION).first.wait_for()
+        phone.wait_for_timeout(500)
+        assert phone.evaluate(WHOLE) >= 4
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        phone.goto(server.url + "#semsearch=token")
+        phone.locator(OPTION).first.wait_for()
+        before = phone.locator(OPTION).first.bounding_box()["y"]
+        phone.get_by_role("button", name="Filters").tap()
+        phone.get_by_role("button", name="Show 3 results").wait_for()
+        assert phone.locator(".ss-scroll").evaluate("list => list.inert")
+        phone.locator("#semsearch-facets label", has_text="security").tap()
+        done = phone.get_by_role("button", name="Show 1 result")
+        done.wait_for()
+        box = done.bounding_box()
+        assert box["y"] + box["height"] <= 844
+        done.tap()
+        phone.locator("#semsearch-facets").wait_for(state="hidden")
+        assert phone.locator(OPTION).first.bounding_box()["y"] <= before + 60
+        assert phone.get_by_role("button", name="Filters").get_attribute("aria-expanded") == "false"
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+        phone.get_by_role("button", name="Filters").tap()
+        phone.get_by_role("button", name="Show 1 result").wait_for()
+        phone.keyboard.press("Escape")  # the sheet alone
+        phone.locator("#semsearch-facets").wait_for(state="hidden")
+        assert phone.locator("dialog[open]").count() == 1
+        assert phone.problems == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_phone_in_landscape_gets_the_whole_screen(phone, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        phone.set_viewport_size({"width": 844, "height": 390})
+        phone.goto(server.url + "#semsearch=token")
+        phone.locator(OPTION).first.wait_for()
+        box = phone.locator("dialog[open]").bounding_box()
+        assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 844, 390)
+        assert phone.locator(OPTION).first.bounding_box()["y"] < 120
+        phone.get_by_role("button", name="Filters").tap()
+        done = phone.get_by_role("button", name="Show 3 results").bounding_box()
+        assert done["y"] + done["height"] <= 390
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_whole_session_by_touch(phone, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        phone.goto(server.url)
+        phone.evaluate("semsearch.open()")
+        phone.locator(".ss-chip", has_text="api").tap()
+        phone.wait_for_function(f"{GROUPS} === 2")
+        phone.locator(INPUT).tap()
+        phone.keyboard.type("token")
+        phone.wait_for_function("location.hash.startsWith('#semsearch=token&')")
+        phone.get_by_role("button", name="Remove filter Tags: api").tap()
+        phone.wait_for_function(f"{GROUPS} === 3")
+        phone.get_by_text("2 more on this page").tap()
+        phone.locator(".ss-expanded").wait_for()
+        phone.locator(OPTION, has_text="Limits").tap()
+        phone.wait_for_url("**/guide/auth/**")
+        assert "#limits" in phone.url
+        phone.go_back()
+        phone.locator(OPTION).first.wait_for()
+        phone.locator("[data-semsearch=close]").tap()
+        phone.locator("dialog").wait_for(state="hidden")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_targets_on_a_desktop_are_at_least_24_pixels_high(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url + "#semsearch=token&f.tags=api")
+        page.locator("[data-semsearch=preview] nav").wait_for()
+        small = page.evaluate(
+            """() => [...document.querySelectorAll(
+                'semsearch-dialog :is(button, summary, label, a, [role=option], .ss-range)')]
+              .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 23.9)
+              .map((one) => [one.outerHTML.slice(0, 90), one.getBoundingClientRect().height])"""
+        )
+        assert small == []
+
+
+def test_the_open_dialog_is_not_printed(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        page.goto(server.url + "#semsearch=token")
+        page.locator(OPTION).first.wait_for()
+        page.emulate_media(media="print")
+        assert page.locator("dialog").is_hidden()
+        assert page.evaluate("getComputedStyle(document.documentElement).overflow") != "hidden"
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_forced_colours_keep_borders_and_the_active_row(browser, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        context = browser.new_context(forced_colors="active", viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        page.goto(server.url + "#semsearch=token&f.tags=api")
+        page.locator(OPTION).first.wait_for()
+        page.locator(".ss-filter").wait_for()
+        width = "element => parseFloat(getComputedStyle(element).{})"
+        assert page.locator("dialog").evaluate(width.format("borderTopWidth")) >= 1
+        assert page.locator(".ss-filter").evaluate(width.format("borderTopWidth")) >= 1
+        assert page.locator("[aria-selected=true]").evaluate(width.format("outlineWidth")) >= 2
+        context.close()
