@@ -73,8 +73,11 @@ def _index(given: argparse.Namespace) -> int:
     config = load_site_config(config_file) if config_file else None
     settings = _settings(config.plugin_options if config else {}, config_file)
     settings = replace(settings, index_dir=given.index or settings.index_dir)
-    if given.static and not settings.static.enabled:
-        settings = replace(settings, static=StaticSettings(enabled=True))
+    if given.static:
+        settings = replace(settings, static=replace(settings.static, mode="always"))
+    elif settings.static.mode == "auto" and not given.widget:
+        # A site that does not get the search box has no use for the files.
+        settings = replace(settings, static=StaticSettings("never"))
     progress = EmbeddingProgress(_say)
     try:
         report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)

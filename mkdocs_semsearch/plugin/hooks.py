@@ -25,7 +25,7 @@ from mkdocs_semsearch.site.pipeline import (
     open_configured_embedder,
 )
 from mkdocs_semsearch.site.progress import EmbeddingProgress
-from mkdocs_semsearch.site.publishing import publish_search
+from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, publish_search
 from mkdocs_semsearch.site.related_links import PLACEHOLDER, write_related_links
 from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, results_page_context
 
@@ -225,7 +225,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         finally:
             progress.close()
         if written is not None:
-            log.log(logging.INFO if written.semantic else logging.WARNING, f"Wrote {written}")
+            level = logging.INFO if written.semantic else logging.WARNING
+            log.log(logging.DEBUG if settings.static.mode == "auto" else level, f"Wrote {written}")
+        elif settings.static.mode == "auto":
+            widget_files.withdraw_static(site_dir)
+            log.info(
+                f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
+                "`static: true` writes the files for a search in the browser all the same."
+            )
         _say(report)
 
     def _index_preview(self, config: MkDocsConfig) -> None:

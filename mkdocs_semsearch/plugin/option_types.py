@@ -130,15 +130,18 @@ class Group(SubConfig[Any]):
 
 
 class Switch(Group):
-    """A group that `true` switches on with its defaults; `false`, the default, is None."""
+    """A group that `true` switches on with its defaults; `false` is None; a word, the default, stays as it is."""
 
-    def __init__(self, options: type[Options]) -> None:
+    def __init__(self, options: type[Options], default: str) -> None:
         super().__init__(options)
-        self.default = None
+        self.default = default
 
     def run_validation(self, value: object) -> Any:
-        if value is None or value is False:
+        if value is False:
             return None
+        if value is None or value == self.default:
+            return self.default
         if value is not True and not isinstance(value, dict):
-            raise ValidationError(f"{value!r} is neither true nor false nor a mapping with the options {self.names}.")
+            allowed = f"{self.default}, true, false or a mapping with the options {self.names}"
+            raise ValidationError(f"{value!r} is not one of {allowed}.")
         return super().run_validation({} if value is True else value)

@@ -146,7 +146,7 @@ class SemsearchConfig(Options):
     chunking = Group(_Chunking)
     index_dir = types.text(DEFAULT_INDEX_DIR)
     publish_index = types.flag(False)
-    static = Switch(_Static)
+    static = Switch(_Static, default="auto")
     store = Group(_Store)
     api_url = types.url()
     widget = Group(_Widget)
@@ -158,7 +158,7 @@ class SemsearchConfig(Options):
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         """Checks every option, and what two of them cannot be together."""
         errors, warnings = super().validate()
-        if not errors and self.static is not None and self.store.kind != "embedded":
+        if not errors and self.static not in ("auto", None) and self.store.kind != "embedded":
             text = f"It is made from an index folder, and store.kind is {self.store.kind}: drop one of the two."
             errors = [("static", ValidationError(text))]
         return errors, warnings
@@ -182,10 +182,15 @@ class SemsearchConfig(Options):
             cache_dir=cache_dir,
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
-            static=StaticSettings() if self.static is None else StaticSettings(enabled=True, **self.static),
+            static=self._static_settings(),
             related=self.related.count,
             related_title=str(self.related.title),
         )
+
+    def _static_settings(self) -> StaticSettings:
+        if self.static is None or (self.static == "auto" and self.store.kind != "embedded"):
+            return StaticSettings("never")
+        return StaticSettings() if self.static == "auto" else StaticSettings("always", **self.static)
 
 
 def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:

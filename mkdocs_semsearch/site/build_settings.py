@@ -68,16 +68,19 @@ class WidgetSettings:
     strings: Mapping[str, str] = field(default_factory=dict)
 
 
+StaticMode = Literal["auto", "always", "never"]
+
+
 @dataclass(frozen=True, slots=True)
 class StaticSettings:
-    """Search without a server.
+    """Search without a server: files that the reader's browser searches, in the site's folder `semsearch/`.
 
     Attributes:
-        enabled: files that the reader's browser searches are written into the site, under `semsearch/`.
+        mode: when they are written; `auto` is for sites up to a size that a browser searches well.
         tune: the token table learns from the site's own sentences first.
     """
 
-    enabled: bool = False
+    mode: StaticMode = "auto"
     tune: bool = False
 
 

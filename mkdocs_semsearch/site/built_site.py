@@ -50,9 +50,11 @@ def index_built_site(
     documents = tuple(page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
     embedder = open_configured_embedder(settings.embedder)
     report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
-    publish_search(site_dir, settings, embedder)
+    written = publish_search(site_dir, settings, embedder)
     if widget:
         _copy_widget(site_dir, settings, site)
+        if written is None and settings.static.mode == "auto":
+            widget_files.withdraw_static(site_dir)
     return replace(report, misfits=(*source.misfits(), *report.misfits))
 
 

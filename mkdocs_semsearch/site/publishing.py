@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder
     from mkdocs_semsearch.static import BundleReport
 
-__all__ = ["SITE_FOLDER", "copy_index", "publish_search", "write_static_search"]
+__all__ = [
+    "MOST_CHUNKS_IN_BROWSER",
+    "SITE_FOLDER",
+    "_wants_static",
+    "copy_index",
+    "publish_search",
+    "write_static_search",
+]
+
+MOST_CHUNKS_IN_BROWSER = 15_000
+"""Chunks up to which `static: auto` writes the files: a first question then loads 0.9 MB."""
 
 SITE_FOLDER = "semsearch"
 """Folder of the site in which the browser looks, and a sidecar that is given the address of the site's index."""
@@ -31,7 +41,7 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
         embedder: the one that embedded it.
 
     Returns:
-        What was written for the search without a server; None where there is none.
+        What was written for the search without a server; None where the options or the size of the site forbid it.
 
     Raises:
         IndexFolderError: there is no whole index, or no way to write.
@@ -39,7 +49,14 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
     """
     if settings.publish_index:
         copy_index(settings.index_dir, site_dir / SITE_FOLDER)
-    return write_static_search(site_dir, settings, embedder) if settings.static.enabled else None
+    return write_static_search(site_dir, settings, embedder) if _wants_static(settings) else None
+
+
+def _wants_static(settings: Settings) -> bool:
+    """Tells whether the files for a search without a server belong into a site, whose index is built."""
+    if settings.static.mode == "auto":
+        return read_manifest(settings.index_dir).chunks <= MOST_CHUNKS_IN_BROWSER
+    return settings.static.mode == "always"
 
 
 def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
@@ -25,6 +25,7 @@ __all__ = [
     "site_version",
     "theme_dir",
     "widget_config",
+    "withdraw_static",
     "write_results_page",
 ]
 
@@ -58,7 +59,7 @@ def widget_config(
     """
     body: dict[str, Any] = {
         "api_url": api_url or sidecar_url(settings, version),
-        "static": settings.static.enabled and not api_url,
+        "static": False if api_url else _static(settings),
         "language": language,
         "shortcut": settings.widget.shortcut,
         "fallback": settings.widget.fallback,
@@ -68,6 +69,10 @@ def widget_config(
         "strings": dict(settings.widget.strings),
         "facets": _facets(settings.facets),
     }
+    return _json(body)
+
+
+def _json(body: Mapping[str, Any]) -> str:
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -78,7 +83,21 @@ def sidecar_url(settings: Settings, version: str | None) -> str | None:
     """
     url = settings.api_url or ""
     url = url.replace("/{version}", "") if version is None else url.replace("{version}", quote(version, safe=""))
-    return url or (None if settings.static.enabled else DEFAULT_API_URL)
+    return url or (None if settings.static.mode == "always" else DEFAULT_API_URL)
+
+
+def _static(settings: Settings) -> bool | Literal["auto"]:
+    """Returns whether the browser may search by itself; `auto` where it first looks for a sidecar on its origin."""
+    if settings.static.mode == "auto" and not settings.api_url:
+        return "auto"
+    return settings.static.mode != "never"
+
+
+def withdraw_static(site_dir: Path) -> None:
+    """Says in the `config.json` of a built site that there are no files for the browser to search."""
+    file = site_dir / CONFIG
+    body = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(_json({**body, "static": False}), encoding="utf-8")
 
 
 def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:

@@ -140,6 +140,7 @@ class Sidecar:
     """What the API does: change the fields while a test runs."""
 
     pages: list[dict[str, Any]] = field(default_factory=lambda: PAGES)
+    present: bool = True
     alive: bool = True
     status: int = 200
     delay: Callable[[str], float] = lambda query: 0.0
@@ -211,7 +212,7 @@ class SiteServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                if API in self.path:
+                if API in self.path and outer.sidecar.present:
                     answered = outer.sidecar.respond(self.path)
                     if answered is None:
                         self.close_connection = True

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from mkdocs_semsearch.cli import main
-from mkdocs_semsearch.site import built_site
+from mkdocs_semsearch.site import built_site, publishing
 from tests.word_hash import WordHashEmbedder
 
 API_URL = "https://search.example.org/{version}"
@@ -41,3 +43,31 @@ def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, cap
     assert main(["index", str(site), "--config", str(tmp_path / "mkdocs.yml")]) == 0
 
     assert "warning: The front matter of guide.md cannot be read and is left out: " in capsys.readouterr().err
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    (tmp_path / "site").mkdir()
+    text = "<html lang=en><body><main><h1>Home</h1><p>Some text.</p></main></body></html>"
+    (tmp_path / "site" / "index.html").write_text(text)
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "site"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit", "files", "static"),
+    [
+        (["--widget"], 1, True, "auto"),
+        (["--widget"], 0, False, False),
+        (["--widget", "--static"], 0, True, True),
+        (["--static"], 1, True, None),
+        ([], 1, False, None),
+    ],
+)
+def test_files_for_the_browser_come_with_the_box_up_to_a_size(page, monkeypatch, arguments, limit, files, static):
+    monkeypatch.setattr(publishing, "MOST_CHUNKS_IN_BROWSER", limit)
+    assert main(["index", "site", *arguments]) == 0
+    assert (page / "semsearch" / "static.json").is_file() is files
+    config = page / "assets" / "semsearch" / "config.json"
+    assert (json.loads(config.read_text(encoding="utf-8"))["static"] if config.is_file() else None) == static

@@ -53,6 +53,16 @@ def test_the_build_puts_the_bundle_into_the_site(site):
     assert site.widget_config()["api_url"] is None
 
 
+def test_a_site_without_options_gets_the_bundle_too(tmp_path):
+    site = DocsSite(tmp_path).write(PAGES)
+    site.build()
+    assert (site.site_dir / "semsearch" / "static.json").is_file()
+    assert (site.widget_config()["static"], site.widget_config()["api_url"]) == ("auto", "/-/semsearch")
+    site.options["static"] = False
+    site.build()
+    assert not (site.site_dir / "semsearch").exists()
+
+
 def test_the_shell_asks_what_a_browser_would(site, tmp_path):
     for place in (site.site_dir, site.site_dir / "semsearch"):
         done = run("query", "rotate keys", "--mode", "static", "--index", place, "--format", "json", cwd=tmp_path)

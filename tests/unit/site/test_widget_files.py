@@ -40,7 +40,7 @@ def test_nothing_outside_its_own_folder_gets_into_a_site():
 def test_config(settings):
     assert body(settings) == {
         "api_url": "/-/semsearch",
-        "static": False,
+        "static": "auto",
         "language": "en",
         "shortcut": True,
         "fallback": True,

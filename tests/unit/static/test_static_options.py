@@ -15,11 +15,12 @@ from mkdocs_semsearch.site.widget_files import widget_config
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        (False, StaticSettings()),
         (None, StaticSettings()),
-        (True, StaticSettings(enabled=True)),
-        ({}, StaticSettings(enabled=True)),
-        ({"tune": True}, StaticSettings(enabled=True, tune=True)),
+        ("auto", StaticSettings(mode="auto")),
+        (False, StaticSettings("never")),
+        (True, StaticSettings("always")),
+        ({}, StaticSettings("always")),
+        ({"tune": True}, StaticSettings("always", tune=True)),
     ],
 )
 def test_static_is_a_switch_with_options(value, wanted):
@@ -27,7 +28,7 @@ def test_static_is_a_switch_with_options(value, wanted):
 
 
 @pytest.mark.parametrize(
-    ("value", "complaint"), [("yes", "neither true nor false"), ({"tuned": True}, "tuned"), (3, "3")]
+    ("value", "complaint"), [("yes", "not one of auto, true, false or a mapping"), ({"tuned": True}, "tuned"), (3, "3")]
 )
 def test_other_values_are_refused(value, complaint):
     with pytest.raises(ConfigurationError, match=f"static: .*{complaint}"):
@@ -39,8 +40,16 @@ def config(**options):
     return json.loads(widget_config(settings, language="en", version=None, results_page=False))
 
 
-def test_without_a_server_the_widget_looks_for_none():
-    assert (config()["api_url"], config()["static"]) == ("/-/semsearch", False)
+def test_cluster_leaves_nothing_for_the_browser():
+    store = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"}
+    assert read_settings({"store": store}, None).static == StaticSettings("never")
+
+
+def test_widget_looks_for_a_sidecar_unless_it_is_told_that_there_is_none():
+    assert (config()["api_url"], config()["static"]) == ("/-/semsearch", "auto")
+    assert (config(static=False)["api_url"], config(static=False)["static"]) == ("/-/semsearch", False)
+    named = config(api_url="https://search.example.org")
+    assert (named["api_url"], named["static"]) == ("https://search.example.org", True)
     assert (config(static=True)["api_url"], config(static=True)["static"]) == (None, True)
     both = config(static=True, api_url="https://search.example.org")
     assert (both["api_url"], both["static"]) == ("https://search.example.org", True)

@@ -253,8 +253,8 @@ export async function start(host, { config, root, base, mac }, element = Semsear
   // Not in the head: Material's navigation removes it there.
   const styled = loadStyle(host, new URL("dialog.css", base));
   const language = config.language ?? document.documentElement.lang;
-  const engine = config.static && !config.api_url ? import("./static/engine.js") : {};
-  const [t, { openIndex }] = await Promise.all([loadStrings(base, language, config.strings), engine, styled]);
+  const engine = config.static && import("./static/choose.js").then((choose) => choose.chooseEngine(config, root));
+  const [t, module] = await Promise.all([loadStrings(base, language, config.strings), engine, styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);
-  host.build({ config, root, mac, t, openIndex });
+  host.build({ config, root, mac, t, openIndex: module?.openIndex });
 }
