@@ -104,6 +104,7 @@ def _leave_cores_to_other_questions() -> None:
 
 def _serve(given: argparse.Namespace) -> int:
     _leave_cores_to_other_questions()
+    from mkdocs_semsearch.serving.admission import is_loopback
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.server import run
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
@@ -122,6 +123,8 @@ def _serve(given: argparse.Namespace) -> int:
         log_format=given.log_format,
         log_queries=given.log_queries,
     )
+    if not settings.hosts and is_loopback(given.host):  # a web page could lead its own name to this machine
+        settings = replace(settings, hosts=("localhost",))
     if given.site is not None and not given.site.is_dir():
         raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")
     run(

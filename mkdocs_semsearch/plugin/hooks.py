@@ -172,7 +172,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         """Lets the preview's server answer the search."""
         app = server.get_app()
         assert app is not None, "MkDocs sets it in the constructor"
-        server.set_app(self._preview.wrap(app, server.mount_path))
+        server.set_app(self._preview.wrap(app, server.mount_path, config.dev_addr.host))
         return server
 
     def on_shutdown(self) -> None:

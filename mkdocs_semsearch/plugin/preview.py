@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.serving.api import SearchApi
+    from mkdocs_semsearch.serving.responses import ApiResponse
 
     Job = Callable[[Progress], Searcher]
 
@@ -76,14 +77,18 @@ class Preview:
             self._worker.join(SECONDS_TO_STOP)
         self.searcher = None
 
-    def wrap(self, app: WSGIApplication, mount_path: str) -> WSGIApplication:
+    def wrap(self, app: WSGIApplication, mount_path: str, address: str) -> WSGIApplication:
         """Returns an application that answers the search itself and hands on everything else.
 
         Args:
             app: the one that serves the site.
             mount_path: of the site, with a slash at both ends.
+            address: that the server listens on; where that is this machine's own, other host names are refused, for a
+                web page could lead its own name here.
         """
+        from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, host_name, is_loopback
         from mkdocs_semsearch.serving.api import SearchApi
+        from mkdocs_semsearch.serving.responses import HttpError
 
         api = SearchApi(lambda: self.searcher)
         prefix = mount_path + MOUNT
@@ -92,7 +97,11 @@ class Preview:
             path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
             if path != prefix and not path.startswith(f"{prefix}/"):
                 return app(environ, start_response)
-            return _respond(api, path.removeprefix(prefix) or "/", environ, start_response)
+            path = path.removeprefix(prefix) or "/"
+            if is_loopback(address) and host_name(environ.get("HTTP_HOST", "localhost")) not in LOOPBACK_NAMES:
+                refusal = HttpError(421, "wrong_host", "The preview answers as localhost only.")
+                return _send(api.refuse(environ["REQUEST_METHOD"], path, refusal), start_response)
+            return _respond(api, path, environ, start_response)
 
         return answer
 
@@ -163,8 +172,6 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
 
 
 def _respond(api: SearchApi, path: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    from http import HTTPStatus
-
     from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 
     length = environ.get("CONTENT_LENGTH") or "0"
@@ -176,6 +183,12 @@ def _respond(api: SearchApi, path: str, environ: WSGIEnvironment, start_response
         _headers(environ),
         environ["wsgi.input"].read(size) if size else b"",
     )
+    return _send(response, start_response)
+
+
+def _send(response: ApiResponse, start_response: StartResponse) -> Iterable[bytes]:
+    from http import HTTPStatus
+
     headers = [(name, value) for name, value in response.headers if name not in ("cache-control", "etag")]
     # The next edit must show at once, so no browser may answer from what it saw a minute ago; and asking whether that
     # still holds is no good either, because MkDocs logs every status but 200, 304 too, as a warning.

@@ -14,10 +14,21 @@ from collections.abc import Callable, Sequence
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.responses import HttpError
 
-__all__ = ["Admission", "RateLimiter", "client_key", "parse_rate"]
+__all__ = ["LOOPBACK_NAMES", "Admission", "RateLimiter", "client_key", "host_name", "is_loopback", "parse_rate"]
 
 MAX_CLIENTS = 10_000
 _SECONDS = {"s": 1.0, "second": 1.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
+
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def is_loopback(host: str) -> bool:
+    """Tells whether only this machine can reach a server that listens on this address."""
+    try:
+        return host.lower() == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 class Admission:
@@ -77,15 +88,27 @@ class Admission:
 
 
 def client_key(address: str | None) -> str:
-    """Returns what stands for a client: its IPv4 address, or the /64 network of its IPv6 address, all of it its own."""
+    """Returns what stands for a client: its IPv4 address, or the /64 network of its IPv6 address, all of it its own.
+
+    Args:
+        address: as a connection or a proxy has it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+    """
+    text = (address or "").strip().strip('"')
+    bare = text.rpartition("]")[0].removeprefix("[") if text.startswith("[") else text
     try:
-        parsed = ipaddress.ip_address((address or "").strip().strip("[]"))
+        parsed = ipaddress.ip_address(bare.rpartition(":")[0] if bare.count(":") == 1 else bare)
     except ValueError:
-        return (address or "").strip()[:100]
+        return text[:100]
     if isinstance(parsed, ipaddress.IPv6Address):
         mapped = parsed.ipv4_mapped
-        return str(mapped) if mapped else str(ipaddress.ip_network((parsed, 64), strict=False))
+        return str(mapped) if mapped else str(ipaddress.ip_network((parsed.packed, 64), strict=False))
     return str(parsed)
+
+
+def host_name(header: str) -> str:
+    """Returns the name of a `Host` header, in lower case and without its port."""
+    name = header.strip().lower()
+    return name.rpartition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]
 
 
 def parse_rate(text: str) -> tuple[int, float]:

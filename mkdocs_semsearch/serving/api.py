@@ -120,7 +120,7 @@ class SearchApi:
         except HttpError as error:
             response = error_response(error)
         except SemsearchError as error:
-            response = error_response(self._logged(from_semsearch_error(error), error))
+            response = error_response(from_semsearch_error(error))
         except Exception:
             log.exception("Unexpected error in %s %s", method, route.name if route else "?")
             response = error_response(HttpError(500, "internal", "The search failed; the server's log says why."))
@@ -250,11 +250,6 @@ class SearchApi:
     def _tag(self, build_id: str, *parts: str) -> str:
         return entity_tag(self._version, build_id, *parts)
 
-    def _logged(self, answer: HttpError, error: SemsearchError) -> HttpError:
-        if answer.status >= 500:
-            log.error("%s: %s", type(error).__name__, error)
-        return answer
-
 
 def check_body_size(declared: str, received: int = 0) -> None:
     """Refuses a body over `MAX_BODY_BYTES`.
@@ -284,7 +279,10 @@ def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> Api
     A degraded answer has no tag: the client must not keep it once the embedder is back.
     """
     headers = (("etag", tag), CACHE_CONTROL)
-    if tag_matches(call.headers.get("if-none-match"), tag):
+    given = (call.headers.get("if-none-match") or "").strip()
+    if given == "*":  # whatever there is, which has to be there
+        produce()
+    if given == "*" or tag_matches(given, tag):
         return ApiResponse.of(304, None, b"", headers)
     content = produce()
     return json_response(200, content, (NO_STORE,) if content.get("degraded") else headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -24,9 +24,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.admission import Admission, RateLimiter, parse_rate
+from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, host_name, parse_rate
 from mkdocs_semsearch.serving.api import SearchApi
-from mkdocs_semsearch.serving.asgi import Admitted, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
+from mkdocs_semsearch.serving.asgi import AgentEndpoint, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.lazy_endpoint import LazyEndpoint, Made
@@ -103,7 +103,7 @@ def create_app(
             Mount(PREFIX, routes=[*routes, Mount("/", app=everything_else)]),
             Mount("/", app=SiteFiles(site_dir) if site_dir is not None else everything_else),
         ],
-        middleware=_middleware(settings),
+        middleware=_middleware(settings, parts.is_known_host),
         exception_handlers={HTTPException: _refused, Exception: _failed},
         lifespan=lifespan,
     )
@@ -118,6 +118,7 @@ class _Parts:
     settings: ServerSettings
     admission: Admission
     workers: Workers
+    agent_workers: Workers
     metrics: Metrics
     operations: Operations
     named: Mapping[str, IndexOperations]
@@ -137,6 +138,7 @@ class _Parts:
             settings,
             Admission(settings.tokens(), limiter),
             Workers(settings.max_concurrent, settings.request_seconds),
+            Workers(max(2, settings.max_concurrent // 4), settings.request_seconds),
             metrics,
             FederatedOperations(named) if isinstance(index, Mapping) else named[""],
             named if isinstance(index, Mapping) else {},
@@ -179,13 +181,27 @@ class _Parts:
             defaults=self.defaults,
             indexes=tuple(self.named),
             site_name=self.watched[0].site_name() if len(self.watched) == 1 else "",
-            hosts=self.settings.mcp_hosts,
+            hosts=(*self.settings.hosts, *self.settings.mcp_hosts),
+            workers=self.agent_workers,
             origins=self.settings.cors_origins,
         )
 
     def admitted(self, endpoint: ASGIApp) -> ASGIApp:
         """Lets only those through who may ask."""
-        return Admitted(endpoint, self.admission, self.workers, client_header=self.settings.client_header)
+        return AgentEndpoint(
+            endpoint,
+            self.admission,
+            client_header=self.settings.client_header,
+            seconds=2 * self.settings.request_seconds,
+        )
+
+    def is_known_host(self, header: str) -> bool:
+        """Tells whether a `Host` header names this server: one of the settings, of this machine, or of its sites."""
+        allowed = {host.lower() for host in self.settings.hosts}
+        name = host_name(header)
+        if not allowed or "*" in allowed or name in allowed or name in LOOPBACK_NAMES:
+            return True
+        return name in map(str.lower, self.settings.mcp_hosts) or any(live.site_host() == name for live in self.watched)
 
     def reload(self) -> None:
         """Looks for new builds and new tokens; where the tokens cannot be read, those of before stay."""
@@ -203,8 +219,8 @@ def _logged_errors() -> Iterator[None]:
         log.error("%s The tokens of before stay.", error)
 
 
-def _middleware(settings: ServerSettings) -> list[Middleware]:
-    layers = [Middleware(EveryAnswer)]
+def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) -> list[Middleware]:
+    layers = [Middleware(EveryAnswer, is_known_host)]
     if settings.cors_origins or settings.cors_origin_regex:
         allowed = ["content-type", "if-none-match", "mcp-protocol-version", "mcp-session-id", "x-request-id"]
         layers.append(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,18 +17,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Admission
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi, check_body_size
+from mkdocs_semsearch.serving.api import SearchApi, check_body_size
+from mkdocs_semsearch.serving.panics import is_panic
 from mkdocs_semsearch.serving.request_log import REQUEST_ID, accepted_request_id
 from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response
 from mkdocs_semsearch.serving.workers import Workers
 
-__all__ = ["Admitted", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlette_response"]
+__all__ = ["AgentEndpoint", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlette_response"]
+
+log = logging.getLogger(__name__)
 
 INLINE = ("/healthz", "/readyz", "/metrics")
 """Quick, and asked just when all workers are busy."""
 
 
 BODY_REFUSED = (408, 413)
+BODY_SECONDS = 10.0
+"""How long a client may take to send its body; only then does its request take a place."""
+
+PROBES = ("/healthz", "/readyz")
+"""Orchestrators ask these by the address of the machine, whatever names it has."""
 
 
 class ApiEndpoint:
@@ -47,7 +57,7 @@ class ApiEndpoint:
         *,
         client_header: str | None = None,
         varies_by_origin: bool = False,
-        body_seconds: float = 10.0,
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._api = api
         self._workers = workers
@@ -73,7 +83,7 @@ class ApiEndpoint:
         method, path = scope["method"], _path_in_api(scope)
         try:
             headers = dict(Headers(scope=scope))
-            body = await self._body(headers, receive)
+            body = await read_body(headers.get("content-length", ""), receive, self._body_seconds)
             if body is None:
                 return None
             handle = functools.partial(
@@ -89,57 +99,77 @@ class ApiEndpoint:
         except HttpError as error:
             return self._api.refuse(method, path, error, time.perf_counter() - started)
 
-    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | None:
-        """The body; None when the client has gone."""
-        check_body_size(headers.get("content-length", ""))
-        with anyio.move_on_after(self._body_seconds):
-            return await _read_body(receive)
-        raise HttpError(408, "too_slow", "The body of the request did not arrive in time.")
-
     def _vary(self, scope: Scope) -> str | None:
         # Where there is an Origin, the CORS middleware says it itself.
         return "Origin" if self._varies_by_origin and "origin" not in Headers(scope=scope) else None
 
 
-class Admitted:
-    """Puts what guards the API before another application: token, rate limit, number of requests at a time.
+class AgentEndpoint:
+    """Guards the endpoint for agents: token, method, rate limit, and a body that arrives in time.
 
-    Only POST gets through: the stream that MCP offers by GET would hold a place for as long as its client likes, for
-    messages that a server without sessions never sends.
+    Only POST gets through: the stream that MCP offers by GET would hold a connection for as long as its client likes,
+    for messages that a server without sessions never sends.
 
     Args:
-        app: the application.
+        app: the application; gets the body as a whole.
         admission: who may ask, and how often.
-        workers: whose places its requests take.
         client_header: header that holds the address of the client.
+        seconds: for an answer, however many calls it takes.
     """
 
     def __init__(
-        self, app: ASGIApp, admission: Admission, workers: Workers, *, client_header: str | None = None
+        self, app: ASGIApp, admission: Admission, *, client_header: str | None = None, seconds: float = 20.0
     ) -> None:
         self._app = app
         self._admission = admission
-        self._workers = workers
         self._client_header = client_header
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hands the request on, or answers 401, 429 or 503."""
+        """Hands the request on, or answers 401, 405, 408, 413, 429 or 503."""
+        begun = False
+
+        async def send_once_begun(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         try:
-            self._admission.check_token(Headers(scope=scope).get("authorization"))
+            headers = Headers(scope=scope)
+            self._admission.check_token(headers.get("authorization"))
             if scope["method"] != "POST":
                 raise HttpError(405, "method_not_allowed", "Use POST here.", headers=(("allow", "POST"),))
             self._admission.count(client_address(scope, self._client_header))
-            with self._workers.place():
-                await self._app(scope, receive, send)
+            body = await read_body(headers.get("content-length", ""), receive)
+            if body is None:
+                return
+            with anyio.move_on_after(self._seconds) as limit:
+                await self._app(scope, _replay(body, receive), send_once_begun)
+            if limit.cancelled_caught and not begun:
+                message = f"The answer took longer than {self._seconds:g} s and was given up: try again later."
+                raise HttpError(503, "timed_out", message, headers=(("retry-after", "5"),))
         except HttpError as error:
-            await starlette_response(error_response(error))(scope, receive, send)
+            response = starlette_response(error_response(error))
+            if error.status in BODY_REFUSED:
+                response.headers["connection"] = "close"
+            await response(scope, receive, send)
 
 
 class EveryAnswer:
-    """Adds to every answer, whoever gives it, the id of the request and the headers of security it does not have."""
+    """Stands around everything: refuses what is no proper request, and completes whatever is answered.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Answers get the id of the request and the headers of security they do not have; what fails in any other way than by
+    an `Exception`, such as a panic, is answered like every error.
+
+    Args:
+        app: the application.
+        is_known_host: tells whether a `Host` header names this server. Starlette's `TrustedHostMiddleware` reads
+            `[::1]` as `[` and answers in plain text.
+    """
+
+    def __init__(self, app: ASGIApp, is_known_host: Callable[[str], bool]) -> None:
         self._app = app
+        self._is_known_host = is_known_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hands the request on."""
@@ -147,9 +177,12 @@ class EveryAnswer:
             await self._app(scope, receive, send)
             return
         request_id = accepted_request_id(Headers(scope=scope).get("x-request-id"))
+        begun = False
 
         async def send_with_headers(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
                 for name, value in SECURITY_HEADERS:
@@ -158,9 +191,28 @@ class EveryAnswer:
 
         token = REQUEST_ID.set(request_id)
         try:
+            self._check(scope)
             await self._app(scope, receive, send_with_headers)
+        except HttpError as error:
+            await starlette_response(error_response(error))(scope, receive, send_with_headers)
+        except BaseException as error:
+            if begun or not is_panic(error):
+                raise
+            log.exception("A library panicked")
+            failure = HttpError(500, "internal", "The server failed; its log says why.")
+            await starlette_response(error_response(failure))(scope, receive, send_with_headers)
         finally:
             REQUEST_ID.reset(token)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # Two servers in a row could disagree about where the body ends (RFC 9112, 6.3).
+            message = "A request has Content-Length or Transfer-Encoding, not both."
+            raise HttpError(400, "bad_request", message, headers=(("connection", "close"),))
+        if not scope["path"].endswith(PROBES) and not self._is_known_host(headers.get("host", "")):
+            name = headers.get("host", "")[:100]
+            raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: see SEMSEARCH_HOSTS.")
 
 
 class SiteFiles(StaticFiles):
@@ -215,17 +267,39 @@ def starlette_response(answer: ApiResponse, *, vary: str | None = None) -> Respo
     return response
 
 
-async def _read_body(receive: Receive) -> bytes | None:
-    """The body, or a little more than is allowed of it; None when the client has gone."""
+async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECONDS) -> bytes | None:
+    """Reads the body of a request; None when the client has gone.
+
+    Args:
+        declared: the `Content-Length` header, whatever it says.
+        receive: of the request.
+        seconds: in which it must have arrived.
+
+    Raises:
+        HttpError: 413 for one that is too large, 408 for one that is too slow.
+    """
+    check_body_size(declared)
     body = bytearray()
-    while len(body) <= MAX_BODY_BYTES:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            break
-    return bytes(body)
+    with anyio.move_on_after(seconds):
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            check_body_size("", len(body))
+            if not message.get("more_body", False):
+                return bytes(body)
+    raise HttpError(408, "too_slow", "The body of the request did not arrive in time.")
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Returns a `receive` that gives a body that was read already, and then what really comes."""
+    parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return parts.pop() if parts else await receive()
+
+    return receive_again
 
 
 def _path_in_api(scope: Scope) -> str:

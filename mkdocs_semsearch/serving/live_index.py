@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.errors import (
@@ -153,6 +154,11 @@ class LiveIndex:
             return read_manifest(self.index_dir).site_name
         except (SemsearchError, OSError):
             return ""
+
+    def site_host(self) -> str:
+        """Returns the host name of the site whose index is loaded, in lower case; `""` where there is none."""
+        loaded = self._loaded
+        return (urlsplit(loaded.searcher.manifest.site_url).hostname or "") if loaded is not None else ""
 
     @property
     def health(self) -> IndexHealth:

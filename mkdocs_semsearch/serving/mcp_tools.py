@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -16,6 +17,7 @@ from mkdocs_semsearch.serving.operations import Opened, Operations
 from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
+from mkdocs_semsearch.serving.workers import Workers
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
@@ -106,12 +108,12 @@ USES = (
 )
 
 
-def tools(operations: Operations, defaults: Defaults, *, several: bool) -> list[Tool]:
+def tools(operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> list[Tool]:
     """Makes the tools of a server with one index, or with several."""
-    return [_tool(use, operations, defaults, several=several) for use in USES]
+    return [_tool(use, operations, defaults, workers, several=several) for use in USES]
 
 
-def _tool(use: Use, operations: Operations, defaults: Defaults, *, several: bool) -> Tool:
+def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> Tool:
     """Makes a tool of the SDK that hands its arguments over as they came: `serving.wire` checks them, as in HTTP."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
@@ -123,14 +125,17 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, *, several: bool
     schema = _inlined(TypeAdapter(kind).json_schema())
     lists = {name for name, described in schema.get("properties", {}).items() if described["type"] == "array"}
 
-    def call(**given: Any) -> dict[str, Any]:
+    def answer(given: dict[str, Any]) -> dict[str, Any]:
         values = {name: _read_list(value) if name in lists else value for name, value in given.items()}
         values = {name: value for name, value in values.items() if value is not None}
+        arguments = read_values(kind, {**asdict(defaults), **values} if searches else values)
+        names = (arguments.index,) if hasattr(arguments, "index") else getattr(arguments, "indexes", ())
+        with panics_as_errors(), operations.open(names) as opened:
+            return use.answer(opened, arguments)
+
+    async def call(**given: Any) -> dict[str, Any]:
         try:
-            arguments = read_values(kind, {**asdict(defaults), **values} if searches else values)
-            names = (arguments.index,) if hasattr(arguments, "index") else getattr(arguments, "indexes", ())
-            with panics_as_errors(), operations.open(names) as opened:
-                return use.answer(opened, arguments)
+            return await workers.run(functools.partial(answer, given))
         except HttpError as error:
             raise ToolError(error.message) from None
         except SemsearchError as error:
@@ -151,7 +156,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, *, several: bool
         description=use.description,
         parameters=with_defaults(schema, defaults) if searches else schema,
         fn_metadata=metadata,
-        is_async=False,
+        is_async=True,
         context_kwarg=None,
         annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
     )

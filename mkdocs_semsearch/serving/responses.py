@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ __all__ = [
     "json_response",
     "tag_matches",
 ]
+
+log = logging.getLogger(__name__)
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -88,7 +91,7 @@ def tag_matches(if_none_match: str | None, tag: str) -> bool:
     if not if_none_match:
         return False
     given = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
-    return "*" in given or tag.removeprefix("W/") in given
+    return tag.removeprefix("W/") in given
 
 
 class HttpError(Exception):
@@ -126,18 +129,23 @@ def error_response(error: HttpError) -> ApiResponse:
 
 
 def from_semsearch_error(error: SemsearchError) -> HttpError:
-    """Returns the HTTP answer that an error of the search stands for."""
+    """Returns the HTTP answer that an error of the search stands for, and logs what visitors are not told."""
     message = str(error)
     if isinstance(error, PageNotFoundError):
         return HttpError(404, "not_found", message, field=error.field)
     if isinstance(error, QueryError):
         return HttpError(422, "invalid_request", message, field=error.field)
+    # The text of the others names addresses, models and folders of the server: it is for the log, not for visitors.
+    log.error("%s: %s", type(error).__name__, message)
     if isinstance(error, EmbedderUnavailableError):
+        message = "The embedder does not answer at the moment: try again, or search by words with mode lexical."
         return HttpError(503, "embedder_unavailable", message, headers=(("retry-after", "5"),))
     if isinstance(error, EmbeddingError):
-        return HttpError(503, "embedder_failed", message)
+        return HttpError(503, "embedder_failed", "The query could not be embedded: search by words with mode lexical.")
     if isinstance(error, IndexFolderError):
+        message = "The index cannot be read at the moment: try again."
         return HttpError(503, "index_unavailable", message, headers=(("retry-after", "5"),))
     if isinstance(error, StoreUnavailableError):
+        message = "The store of the index does not answer at the moment: try again."
         return HttpError(503, "store_unavailable", message, headers=(("retry-after", "5"),))
     return HttpError(500, "internal", "The search failed; the server's log says why.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging.config
 import signal
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.serving.responses import HttpError, error_response
 from mkdocs_semsearch.serving.settings import LogFormat, LogLevel
 
 if TYPE_CHECKING:
@@ -58,10 +60,13 @@ def run(
 
     config = uvicorn.Config(
         app,
+        http=_protocol(),
         log_config=None,
         # The access log of uvicorn shows what people search for.
         access_log=False,
         server_header=False,
+        # Uvicorn believes X-Forwarded-For from this machine; whom to believe is for SEMSEARCH_CLIENT_HEADER to say.
+        proxy_headers=False,
         # Longer than the idle time of the usual reverse proxies, which must be the ones to hang up.
         timeout_keep_alive=75,
         timeout_graceful_shutdown=SECONDS_TO_DRAIN,
@@ -70,6 +75,27 @@ def run(
     # Uvicorn raises SIGINT again when it is done; Ctrl-C is a way to end, not an error.
     with listener, _reloading_on_hangup(app), contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
+
+
+def _protocol() -> type[asyncio.Protocol]:
+    """Returns uvicorn's HTTP, but what is no HTTP at all is refused in the shape that every error has."""
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Protocol(H11Protocol):
+        def send_400_response(self, msg: str) -> None:
+            refusal = HttpError(400, "bad_request", "This is not a proper HTTP request.")
+            answer = error_response(refusal)
+            headers = [(name.encode(), value.encode()) for name, value in (*answer.headers, ("connection", "close"))]
+            for event in (
+                h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+                h11.Data(data=answer.body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
+
+    return Protocol
 
 
 @contextlib.contextmanager

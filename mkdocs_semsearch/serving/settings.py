@@ -45,6 +45,8 @@ class ServerSettings:
         log_level: (`SEMSEARCH_LOG_LEVEL`).
         log_format: `text` or `json` (`SEMSEARCH_LOG_FORMAT`).
         log_queries: whether the log has the text of questions (`SEMSEARCH_LOG_QUERIES`).
+        hosts: host names under which the server answers, besides those of this machine and of its sites; none is any
+            name (`SEMSEARCH_HOSTS`, with commas).
         mcp_hosts: host names besides localhost under which `/mcp` answers (`SEMSEARCH_MCP_HOSTS`, with commas).
 
     Raises:
@@ -66,6 +68,7 @@ class ServerSettings:
     log_level: LogLevel = "info"
     log_format: LogFormat = "text"
     log_queries: bool = False
+    hosts: tuple[str, ...] = ()
     mcp_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -202,6 +205,7 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "log_level": ("SEMSEARCH_LOG_LEVEL", str.lower),
     "log_format": ("SEMSEARCH_LOG_FORMAT", str.lower),
     "log_queries": ("SEMSEARCH_LOG_QUERIES", _flag),
+    "hosts": ("SEMSEARCH_HOSTS", _list),
     "mcp_hosts": ("SEMSEARCH_MCP_HOSTS", _list),
 }
 _NAMES = {variable: name for name, (variable, _) in _VARIABLES.items()}

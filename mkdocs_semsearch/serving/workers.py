@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
-from mkdocs_semsearch.serving.responses import ApiResponse, HttpError
+from mkdocs_semsearch.serving.responses import HttpError
 
 __all__ = ["Workers"]
+
+Answer = TypeVar("Answer")
 
 THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
 
@@ -33,7 +35,7 @@ class Workers:
         self._seconds = request_seconds
         self._limiter: anyio.CapacityLimiter | None = None
 
-    async def run(self, work: Callable[[], ApiResponse]) -> ApiResponse:
+    async def run(self, work: Callable[[], Answer]) -> Answer:
         """Runs `work` in a thread.
 
         Raises:
@@ -52,22 +54,9 @@ class Workers:
         finally:
             turn.give_up()
 
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        """Holds a place for work that is done elsewhere.
-
-        Raises:
-            HttpError: 503, all places are taken.
-        """
-        self._take_place()
-        try:
-            yield
-        finally:
-            self._places.release()
-
     def _take_place(self) -> None:
         if not self._places.acquire(blocking=False):
-            message = "The server has its hands full: try again in 1 s."
+            message = "The server is answering as many requests as it can: try again in 1 s."
             raise HttpError(503, "busy", message, headers=(("retry-after", "1"),))
 
 
@@ -79,7 +68,7 @@ class _Turn:
         self._lock = threading.Lock()
         self._taken = False
 
-    def take(self, work: Callable[[], ApiResponse]) -> ApiResponse:
+    def take(self, work: Callable[[], Answer]) -> Answer:
         if not self._begin():
             raise RuntimeError("given up before it began")  # nobody waits for the answer
         try:

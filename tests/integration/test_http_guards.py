@@ -122,7 +122,7 @@ def test_who_comes_when_all_places_are_taken_is_told_to_come_back(index_dir):
         refused = client.get("/api/v1/facets")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["error"]["code"] == "busy"
-        assert client.post("/mcp", json=TOOLS, headers=ACCEPT).status_code == 503
+        assert client.post("/mcp", json=TOOLS, headers=ACCEPT).status_code == 200  # agents have places of their own
         assert client.get("/healthz").status_code == 200
         held.go.set()
         for thread in threads:

@@ -203,5 +203,5 @@ def test_indexes_with_the_same_encoder_share_it(tmp_path):
         files=(dataclasses.replace(first.manifest.files[0], path="encoder/encoder.onnx"),),
     )
     pool._encoders[("encoder/encoder.onnx", manifest.files[0].sha256),] = one
-    other = pool._encoder(manifest, folder)
+    other = pool._encoder(manifest, folder, published=False)
     assert other is one

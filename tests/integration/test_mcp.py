@@ -219,7 +219,7 @@ def test_only_known_hosts_and_origins_reach_it(index_dir, options, headers, stat
     with TestClient(app) as client:
         response = client.post("/mcp", json=INITIALIZE, headers=given)
     assert response.status_code == status
-    assert status != 200 or "the documentation of Example" in response.text
+    assert status != 200 or 'the documentation of \\"Example\\"' in response.text
 
 
 def test_the_rate_limit_counts_its_requests_too(index_dir):
