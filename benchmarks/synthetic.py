@@ -25,7 +25,7 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.indexing.table_writer import write_tables
 
 __all__ = [
@@ -163,7 +163,9 @@ def write_index(folder: Path, chunks: int, seed: int = 0) -> dict[str, float]:
         with _timed(seconds, "tables"):
             write_tables(pages, FACETS, _own_sections(pages), target)
         with _timed(seconds, "words"):
-            write_lexical_index((chunk for page in pages for chunk in page.chunks), target / LEXICAL, "en")
+            write_lexical_index(
+                (prepared_texts(chunk) for page in pages for chunk in page.chunks), target / LEXICAL, "en"
+            )
         return Manifest(
             build_id="0" * 16,
             generator="benchmark",

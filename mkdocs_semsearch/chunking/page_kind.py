@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from mkdocs_semsearch.artifact.fields import PageKind
 
@@ -75,15 +74,14 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
 
 def _place(path: str) -> tuple[list[str], str]:
     """Folders and name of a page in lower case; an index page has the name of its folder."""
-    file = PurePosixPath(path.lower())
-    folders, name = list(file.parts[:-1]), file.name.partition(".")[0] if _is_index(path) else file.stem
-    if _is_index(path) and folders:
-        name = folders.pop()
-    return folders, name
+    *folders, file = path.lower().split("/")
+    if not _is_index(path):
+        return folders, file.rpartition(".")[0] or file
+    return (folders[:-1], folders[-1]) if folders else ([], "index")
 
 
 def _is_index(path: str) -> bool:
-    return PurePosixPath(path.lower()).stem in ("index", "readme")
+    return path.lower().rpartition("/")[2].partition(".")[0] in ("index", "readme")
 
 
 def _is_changelog(folders: Sequence[str], name: str, title: str, headings: Sequence[Sequence[str]]) -> bool:

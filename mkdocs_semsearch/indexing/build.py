@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,8 @@ from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
-from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, EmbeddedTexts, chunk_vectors
-from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, chunk_rows
+from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors
+from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
 from mkdocs_semsearch.indexing.store_writer import StoreWriter
 
@@ -93,22 +92,34 @@ def build_index(
     options = options or BuildOptions()
     if store is not None:
         store.prepare()
-    chunks = [chunk for page in pages for chunk in page.chunks]
+    chunks = sum(len(page.chunks) for page in pages)
+    digests = list(map(page_digest, pages))
     manifest = current_build(index_dir)
-    embedded = None if cache_dir is not None else _indexed(manifest, index_dir, len(chunks))
+    embedded = None if cache_dir is not None else _indexed(manifest, index_dir, chunks)
     if (
         embedded is None
         or manifest is None
-        or _build_id(pages, embedded.vectors, embedder, options, store) != manifest.build_id
+        or _build_id(pages, digests, embedded.vectors, embedder, options, store) != manifest.build_id
     ):
         with ContentCache.open(cache_dir, cache_max_bytes) as known:
-            embedded = chunk_vectors(chunks, embedder, known, progress)
-    build_id = _build_id(pages, embedded.vectors, embedder, options, store)
+            embedded = chunk_vectors(pages, digests, embedder, known, progress)
+    build_id = _build_id(pages, digests, embedded.vectors, embedder, options, store)
     changed = manifest is None or manifest.build_id != build_id
-    lost = not changed and store is not None and not store.holds(build_id, len(chunks) + len(pages))
+    lost = not changed and store is not None and not store.holds(build_id, chunks + len(pages))
     if changed or lost:
         earlier = None if manifest is None else _earlier_graph(index_dir, manifest, embedder)
-        contents = BuildContents(build_id, pages, embedded.vectors, embedder, cache_dir, options, store, earlier)
+        contents = BuildContents(
+            build_id=build_id,
+            pages=pages,
+            digests=digests,
+            vectors=embedded.vectors,
+            embedder=embedder,
+            cache_dir=cache_dir,
+            cache_max_bytes=cache_max_bytes,
+            options=options,
+            store=store,
+            earlier=earlier,
+        )
         if lost:  # the folder is whole, and what is written into it would be the same
             with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
                 contents.write(Path(folder))
@@ -120,7 +131,7 @@ def build_index(
     return BuildReport(
         build_id=build_id,
         pages=len(pages),
-        chunks=len(chunks),
+        chunks=chunks,
         embedded=embedded.embedded,
         reused=embedded.reused,
         seconds=time.perf_counter() - started,
@@ -145,7 +156,7 @@ def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder) -> E
     return EarlierGraph(vectors, graph) if fits else None
 
 
-def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> EmbeddedTexts | None:
+def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> ChunkVectors | None:
     """Returns the vectors of the build in place, which without a cache is all that is known of them."""
     if manifest is None:
         return None
@@ -153,12 +164,13 @@ def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> Embedded
         vectors = np.load(index_dir / manifest.build_id / VECTORS, allow_pickle=False)
     except (OSError, ValueError):
         return None
-    return EmbeddedTexts(vectors, embedded=0, reused=count) if len(vectors) == count else None
+    return ChunkVectors(vectors, embedded=0, reused=count) if len(vectors) == count else None
 
 
 def _build_id(
     pages: Sequence[ChunkedPage],
-    vectors: NDArray[np.floating[Any]],
+    digests: Sequence[bytes],
+    vectors: NDArray[np.float16],
     embedder: Embedder,
     options: BuildOptions,
     store: StoreWriter | None,
@@ -176,11 +188,9 @@ def _build_id(
         **({} if store is None else {"store": store.identity}),
     }
     digest.update(json.dumps(settings, sort_keys=True).encode())
-    for page in pages:
+    for page, chunks in zip(pages, digests, strict=True):
         parts = {name: getattr(page, name) for name in _PAGE_FIELDS}
-        line = json.dumps([parts, chunk_rows(page.chunks)], sort_keys=True, default=str, ensure_ascii=False)
-        digest.update(line.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
+        digest.update(json.dumps(parts, sort_keys=True, default=str).encode() + b"\0" + chunks)
     digest.update(np.ascontiguousarray(vectors, "<f2").data)
     return digest.hexdigest()[:16]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
+import zipfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, write_lexical_index
 from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
 from mkdocs_semsearch.indexing.store_writer import IndexedRows, StoreWriter
 from mkdocs_semsearch.indexing.table_writer import write_tables
@@ -60,9 +62,11 @@ class BuildContents:
     Attributes:
         build_id: name of the build.
         pages: in the order of the tables.
-        vectors: float32 `[chunks, d]`, unit rows.
+        digests: `page_digest` of each.
+        vectors: float16 `[chunks, d]`, as they are stored.
         embedder: its identity goes into the manifest, its query side into `encoder/`.
-        cache_dir: where an exported encoder is kept between builds.
+        cache_dir: where an exported encoder and prepared texts are kept between builds.
+        cache_max_bytes: size that the cache there may have.
         options: what goes into the manifest.
         store: where the chunks go; None for the folder itself.
         earlier: graph of the build before, if there is one.
@@ -70,9 +74,11 @@ class BuildContents:
 
     build_id: str
     pages: Sequence[ChunkedPage]
-    vectors: NDArray[np.float32]
+    digests: Sequence[bytes]
+    vectors: NDArray[np.float16]
     embedder: Embedder
     cache_dir: Path | None
+    cache_max_bytes: int
     options: BuildOptions
     store: StoreWriter | None = None
     earlier: EarlierGraph | None = None
@@ -80,9 +86,8 @@ class BuildContents:
     def write(self, folder: Path) -> Manifest:
         """Fills an empty folder and returns its manifest, still without the list of files."""
         options = self.options
-        stored = self.vectors.astype(np.float16)
         # What readers of the index see are the rounded vectors: graph and duplicates must fit those.
-        vectors = stored.astype(np.float32)
+        vectors = self.vectors.astype(np.float32)
         stemmer = stemmer_for(options.language)
         store: Mapping[str, Any] = {}
         # Tantivy and NumPy work outside of the interpreter's lock: the words and the vectors get a core each.
@@ -91,8 +96,8 @@ class BuildContents:
             graph = build_knn_graph(vectors, options.graph, earlier=self.earlier)
             groups = duplicate_groups(self.pages, vectors, graph)
             if self.store is None:
-                np.save(folder / VECTORS, stored, allow_pickle=False)
-                np.savez_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+                np.save(folder / VECTORS, self.vectors, allow_pickle=False)
+                _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
                 write_tables(self.pages, options.facets, groups, folder)
             else:
                 rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmer)
@@ -120,8 +125,9 @@ class BuildContents:
     def _write_words(self, folder: Path) -> None:
         if self.store is not None:
             return
-        chunks = (chunk for page in self.pages for chunk in page.chunks)
-        write_lexical_index(chunks, folder / LEXICAL, self.options.language)
+        with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
+            texts = PreparedPages(self.pages, self.digests, contents)
+            write_lexical_index(texts, folder / LEXICAL, self.options.language)
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:
@@ -134,6 +140,14 @@ class BuildContents:
         sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]
         export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
         return EncoderInfo(export.exported, quantized=export.quantized, reason=export.reason)
+
+
+def _save_compressed(path: Path, **arrays: NDArray[Any]) -> None:
+    """Writes arrays as `np.savez_compressed` does, a tenth larger in a fifth of the time."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
 def onnx_installed() -> bool:

@@ -3,36 +3,150 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EmbedderIdentity
-from mkdocs_semsearch.chunking import Chunk, embedding_text, heading_text
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage, embedding_text, heading_text
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 
-__all__ = ["HEADING_WEIGHT", "EmbeddedTexts", "VectorCache", "chunk_vectors", "embed_texts"]
+__all__ = ["HEADING_WEIGHT", "ChunkVectors", "EmbeddedTexts", "VectorCache", "chunk_vectors", "embed_texts"]
 
 HEADING_WEIGHT = 0.2
 """Share of the heading path's own vector in a chunk's vector."""
 
 
+_CHUNKS_AT_ONCE = 4096
+"""Chunks whose vectors are in memory in full precision at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkVectors:
+    """Vectors of chunks and where they came from.
+
+    Attributes:
+        vectors: float16 `[chunks, d]`, rows of length 1 before they were rounded.
+        embedded: texts of chunks that went through the embedder; equal texts count once.
+        reused: chunks whose vector was known.
+    """
+
+    vectors: NDArray[np.float16]
+    embedded: int
+    reused: int
+
+
 def chunk_vectors(
-    chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress | None = None
-) -> EmbeddedTexts:
+    pages: Sequence[ChunkedPage],
+    digests: Sequence[bytes],
+    embedder: Embedder,
+    contents: ContentCache,
+    progress: Progress | None = None,
+) -> ChunkVectors:
     """Embeds chunks: the weighted mean of the vectors of their text and of their heading path, at unit length.
 
-    The counts of the result are those of the chunks' texts; heading paths are short and many chunks share them.
+    Args:
+        pages: of the site.
+        digests: `page_digest` of each; a page whose vectors are known is not looked at.
+        embedder: gives the vectors of texts that are new.
+        contents: knows the vectors of earlier builds.
+        progress: called with (texts embedded, texts to embed), heading paths included.
     """
+    identity = embedder.identity
+    starts = np.cumsum([0, *(len(page.chunks) for page in pages)]).tolist()
+    vectors = np.zeros((starts[-1], identity.dimension), np.float16)
+    keys = [_page_key(identity, digest) for digest in digests]
+    known = contents.get(keys)
+    new = []
+    for number, (page, key) in enumerate(zip(pages, keys, strict=True)):
+        rows = _page_vectors(known.pop(key, b""), len(page.chunks), identity.dimension)
+        if rows is None:
+            new.append(number)
+        else:
+            vectors[starts[number] : starts[number + 1]] = rows
+    counted = _Counted(progress, _texts_to_embed(([pages[number] for number in new]), identity, contents))
+    embedded = 0
+    for some in _slices(new, [len(page.chunks) for page in pages]):
+        mixed, count = _mixed([chunk for number in some for chunk in pages[number].chunks], embedder, contents, counted)
+        embedded += count
+        position = 0
+        for number in some:
+            rows = vectors[starts[number] : starts[number + 1]]
+            rows[:] = mixed[position : position + len(rows)]
+            position += len(rows)
+        contents.put({keys[number]: vectors[starts[number] : starts[number + 1]].tobytes() for number in some})
+    contents.touch(keys)
+    return ChunkVectors(vectors, embedded, len(vectors) - embedded)
+
+
+def _page_key(identity: EmbedderIdentity, digest: bytes) -> bytes:
+    parts = (*_identity_parts(identity), identity.document_prompt, str(HEADING_WEIGHT))
+    return hashlib.blake2b(b"\0".join((b"page vectors", *map(str.encode, parts), digest)), digest_size=16).digest()
+
+
+def _page_vectors(value: bytes, chunks: int, dimension: int) -> NDArray[np.float16] | None:
+    """Reads the vectors of a page; None where the bytes are not what was written."""
+    if len(value) != 2 * chunks * dimension:
+        return None
+    rows = np.frombuffer(value, np.float16).reshape(chunks, dimension)
+    lengths = np.linalg.norm(rows.astype(np.float32), axis=1)
+    return rows if (abs(lengths - 1) < _ROUNDED_TOLERANCE).all() else None
+
+
+def _texts(chunks: Sequence[Chunk]) -> tuple[list[str], list[str]]:
     texts = [embedding_text(chunk.heading_hierarchy, chunk.content) for chunk in chunks]
-    embedded = embed_texts(texts, embedder, contents, progress)
-    headings = embed_texts([heading_text(chunk.heading_hierarchy) for chunk in chunks], embedder, contents, progress)
-    mixed = (1 - HEADING_WEIGHT) * embedded.vectors + HEADING_WEIGHT * headings.vectors
+    return texts, [heading_text(chunk.heading_hierarchy) for chunk in chunks]
+
+
+def _texts_to_embed(pages: Sequence[ChunkedPage], identity: EmbedderIdentity, contents: ContentCache) -> int:
+    cache = VectorCache(contents, identity)
+    keys = {cache.key(text) for page in pages for some in _texts(page.chunks) for text in some}
+    return len(keys) - len(contents.holds(keys))
+
+
+def _slices(pages: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Yields runs of pages with at most so many chunks that their vectors fit into memory."""
+    some: list[int] = []
+    chunks = 0
+    for page in pages:
+        if some and chunks + sizes[page] > _CHUNKS_AT_ONCE:
+            yield some
+            some, chunks = [], 0
+        some.append(page)
+        chunks += sizes[page]
+    if some:
+        yield some
+
+
+def _mixed(
+    chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress
+) -> tuple[NDArray[np.float32], int]:
+    """Returns float32 `[chunks, d]`, and how many texts of chunks were embedded for it."""
+    texts, headings = _texts(chunks)
+    of_texts = embed_texts(texts, embedder, contents, progress)
+    of_headings = embed_texts(headings, embedder, contents, progress)
+    mixed = (1 - HEADING_WEIGHT) * of_texts.vectors + HEADING_WEIGHT * of_headings.vectors
     lengths = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return replace(embedded, vectors=np.asarray(mixed / np.maximum(lengths, 1e-9), np.float32))
+    return np.asarray(mixed / np.maximum(lengths, 1e-9), np.float32), of_texts.embedded
+
+
+class _Counted:
+    """Adds the progress of several `embed_texts` up to one."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+        self._last = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        self._done += done - self._last
+        self._last = 0 if done == total else done
+        if self._progress is not None:
+            self._progress(min(self._done, self._total), self._total)
 
 
 _TEXTS_AT_ONCE = 256
@@ -82,6 +196,8 @@ def embed_texts(
 
 
 _UNIT_TOLERANCE = 1e-3
+_ROUNDED_TOLERANCE = 5e-3
+"""Half precision has eleven bits, so the length of a rounded vector is off by less than a thousandth."""
 
 
 class VectorCache:
@@ -93,17 +209,7 @@ class VectorCache:
     def __init__(self, contents: ContentCache, identity: EmbedderIdentity) -> None:
         self._contents = contents
         self._identity = identity
-        self._prefix = "\0".join(
-            (
-                "vector",
-                identity.fingerprint,
-                identity.precision,
-                str(identity.dimension),
-                str(identity.max_tokens),
-                identity.document_prompt,
-                "",
-            )
-        )
+        self._prefix = "\0".join(("vector", *_identity_parts(identity), identity.document_prompt, ""))
 
     def key(self, text: str) -> bytes:
         """Returns the key of a document text: 16 bytes."""
@@ -128,3 +234,7 @@ class VectorCache:
             return None
         vector = np.frombuffer(value, dtype="<f4")
         return vector if abs(float(vector @ vector) - 1) < _UNIT_TOLERANCE else None
+
+
+def _identity_parts(identity: EmbedderIdentity) -> tuple[str, ...]:
+    return identity.fingerprint, identity.precision, str(identity.dimension), str(identity.max_tokens)

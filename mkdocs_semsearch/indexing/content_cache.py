@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from mkdocs_semsearch.chunking import Chunk, ChunkedText, Document, Link
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link
 
-__all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "chunk_rows"]
+__all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "page_digest"]
 
 FILE_NAME = "cache.sqlite"
 MAX_BYTES = 1_000_000_000
@@ -75,6 +75,18 @@ class ContentCache:
                 part = wanted[start : start + _LOOK_UP_AT_ONCE]
                 marks = ",".join("?" * len(part))
                 found.update(self._connection.execute(f"SELECT key, value FROM entries WHERE key IN ({marks})", part))
+        return found
+
+    def holds(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Returns the keys that have a value."""
+        found: set[bytes] = set()
+        wanted = list(dict.fromkeys(keys))
+        with self._tolerant():
+            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
+                part = wanted[start : start + _LOOK_UP_AT_ONCE]
+                marks = ",".join("?" * len(part))
+                rows = self._connection.execute(f"SELECT key FROM entries WHERE key IN ({marks})", part)
+                found.update(key for (key,) in rows)
         return found
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
@@ -173,9 +185,9 @@ _TUPLES = tuple(number for number, field in enumerate(fields(Chunk)) if str(fiel
 _values = attrgetter(*_FIELDS)
 
 
-def chunk_rows(chunks: Iterable[Chunk]) -> list[tuple[Any, ...]]:
-    """Returns the fields of chunks in the order of their declaration, ready for JSON."""
-    return [_values(chunk) for chunk in chunks]
+def page_digest(page: ChunkedPage) -> bytes:
+    """Returns a hash of all that a page's chunks hold: 16 bytes."""
+    return hashlib.blake2b(json.dumps(list(map(_values, page.chunks))).encode(), digest_size=16).digest()
 
 
 class ChunkCache:
@@ -199,7 +211,9 @@ class ChunkCache:
 
     def remember(self, document: Document, text: ChunkedText) -> None:
         """Keeps what was read out of a page."""
-        self._new[self._key(document)] = json.dumps([chunk_rows(text.chunks), text.languages, text.links]).encode()
+        self._new[self._key(document)] = json.dumps(
+            [list(map(_values, text.chunks)), text.languages, text.links]
+        ).encode()
 
     def save(self) -> None:
         """Writes what is new, and marks the rest as used."""

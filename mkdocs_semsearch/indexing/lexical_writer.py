@@ -2,27 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.lexical.analyzers import lexical_schema, register_analyzers, stemmer_for
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.lexical import text as lexical_text
+from mkdocs_semsearch.lexical.analyzers import FIELDS, lexical_schema, register_analyzers, stemmer_for
 from mkdocs_semsearch.lexical.text import lexical_texts, prepare
 
-if TYPE_CHECKING:
-    import tantivy
-
-__all__ = ["write_lexical_index"]
+__all__ = ["PreparedPages", "prepared_texts", "write_lexical_index"]
 
 _HEAP_BYTES = 256_000_000
 
 
-def write_lexical_index(chunks: Iterable[Chunk], folder: Path, language: str) -> None:
+_PAGES_AT_ONCE = 100
+
+
+class PreparedPages:
+    """The texts of every chunk as the lexical index takes them, in the order of `FIELDS`, page by page.
+
+    Cutting texts into words and identifiers takes most of the time of the lexical index, so the texts of a page are
+    kept from build to build.
+    """
+
+    def __init__(self, pages: Sequence[ChunkedPage], digests: Sequence[bytes], contents: ContentCache) -> None:
+        """Prepares pages.
+
+        Args:
+            pages: of the site.
+            digests: `page_digest` of each.
+            contents: knows the texts of earlier builds.
+        """
+        self._pages = pages
+        self._contents = contents
+        prefix = b"lexical texts\0" + _code().encode()
+        self._keys = [hashlib.blake2b(prefix + digest, digest_size=16).digest() for digest in digests]
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        """Yields the texts of one chunk after the other."""
+        for start in range(0, len(self._pages), _PAGES_AT_ONCE):
+            keys = self._keys[start : start + _PAGES_AT_ONCE]
+            known = self._contents.get(keys)
+            new: dict[bytes, bytes] = {}
+            for page, key in zip(self._pages[start : start + _PAGES_AT_ONCE], keys, strict=True):
+                texts = _read(known.get(key), len(page.chunks))
+                if texts is None:
+                    texts = [prepared_texts(chunk) for chunk in page.chunks]
+                    new[key] = json.dumps(texts).encode()
+                yield from texts
+            self._contents.put(new)
+        self._contents.touch(self._keys)
+
+
+def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
+    """Reads the texts of a page; None where the bytes are not what was written."""
+    try:
+        texts: list[Sequence[str]] = json.loads(value or b"")
+        return texts if len(texts) == chunks and all(len(some) == len(FIELDS) for some in texts) else None
+    except (ValueError, TypeError):
+        return None
+
+
+@cache
+def _code() -> str:
+    """Hash of the code that prepares texts, so that a new version prepares them anew."""
+    return hashlib.sha256(Path(lexical_text.__file__).read_bytes() + Path(__file__).read_bytes()).hexdigest()
+
+
+def prepared_texts(chunk: Chunk) -> Sequence[str]:
+    """Returns the texts of a chunk as the lexical index takes them, in the order of `FIELDS`."""
+    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
+    return [texts[name] if name in ("identifiers", "parts") else prepare(texts[name]) for name in FIELDS]
+
+
+def write_lexical_index(texts: Iterable[Sequence[str]], folder: Path, language: str) -> None:
     """Writes the index of all chunks, in their order, as one segment.
 
     Args:
-        chunks: row i of the chunk table is the i-th.
+        texts: `prepared_texts` of every chunk; row i of the chunk table is the i-th.
         folder: made here; must not exist.
         language: language tag of the site; chooses the stemmer.
 
@@ -31,7 +92,7 @@ def write_lexical_index(chunks: Iterable[Chunk], folder: Path, language: str) ->
     """
     folder.mkdir()
     try:
-        _write(chunks, folder, stemmer_for(language))
+        _write(texts, folder, stemmer_for(language))
     except UnicodeError:
         raise
     except ValueError as error:  # what Tantivy makes of a full disk
@@ -42,24 +103,17 @@ def write_lexical_index(chunks: Iterable[Chunk], folder: Path, language: str) ->
         leftover.unlink(missing_ok=True)
 
 
-def _write(chunks: Iterable[Chunk], folder: Path, stemmer: str | None) -> None:
+def _write(texts: Iterable[Sequence[str]], folder: Path, stemmer: str | None) -> None:
     import tantivy
 
     index = tantivy.Index(lexical_schema(), path=str(folder))
     register_analyzers(index, stemmer)
     writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-    for row, document in enumerate(map(_document, chunks)):
+    for row, fields in enumerate(texts):
+        document = tantivy.Document()
         document.add_unsigned("row", row)
+        for name, content in zip(FIELDS, fields, strict=True):
+            document.add_text(name, content)
         writer.add_document(document)
     writer.commit()
     writer.wait_merging_threads()
-
-
-def _document(chunk: Chunk) -> tantivy.Document:
-    import tantivy
-
-    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
-    document = tantivy.Document()
-    for field, text in texts.items():
-        document.add_text(field, text if field in ("identifiers", "parts") else prepare(text))
-    return document

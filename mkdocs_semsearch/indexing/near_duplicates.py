@@ -22,7 +22,9 @@ LEAST_RESEMBLANCE = 0.85
 LEAST_WORDS = 20
 """Shorter sections are stubs, and each of them is a reader's landing place."""
 
-_EDGES_AT_ONCE = 32_768
+_EDGES_AT_ONCE = 4096
+"""Edges whose two vectors are compared at a time: 12 MB for 384 dimensions."""
+
 _WORD = re.compile(r"\w+")
 
 

@@ -33,7 +33,7 @@ class EmbeddingProgress:
             self._draw(done, total)
         elif done < total and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            self._say(f"Embedded {done} of {total} chunks")
+            self._say(f"Embedded {done} of {total} texts")
 
     def close(self) -> None:
         """Takes the bar away."""
@@ -45,5 +45,5 @@ class EmbeddingProgress:
         if self._bar is None:
             from tqdm import tqdm  # type: ignore[import-untyped]
 
-            self._bar = tqdm(total=total, desc="semsearch: embedding", unit="chunk", leave=False, delay=1)
+            self._bar = tqdm(total=total, desc="semsearch: embedding", unit="text", leave=False, delay=1)
         self._bar.update(done - self._bar.n)

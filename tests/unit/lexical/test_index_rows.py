@@ -7,7 +7,7 @@ import pytest
 
 from mkdocs_semsearch.artifact.layout import LEXICAL
 from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
 
@@ -21,7 +21,7 @@ def lexical(tmp_path_factory):
     texts = [" ".join(generator.choice(WORDS, size=generator.integers(3, 12))) for _ in range(CHUNKS)]
     chunks = [Chunk(0, 0, ("Page",), None, text) for text in texts]
     folder = tmp_path_factory.mktemp("rows")
-    write_lexical_index(chunks, folder / LEXICAL, "en")
+    write_lexical_index(map(prepared_texts, chunks), folder / LEXICAL, "en")
     return LexicalIndex.load(folder, CHUNKS, "english", lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
 

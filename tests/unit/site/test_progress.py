@@ -23,7 +23,7 @@ def test_long_work_says_a_line_now_and_then(monkeypatch):
     for done in range(1, 31):
         clock[0] = float(done)
         progress(done, 30)
-    assert said == [f"Embedded {done} of 30 chunks" for done in (10, 20)]
+    assert said == [f"Embedded {done} of 30 texts" for done in (10, 20)]
 
 
 def test_terminal_gets_a_bar_that_goes_away(capsys, monkeypatch):
