@@ -28,8 +28,8 @@ from mkdocs_semsearch.qdrant.client import connect
 from mkdocs_semsearch.qdrant.collection import CHUNK, LEAD_POINT, PAGE, PAGE_POINT, CollectionField, collection_name
 from mkdocs_semsearch.qdrant.filters import QdrantFilters
 from mkdocs_semsearch.qdrant.reading import CollectionReader, PointHits, of_kind
+from mkdocs_semsearch.qdrant.sparse_words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.qdrant.terms import TermList
-from mkdocs_semsearch.qdrant.words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.candidates import Candidates, score, share_of_meaning
 from mkdocs_semsearch.searching.chunk_map import ChunkMap

@@ -27,7 +27,7 @@ from mkdocs_semsearch.qdrant.collection import (
     collection_fields,
     fitting_type,
 )
-from mkdocs_semsearch.qdrant.words import SparseWords
+from mkdocs_semsearch.qdrant.sparse_words import SparseWords
 from mkdocs_semsearch.searching.records import PAGE_COLUMNS
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from mkdocs_semsearch.qdrant.collection import (
     collection_name,
 )
 from mkdocs_semsearch.qdrant.points import fields_of, points_of
+from mkdocs_semsearch.qdrant.sparse_words import SparseWords
 from mkdocs_semsearch.qdrant.terms import TermList
-from mkdocs_semsearch.qdrant.words import SparseWords
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetType
 from mkdocs_semsearch.artifact.values import Value
+from mkdocs_semsearch.searching.filter_values import value_test, wanted_values
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In
-from mkdocs_semsearch.searching.values import value_test, wanted_values
 
 __all__ = ["Column", "build_column"]
 

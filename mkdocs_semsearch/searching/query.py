@@ -3,7 +3,7 @@
 Pydantic checks every class where it is constructed; what is wrong becomes a `QueryError`. `serving.wire` reads the same
 classes from requests and sets `FROM_OUTSIDE`, which adds limits that Python callers do not need.
 
-A new operator is a class here and a member of `Filter`; `searching.values.value_test` says which values it selects.
+A new operator is a class here and a member of `Filter`; `filter_values.value_test` says which values it selects.
 """
 
 from __future__ import annotations
