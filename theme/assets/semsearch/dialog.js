@@ -248,13 +248,13 @@ export class SemsearchDialog extends HTMLElement {
   }
 }
 
-/** Builds the dialog when a reader first reaches for the search. */
+/** Builds the dialog, on its first use. */
 export async function start(host, { config, root, base, mac }, element = SemsearchDialog) {
   // Not in the head: Material's navigation removes it there.
   const styled = loadStyle(host, new URL("dialog.css", base));
   const language = config.language ?? document.documentElement.lang;
-  const engine = config.static && import("./static/choose.js").then((choose) => choose.chooseEngine(config, root));
-  const [t, module] = await Promise.all([loadStrings(base, language, config.strings), engine, styled]);
+  const engine = config.static ? import("./static/engine.js").then(({ choose }) => choose(config, root)) : {};
+  const [t, { openIndex }] = await Promise.all([loadStrings(base, language, config.strings), engine, styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);
-  host.build({ config, root, mac, t, openIndex: module?.openIndex });
+  host.build({ config, root, mac, t, openIndex });
 }

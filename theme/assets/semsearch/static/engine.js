@@ -10,6 +10,28 @@ const ENGLISH = {
 const PATIENCE = 1200; // milliseconds for loading what the search by meaning needs
 let opened = null;
 
+/** `{ openIndex }` where no sidecar answers. */
+export async function choose({ api_url: api, static: files }, root) {
+  const sidecar = files === "auto" ? await answers(new URL(`${api}/api/v1/facets`, root)) : api;
+  return sidecar ? {} : { openIndex };
+}
+
+/** Asked once a visit: on a host of files the request fails. */
+async function answers(url) {
+  try {
+    const known = sessionStorage.getItem(url);
+    if (known) return known === "true";
+    const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) });
+    const { facets, error } = await response.json().catch(() => ({}));
+    const found = !!(facets || error?.code);
+    // Above, it is a proxy whose sidecar is down for now.
+    if (response.status < 500) sessionStorage.setItem(url, found);
+    return found;
+  } catch {
+    return false; // too slow, or storage is forbidden
+  }
+}
+
 /** Opens the bundle under the site's root, once. `mode` is shown with the answers. */
 export function openIndex({ root, t, names, store }, mode = "static") {
   t.add(ENGLISH);
