@@ -35,24 +35,31 @@ __all__ = ["Searcher", "open_searcher"]
 
 log = logging.getLogger(__name__)
 
+VERIFIED_BY_DEFAULT = 256 << 20
+"""Bytes of an index whose files are compared with their hashes unless the caller says otherwise."""
+
 
 def open_searcher(
-    index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool = False, store_url: str | None = None
+    index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool | None = None, store_url: str | None = None
 ) -> Searcher:
     """Opens an index for queries.
 
     Args:
         index_dir: the index folder; it needs nothing beside it, neither site nor sources.
         embedder: for queries, in place of the one that the index names; must give vectors of the same kind.
-        verify: compare every file with its hash first.
+        verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
+            have at most 256 MiB, which are read anyway. Sizes are compared in any case.
         store_url: of the cluster that holds the chunks, if they are in one; by default what `QDRANT_URL` says.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
     """
-    index = open_index(Path(index_dir), verify=verify)
+    index = open_index(Path(index_dir), verify=bool(verify))
     manifest, build_dir = index.manifest, index.build_dir
+    if verify is None and manifest.size <= VERIFIED_BY_DEFAULT:
+        index = open_index(Path(index_dir), verify=True)
+        manifest, build_dir = index.manifest, index.build_dir
     backend: Backend
     if manifest.store:
         from mkdocs_semsearch.qdrant.backend import open_qdrant_backend

@@ -101,6 +101,7 @@ def create_app(
         routes=[
             *routes,
             Mount(PREFIX, routes=[*routes, Mount("/", app=everything_else)]),
+            Mount("/api/v1", app=everything_else),
             Mount("/", app=SiteFiles(site_dir) if site_dir is not None else everything_else),
         ],
         middleware=_middleware(settings, parts.is_known_host),

@@ -287,3 +287,11 @@ def test_defaults_come_from_the_options(index_dir):
         assert len(client.get("/api/v1/search?q=keys").json()["results"]) == 2
         schema = client.get("/openapi.json").json()["components"]["schemas"]["SearchRequest"]["properties"]
         assert (schema["limit"]["default"], schema["min_score"]["default"]) == (2, 0.1)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/", "/api/v1/pages/", "/-/semsearch/api/v1/nothing"])
+def test_an_address_of_the_api_that_there_is_not_is_json_beside_a_site_too(index_dir, site_dir, path):
+    with client_of(index_dir, site_dir=site_dir) as client:
+        answer = client.get(path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+        assert client.get("/nothing").text == "<h1>not here</h1>"
