@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,11 +27,21 @@ def encoder_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "encoders"
 
 
-@pytest.fixture
-def public_path():
-    """An empty folder that every user may enter and read; `tmp_path` lies below one that only its owner may."""
+@pytest.fixture(scope="session")
+def another_user() -> None:
+    """Skips tests that become another user where there is none, or where that one cannot run this interpreter."""
     if os.name != "posix" or os.getuid() != 0:
         pytest.skip("needs root, to become another user")
+    nobody = {"user": 65534, "group": 65534, "extra_groups": [], "cwd": "/", "capture_output": True}
+    try:
+        subprocess.run([sys.executable, "-c", "import filelock, sqlite3"], check=True, **nobody)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip(f"another user cannot read {Path(sys.executable).resolve()}: it is below a folder closed to others")
+
+
+@pytest.fixture
+def public_path(another_user: None):
+    """An empty folder that every user may enter and read; `tmp_path` lies below one that only its owner may."""
     folder = Path(tempfile.mkdtemp(prefix="semsearch-test-"))
     folder.chmod(0o755)
     yield folder

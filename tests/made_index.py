@@ -20,22 +20,36 @@ def made_page(
     path: str,
     *texts: str | Sequence[str],
     facets: Mapping[str, Any] | None = None,
+    headings: Sequence[str] = (),
     chunk_fields: Mapping[str, Any] | None = None,
+    lines: int | None = None,
     **fields: Any,
 ) -> ChunkedPage:
     """Makes a page of one section a text; a text that is a list is a section of several chunks.
 
     Typed facet values that are not in `front_matter` are put there as a reader's YAML would have them.
+
+    Args:
+        path: of the source file.
+        texts: of the sections.
+        facets: typed values.
+        headings: of the sections; by default the first has none, the others are `Part 1`, `Part 2`, …
+        chunk_fields: of every chunk.
+        lines: how many lines a section has in the source file; None for a page without one.
+        fields: of the page.
     """
     title = fields.pop("title", path.removesuffix(".md"))
+    headings = headings or [f"Part {section}" if section else "" for section in range(len(texts))]
     chunks: list[Chunk] = []
-    for section, text in enumerate(texts):
+    for section, (name, text) in enumerate(zip(headings, texts, strict=True)):
+        place = {} if lines is None else {"start_line": section * lines + 1, "end_line": (section + 1) * lines - 1}
         for piece in [text] if isinstance(text, str) else text:
-            heading = (title,) if section == 0 else (title, f"Part {section}")
-            anchor = None if section == 0 else f"part-{section}"
-            chunks.append(Chunk(len(chunks), section, heading, anchor, piece, **(chunk_fields or {})))
+            heading = (title, name) if name else (title,)
+            anchor = name.lower().replace(" ", "-") or None
+            chunks.append(Chunk(len(chunks), section, heading, anchor, piece, **place, **(chunk_fields or {})))
     front_matter = {name: _as_json(value) for name, value in (facets or {}).items()} | fields.pop("front_matter", {})
-    url = f"{path.removesuffix('.md')}/"
+    name = path.removesuffix(".md").removesuffix("index")
+    url = f"{name}/" if name else ""
     return ChunkedPage(path, url, title, tuple(chunks), front_matter, facets or {}, **fields)
 
 

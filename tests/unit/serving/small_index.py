@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
-from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.errors import EmbedderUnavailableError
-from mkdocs_semsearch.indexing.build import BuildOptions, build_index
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
 __all__ = ["PAGES", "DeadEmbedder", "build", "open_small"]
@@ -25,22 +25,10 @@ FACETS = (
 
 
 def _page(path: str, title: str, sections: Sequence[tuple[str, str]], **facets: object) -> ChunkedPage:
-    chunks = tuple(
-        Chunk(
-            i, i, (title, heading), heading.lower().replace(" ", "-"), text, start_line=10 * i + 1, end_line=10 * i + 9
-        )
-        for i, (heading, text) in enumerate(sections)
+    headings, texts = zip(*sections, strict=True)
+    return made_page(
+        path, *texts, title=title, headings=headings, facets=facets, lines=10, file_size=100, language="en"
     )
-    plain = {
-        name: value.isoformat()
-        if isinstance(value, datetime.date)
-        else list(value)
-        if isinstance(value, tuple)
-        else value
-        for name, value in facets.items()
-    }
-    url = path.removesuffix(".md").removesuffix("index")
-    return ChunkedPage(path, f"{url}/" if url else "", title, chunks, plain, facets, file_size=100, language="en")
 
 
 PAGES = (
@@ -78,8 +66,7 @@ class DeadEmbedder(WordHashEmbedder):
 
 def build(index_dir: Path, pages: Sequence[ChunkedPage] = PAGES) -> Path:
     """Builds the index and returns its folder."""
-    options = BuildOptions(facets=FACETS, site_name="Example", export_encoder=False)
-    build_index(pages, embedder=WordHashEmbedder(), index_dir=index_dir, options=options)
+    built(index_dir, pages, facets=FACETS, site_name="Example")
     return index_dir
 
 
