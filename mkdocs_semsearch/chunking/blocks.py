@@ -83,7 +83,7 @@ def code_fence(code: str, language: str | None) -> str:
 
 
 def join_blocks(blocks: list[Block] | tuple[Block, ...]) -> str:
-    """Returns blocks as one text: items of a list follow one another, all else is parted by a blank line."""
+    """Returns blocks as one text: a line break between items of a list, a blank line between other blocks."""
     parts: list[str] = []
     previous: Block | None = None
     for block in blocks:

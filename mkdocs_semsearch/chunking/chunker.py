@@ -1,4 +1,4 @@
-"""Pages in, chunks out."""
+"""Turns rendered pages into chunks and typed front matter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from mkdocs_semsearch.chunking.source.source_map import SourceMap, SourceSpan
 __all__ = ["ChunkMemory", "ChunkSettings", "Chunker"]
 
 _CHARACTERS_PER_TOKEN = 32
-"""No honest text has more; keeps a word of a megabyte, one unknown token to WordPiece, out of a chunk."""
+"""Most characters that count as one token.
+
+WordPiece counts a word of a megabyte as one unknown token; without this limit it would fit into a chunk.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,14 @@ class ChunkSettings:
 
 
 class ChunkMemory(Protocol):
-    """Knows what was read out of a page before."""
+    """Remembers what earlier builds read out of pages."""
 
     def recall(self, document: Document) -> ChunkedText | None:
-        """Returns what was read out of a page with the same HTML, source and title, or None."""
+        """Returns the chunks of a page with the same HTML, source and title, or None."""
         ...
 
     def remember(self, document: Document, text: ChunkedText) -> None:
-        """Keeps what was read out of a page."""
+        """Remembers the chunks of a page."""
         ...
 
 
@@ -70,7 +73,7 @@ class Chunker:
             settings: sizes.
             facets: front-matter fields to type.
             count_tokens: the embedder's `TokenCounter`.
-            memory: asked before a page is parsed.
+            memory: what earlier builds read; a page that it knows is not parsed.
             kinds: glob on source paths to the kind of these pages; the first that fits counts.
         """
         self._settings = settings
@@ -111,7 +114,7 @@ class Chunker:
         return self._facets.misfits()
 
     def _kind(self, document: Document, text: ChunkedText) -> PageKind:
-        """The kind of a page: what its front matter says, else the options, else what it looks like."""
+        """Returns the kind from the page's front matter, else from the options, else as it is recognised."""
         written = self._facets.kind(document) or next(
             (kind for glob, kind in self._kinds.items() if fnmatchcase(document.path, glob)), None
         )
@@ -161,7 +164,7 @@ class Chunker:
     def _groups(self, section: Section) -> list[list[Block]]:
         """Blocks of the section's chunks; one empty group for a section that is only a heading."""
         path = self._cost(embedding_text(section.hierarchy, ""))
-        # A path that fills the budget by itself must not squeeze the content to nothing: the encoder cuts at its end.
+        # The content gets a quarter of the budget even under a very long heading path: the encoder cuts what is over.
         budget = max(self._settings.max_tokens - path, self._settings.max_tokens // 4, 1)
         overlap = min(self._settings.overlap_tokens, budget // 2)
         return pack_blocks(section.blocks, budget, overlap, self._cost) or [[]]

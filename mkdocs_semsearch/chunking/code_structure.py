@@ -19,7 +19,7 @@ __all__ = ["CodeStructure", "structure_of"]
 _MAX_NAMES = 64
 _MAX_NAME_LENGTH = 120
 _MAX_CODE_LENGTH = 40_000
-"""In characters; what is no code at all takes a parser more than linear time."""
+"""Longer blocks are not parsed, in characters: text that is not code takes a parser more than linear time."""
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 _SHELL_PROMPT = re.compile(r"[ \t]*\$ ", re.MULTILINE)
 _ADDED_LINE = re.compile(r"^\+(?!\+)", re.MULTILINE)

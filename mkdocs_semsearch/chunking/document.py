@@ -1,4 +1,4 @@
-"""The data that chunking takes in and gives out."""
+"""The data types of chunking: `Document` goes in, `ChunkedPage` comes out."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkedText:
-    """What chunking reads out of a page's HTML, source and title, and out of nothing else.
+    """What chunking reads out of a page; depends on its HTML, source and title only.
 
     Attributes:
         chunks: in reading order; empty for a page without text.

@@ -1,4 +1,4 @@
-"""Front-matter values typed as declared: exactly, or left out and reported."""
+"""Reads front-matter values as the declared types; a value that does not fit is left out and reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class _MisfitError(Exception):
-    """A value that does not fit; its text says what it is, and how to write it where that helps."""
+    """A value does not fit its declared type; the message says what it is and how to write it."""
 
 
 class FacetReader:
@@ -103,7 +103,7 @@ class _Misfits:
 
 
 def _text(value: Any) -> str:
-    """Text of a scalar of which YAML has lost nothing."""
+    """Returns the text of a scalar, or refuses one that YAML has already changed."""
     if isinstance(value, str):
         return plain_text(" ".join(value.split()))
     if isinstance(value, bool):

@@ -23,7 +23,7 @@ def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
 
 @cache
 def _code() -> str:
-    """Hash of this package's own code, and the versions of its parsers: no number that somebody has to raise."""
+    """Returns a hash of this package's code and the versions of its parsers, so that no version number is needed."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(file.read_bytes())

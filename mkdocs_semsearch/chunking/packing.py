@@ -1,4 +1,4 @@
-"""Blocks of a section in, groups of blocks within the token budget out; what is too long is cut at the best place."""
+"""Packs the blocks of a section into groups within the token budget; longer blocks are split first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Group = list[Block]
 def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) -> list[Group]:
     """Packs whole blocks greedily; a block that is too long by itself is split first.
 
-    A block that leads to the next one goes with it. A small rest at the end is evened out with the group before. A
-    group that starts with prose after a group that ended with prose repeats the last sentences of that one.
+    A block that introduces the next one stays with it. Where the last group is small, the last two groups share their
+    blocks evenly. Between two groups of prose, the second repeats the last sentences of the first.
 
     Args:
         blocks: in reading order.
@@ -52,7 +52,7 @@ def _greedy(blocks: Iterable[Block], budget: int, room: int, cost: Cost) -> list
 
 
 def _carried(group: Group, room: int, cost: Cost) -> tuple[Group, int]:
-    """Takes the blocks that lead to the next one off the end of a group, as far as there is room for them."""
+    """Moves blocks that introduce the next one from the end of a group, as far as there is room for them."""
     carried: Group = []
     used = 0
     while len(group) > 1 and group[-1].leads and used + cost(group[-1].text) <= room:
@@ -62,7 +62,7 @@ def _carried(group: Group, room: int, cost: Cost) -> tuple[Group, int]:
 
 
 def _evened_out(before: Group, rest: Group, budget: int, cost: Cost) -> list[Group]:
-    """Parts the blocks of the last two groups anew where the rest is small: a scrap of text has little meaning."""
+    """Divides the blocks of the last two groups evenly where the last one is small: few words give a poor vector."""
     costs = [cost(block.text) for block in (*before, *rest)]
     total = sum(costs)
     best = len(before)
@@ -92,7 +92,7 @@ def _repeated(before: Group, group: Group, budget: int, overlap: int, cost: Cost
             break
         kept.insert(0, sentence)
     text = "".join(kept).strip()
-    # Repeating all of what came before would be no overlap but the same chunk with more behind it.
+    # A chunk that repeated all of the one before would contain it.
     return [Block("text", text)] if text and text != last.text else []
 
 
@@ -173,7 +173,7 @@ def _split_table(block: Block, budget: int, cost: Cost) -> list[str]:
     rows = block.text.split("\n")
     header = rows[:1] if block.header else []
     room = budget - (cost(block.header) if block.header else 0)
-    if room < budget // 3:  # a header that leaves no room for rows is a row like any other
+    if room < budget // 3:  # a header this long is not repeated
         header, room = [], budget
     units = (piece + "\n" for row in rows[len(header) :] for piece in _fitting(row, room, cost))
     return ["\n".join([*header, *piece.rstrip("\n").split("\n")]) for piece in _pack(units, room, cost)]

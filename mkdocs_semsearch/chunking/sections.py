@@ -35,12 +35,12 @@ class Section:
 
     @property
     def wanted(self) -> bool:
-        """Whether a reader may look the section up: it has text, an id of its own, or stands for nothing else."""
+        """Whether the section can be a result: it has text, or an id of its own, or no subsections."""
         if self.blocks:
             return True
         if self.heading is None or self.heading.anchor is not None:
             return self.heading is not None
-        # Material puts an h1 without an id above pages that have none: the page's title is no text of its own.
+        # Material adds an h1 without an id to pages that have none; it only repeats the page's title.
         return not self.has_subsections and len(self.hierarchy) > 1
 
 

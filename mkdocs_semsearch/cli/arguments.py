@@ -26,9 +26,9 @@ filters (all must hold):
   tags=security           the field has this value         year=2023..2025       a range, both ends included
   status=draft,review     any of these values              date=2024-01-01..     from a day on
   status!=draft           not this value                   author?               the field has a value
-  page.path^=guide/       the text starts with this        chunk.kind=code       what the indexer found out itself
+  page.path^=guide/       the text starts with this        chunk.kind=code       a field that the indexer adds
 
-a question that begins with a dash goes behind two: semsearch query -- --no-livereload
+a query that begins with a dash comes after two dashes: semsearch query -- --no-livereload
 """
 
 

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         code = command(given)
-        sys.stdout.flush()  # here, where a reader that has gone away can still be told from a failure
+        sys.stdout.flush()  # here, so that a closed pipe is caught below
         return code
     except SemsearchError as error:
         print(f"semsearch: {error}", file=sys.stderr)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has seen enough; without this Python complains once more while it exits.
+        # The reader of the pipe has closed it. Without this, Python reports the error once more while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -52,7 +52,7 @@ _USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
 
 
 def _write_anything() -> None:
-    """Lets a terminal of another encoding show what it can, and escapes of the rest."""
+    """Prints characters that the terminal cannot show as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""The two engines that the command line can ask: the sidecar's, and the one of a browser without a server."""
+"""Opens the two engines of the command line: the sidecar's, and the one of the browser without a server."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def open_static(folder: Path) -> Iterator[Searcher]:
     """Opens the search that a browser would do.
 
     Args:
-        folder: with `static.json`, or a built site that has one in `SITE_FOLDER`, or an index, of which the static
-            search is then made for the occasion.
+        folder: one with `static.json`, or a built site that has it in `SITE_FOLDER`, or an index, from which the
+            files of the static search are written into a temporary folder.
 
     Raises:
-        IndexFolderError: it is none of these, or damaged.
+        IndexFolderError: the folder is something else, or damaged.
     """
     from mkdocs_semsearch.artifact import open_index
     from mkdocs_semsearch.embedding.token_table import fitting_table

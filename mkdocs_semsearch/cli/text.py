@@ -55,7 +55,7 @@ def _short(value: Any) -> str:
 
 
 def no_results_text(response: SearchResponse, searcher: Searcher) -> str:
-    """Says that nothing was found, and what could be tried: fewer filters, other words, the nearest weaker hit."""
+    """Returns what to try after a search without results: fewer filters, other words, the nearest weaker hit."""
     lines = [f"No results for “{response.query}”."]
     query = SearchQuery(response.query, limit=1, mode=response.mode)
     filters = response.filters_applied

@@ -76,7 +76,7 @@ def build_index(
     Args:
         pages: in the order in which they are to be stored.
         embedder: gives the vectors; called only for texts the cache does not know.
-        index_dir: the index folder; see `publish_build` for what is refused.
+        index_dir: the index folder; `publish_build` refuses folders that hold other files.
         cache_dir: folder of the cache of vectors and of exported encoders; None embeds everything anew.
         cache_max_bytes: size that the vectors there may have.
         options: what goes into the manifest.

@@ -1,4 +1,4 @@
-"""Everything that one build writes into its folder."""
+"""Writes the files of one build."""
 
 from __future__ import annotations
 

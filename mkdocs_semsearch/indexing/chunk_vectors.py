@@ -1,4 +1,4 @@
-"""The vector of a chunk: what it says, and a little of what its headings say it is about."""
+"""Computes the vectors of chunks: the mean of the vectors of a chunk's text and of its heading path."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _page_key(identity: EmbedderIdentity, digest: bytes) -> bytes:
 
 
 def _page_vectors(value: bytes, chunks: int, dimension: int) -> NDArray[np.float16] | None:
-    """Reads the vectors of a page; None where the bytes are not what was written."""
+    """Reads the vectors of a page; None where the bytes are damaged."""
     if len(value) != 2 * chunks * dimension:
         return None
     rows = np.frombuffer(value, np.float16).reshape(chunks, dimension)
@@ -229,7 +229,7 @@ class VectorCache:
         self._contents.touch(keys)
 
     def _vector(self, value: bytes) -> NDArray[np.float32] | None:
-        """Reads a vector; None where the bytes are none of this embedder, or no longer."""
+        """Reads a vector; None where the bytes are damaged or not of this embedder."""
         if len(value) != 4 * self._identity.dimension:
             return None
         vector = np.frombuffer(value, dtype="<f4")

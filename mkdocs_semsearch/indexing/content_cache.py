@@ -1,4 +1,4 @@
-"""What earlier builds worked out, by content hash: one file for vectors and for the chunks of pages."""
+"""A cache of vectors, chunks and prepared texts in one SQLite file, by hashes of what they depend on."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _DAY_SECONDS = 86_400
 class ContentCache:
     """A SQLite file of byte strings, shared by builds and branches, safe under concurrent builds.
 
-    Keys are hashes of everything a value depends on, so a value never grows stale; what was not asked for longest
-    goes first when the file outgrows its bound. Nothing that is wrong with the file fails a build.
+    Keys are hashes of everything a value depends on, so a value never grows stale. When the file outgrows its
+    bound, what has not been used for the longest time is deleted first. An error of the file never fails a build.
     """
 
     def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES) -> None:
@@ -43,8 +43,8 @@ class ContentCache:
     def open(cls, cache_dir: Path | None, max_bytes: int = MAX_BYTES) -> ContentCache:
         """Opens the cache in a folder (made when missing), or one in memory when there is no folder.
 
-        A file that is damaged is set aside and begun anew, and where none can be written there is one in memory: a
-        cache is never worth a failed build.
+        A damaged file is renamed and replaced by an empty one; where no file can be written the cache is in memory. A
+        build never fails because of its cache.
         """
         if cache_dir is None:
             return cls(None, max_bytes)
@@ -52,7 +52,7 @@ class ContentCache:
         try:
             cache_dir.mkdir(parents=True, exist_ok=True)
             return cls(path, max_bytes)
-        except (OSError, sqlite3.OperationalError):  # locked, read-only, no room: not the file's fault
+        except (OSError, sqlite3.OperationalError):  # locked, read-only or no room: the file itself is good
             return cls(None, max_bytes)
         except sqlite3.DatabaseError:
             _set_aside(path)
@@ -108,7 +108,7 @@ class ContentCache:
                 self._drop_oldest()
 
     def _used_before(self, day: int, keys: Sequence[bytes]) -> Iterator[bytes]:
-        """Most builds of a day find that there is nothing to mark, and so have no reason to write."""
+        """Yields the keys that still have to be marked: after the first build of a day mostly none."""
         for start in range(0, len(keys), _LOOK_UP_AT_ONCE):
             part = keys[start : start + _LOOK_UP_AT_ONCE]
             marks = ",".join("?" * len(part))
@@ -135,7 +135,7 @@ class ContentCache:
 
     @contextlib.contextmanager
     def _tolerant(self) -> Iterator[None]:
-        """Lets a build go on when the file is locked, full or read-only; one that is damaged is begun anew."""
+        """Continues without the file when it is locked, full or read-only, and replaces it when it is damaged."""
         try:
             yield
         except sqlite3.OperationalError:
@@ -205,18 +205,18 @@ class ChunkCache:
         self._new: dict[bytes, bytes] = {}
 
     def recall(self, document: Document) -> ChunkedText | None:
-        """Returns what was read out of a page with the same content, or None."""
+        """Returns the chunks of a page with the same content, or None."""
         value = self._known.get(self._key(document))
         return None if value is None else _read(value)
 
     def remember(self, document: Document, text: ChunkedText) -> None:
-        """Keeps what was read out of a page."""
+        """Remembers the chunks of a page; `save` writes them."""
         self._new[self._key(document)] = json.dumps(
             [list(map(_values, text.chunks)), text.languages, text.links]
         ).encode()
 
     def save(self) -> None:
-        """Writes what is new, and marks the rest as used."""
+        """Writes new values, and marks the others as used."""
         self._contents.put(self._new)
         self._contents.touch(self._keys)
 
@@ -227,7 +227,7 @@ class ChunkCache:
 
 
 def _read(value: bytes) -> ChunkedText | None:
-    """Reads a value; None where the bytes are not what was written."""
+    """Reads a value; None where the bytes are damaged."""
     try:
         rows, languages, links = json.loads(value)
         return ChunkedText(tuple(map(_chunk, rows)), tuple(languages), tuple(Link(*link) for link in links))

@@ -164,7 +164,7 @@ def _earlier_lists(graph: KnnGraph, k: int) -> NDArray[np.int64] | None:
 
 
 def _rows_in(earlier: NDArray[np.float16], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Returns for every vector a row of its own that holds the same in an earlier array, or -1."""
+    """Returns for every vector the row of an equal one in an earlier array, each row once, or -1."""
     places: dict[bytes, list[int]] = {}
     for row in range(len(earlier) - 1, -1, -1):
         places.setdefault(earlier[row].tobytes(), []).append(row)

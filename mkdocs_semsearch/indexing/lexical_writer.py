@@ -59,7 +59,7 @@ class PreparedPages:
 
 
 def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
-    """Reads the texts of a page; None where the bytes are not what was written."""
+    """Reads the texts of a page; None where the bytes are damaged."""
     try:
         texts: list[Sequence[str]] = json.loads(value or b"")
         return texts if len(texts) == chunks and all(len(some) == len(FIELDS) for some in texts) else None

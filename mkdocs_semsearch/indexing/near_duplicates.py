@@ -1,4 +1,4 @@
-"""Sections that say the same thing in nearly the same words, as release notes and included snippets do."""
+"""Groups sections with nearly the same words, such as release notes and included snippets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_RESEMBLANCE = 0.85
 """Share of common three-word shingles (Broder: On the resemblance and containment of documents, 1997)."""
 
 LEAST_WORDS = 20
-"""Shorter sections are stubs, and each of them is a reader's landing place."""
+"""Shorter sections are not compared: each of them is a result of its own."""
 
 _EDGES_AT_ONCE = 4096
 """Edges whose two vectors are compared at a time: 12 MB for 384 dimensions."""

@@ -1,4 +1,4 @@
-"""The seam to where a build is searched, if that is not the index folder."""
+"""The protocol for stores that hold a build in place of the index folder."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class IndexedRows:
 
 
 class StoreWriter(Protocol):
-    """Takes builds in, each beside the others, and shows one of them."""
+    """Stores builds beside each other and publishes one of them."""
 
     @property
     def identity(self) -> str:
-        """What makes a build for this store another than the same content elsewhere; part of the build id."""
+        """Distinguishes builds for this store from builds of the same content elsewhere; part of the build id."""
         ...
 
     def prepare(self) -> None:

@@ -1,7 +1,7 @@
 """The MkDocs plugin; nothing outside of this folder knows MkDocs.
 
-`hooks` says when something happens, `options` what may be written in mkdocs.yml, `pages` what is taken out of a build,
-`preview` how `mkdocs serve` answers the search.
+`hooks` has the plugin's hooks, `options` the options of mkdocs.yml; `pages` collects the pages of a build, `preview`
+answers the search inside `mkdocs serve`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The MkDocs plugin: hooks that say when, and hand over to the modules that know how."""
+"""The MkDocs plugin: short hooks that call the modules which do the work."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
-        """Learns what MkDocs was started for; loads nothing, other commands than these come by too."""
+        """Remembers the command; loads nothing, because MkDocs calls this for every command."""
         self._serving = command == "serve" or running_command()[0] == "serve"
         self._dirty = dirty
 
@@ -98,7 +98,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
-        """Adds the widget's `config.json` and page, late: what takes the list of files apart has done so."""
+        """Adds the widget's `config.json` and results page, after the plugins that rearrange the list of files."""
         from mkdocs.structure.files import File, InclusionLevel
 
         if self._depth > 1:
@@ -118,14 +118,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(-1000)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
-        """Learns which pages there are and in what order, after every plugin that changes that."""
+        """Reads the list and order of pages, after every plugin that changes them."""
         self._collected.follow(nav, files, preview=self._serving)
         return nav
 
     def on_template_context(
         self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
     ) -> TemplateContext:
-        """Tells the results page what it needs."""
+        """Passes its variables to the template of the results page."""
         if template_name == RESULTS_PAGE:
             context["semsearch"] = results_page_context(  # type: ignore[typeddict-unknown-key]
                 self._checked_settings, language=_site(config).language, api_url=self._preview_url(config)
@@ -163,7 +163,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             log.info("The index was left as it is: a dirty build renders only some of the pages; build without --dirty")
 
     def on_build_error(self, *, error: Exception) -> None:
-        """Forgets how deep the failed build was."""
+        """Resets the nesting depth after a failed build."""
         self._depth = 0
 
     def on_serve(
@@ -240,7 +240,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             self._hint_at_live_reload()
             return
         documents, site = tuple(self._collected), _site(config)
-        # What one author is trying out is neither for the index that is deployed nor for the cluster.
+        # A preview holds drafts, so it has an index of its own and never writes to the cluster.
         index_dir = self._checked_settings.cache_dir / "preview"
         settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())
 
@@ -262,8 +262,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if not self._hinted:
             self._hinted = True
             log.info(
-                "The search does not answer in this preview, because live reload is off; "
-                "where nobody switched it off, click 8.3.0 or 8.3.1 did: install another version of click"
+                "The search does not answer in this preview, because live reload is off. "
+                "If you did not switch it off, click 8.3.0 or 8.3.1 did: install another version of click"
             )
 
 

@@ -1,4 +1,4 @@
-"""The options in mkdocs.yml: what each may be, and what is said when it is something else."""
+"""The options in mkdocs.yml: their types, defaults and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as they come out of MkDocs' (and ProperDocs') build events."""
+"""Collects pages from the build events of MkDocs and ProperDocs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MkDocsPages", "site_language"]
 
 REPEATING_PLUGINS = ("material/blog",)
-"""Their generated pages (views, archives) repeat what stands on pages of their own."""
+"""Plugins whose generated pages (views, archives) repeat the text of other pages."""
 
 
 class MkDocsPages:
@@ -48,7 +48,7 @@ class MkDocsPages:
 
         Args:
             exclude: globs on source paths.
-            keep: holds on to the pages of the last build, of which a dirty one renders only what was modified.
+            keep: keeps the pages of the last build, because a dirty build renders modified ones only.
         """
         self._exclude = tuple(exclude)
         if not keep:

@@ -36,14 +36,14 @@ log = get_plugin_logger("semsearch")
 
 
 class _Stopped(Exception):  # noqa: N818 - nothing went wrong
-    """The preview ends while it is still embedding."""
+    """The preview is stopped while it is still embedding."""
 
 
 class Preview:
     """The search of one `mkdocs serve`.
 
-    Three kinds of threads meet here: the build hands in jobs, one worker runs them, the server's threads ask. What they
-    share is one attribute, `searcher`, which is only ever replaced as a whole.
+    The build submits jobs, one background thread runs them, and the server's threads search. They share one attribute,
+    `searcher`, which is only ever replaced as a whole.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Preview:
         self._stopping = False
 
     def submit(self, job: Job) -> None:
-        """Lets the worker run a job soon; one that has not begun is dropped for it.
+        """Runs a job in the background thread; replaces a job that has not begun.
 
         Args:
             job: indexes the site and returns its searcher; when it fails, the old one stays.
@@ -114,7 +114,7 @@ class Preview:
                 job, self._job = self._job, None
             assert job is not None
             try:
-                # The one that is replaced is not closed: a request may be reading it. It goes with its last reader.
+                # The old searcher is not closed, because a request may be using it; the garbage collector frees it.
                 self.searcher = job(self._progress())
                 self.searcher.warm_up()
             except _Stopped:
@@ -136,7 +136,7 @@ class Preview:
 
 
 def open_preview(index_dir: Path, embedder: Embedder | None) -> Searcher:
-    """Opens the preview's index, to be asked through its own query encoder, or else through the build's embedder."""
+    """Opens the preview's index with the query encoder in it, or else with the build's embedder."""
     from mkdocs_semsearch.artifact.opening import read_manifest
     from mkdocs_semsearch.searching.searcher import open_searcher
 
@@ -160,7 +160,7 @@ def running_command() -> tuple[str, Mapping[str, Any]]:
 
 
 def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
-    """Returns whether `serve` was started without live reload, in which case no plugin is asked to take part in it.
+    """Returns whether `serve` was started without live reload; MkDocs then does not call `on_serve`.
 
     Args:
         parameters: what the `serve` command got. Under click 8.3.0 and 8.3.1 MkDocs 1.6 turns live reload off by
@@ -190,8 +190,8 @@ def _send(response: ApiResponse, start_response: StartResponse) -> Iterable[byte
     from http import HTTPStatus
 
     headers = [(name, value) for name, value in response.headers if name not in ("cache-control", "etag")]
-    # The next edit must show at once, so no browser may answer from what it saw a minute ago; and asking whether that
-    # still holds is no good either, because MkDocs logs every status but 200, 304 too, as a warning.
+    # An edit must show at once, so browsers must not cache answers. They must not revalidate either: MkDocs logs every
+    # status but 200 as a warning, and so also 304.
     headers.append(("cache-control", "no-store"))
     start_response(f"{response.status} {HTTPStatus(response.status).phrase}", headers)
     return [response.body]

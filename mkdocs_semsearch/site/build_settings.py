@@ -1,4 +1,4 @@
-"""What a build is told: the options of mkdocs.yml, checked and frozen, without anything of MkDocs."""
+"""The options of mkdocs.yml, checked and frozen; independent of MkDocs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_FACETS = (
 
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings:
-    """What turns texts into vectors; `options` go to the embedder as they are."""
+    """Names the embedder; `options` are passed on to it unchanged."""
 
     kind: str
     model: str
@@ -49,7 +49,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class WidgetSettings:
-    """What the search box does by itself.
+    """Options of the search box.
 
     Attributes:
         shortcut: Ctrl/Cmd+K and `/` open it.

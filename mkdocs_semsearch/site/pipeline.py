@@ -1,4 +1,4 @@
-"""The whole build side in one call: pages in, index folder out."""
+"""Indexes a site in one call: pages in, index folder out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EmbedderFactory = Callable[[EmbedderSettings], "Embedder"]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the index says of the site as a whole."""
+    """Name, address and language of a site, as the index stores them."""
 
     name: str
     url: str
@@ -33,7 +33,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did, and which front-matter fields did not fit their declared types, a sentence each."""
+    """What a build did, and one sentence for each front-matter field that did not fit its declared type."""
 
     build: BuildReport
     misfits: tuple[str, ...]

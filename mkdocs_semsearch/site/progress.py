@@ -1,4 +1,4 @@
-"""Says how far the embedding has come: a bar on a terminal, a line now and then in a log."""
+"""Shows the progress of embedding: a bar on a terminal, a line every ten seconds in a log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class EmbeddingProgress:
-    """A `Progress` that shows nothing when there is nothing to wait for."""
+    """A `Progress`; shows nothing when everything is done at once."""
 
     def __init__(self, say: Callable[[str], None], *, terminal: bool | None = None) -> None:
         """Shows a bar on a terminal.

@@ -1,4 +1,4 @@
-"""Puts the search into a built site: a copy of the index, and what a browser searches without a server."""
+"""Copies the index into a built site, and writes the files of the search without a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_CHUNKS_IN_BROWSER = 15_000
 """Chunks up to which `static: auto` writes the files: a first question then loads 0.9 MB."""
 
 SITE_FOLDER = "semsearch"
-"""Folder of the site in which the browser looks, and a sidecar that is given the address of the site's index."""
+"""Folder of the site that holds the search without a server, and the published index."""
 
 
 def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport | None:
@@ -136,7 +136,7 @@ def _is_whole(index: OpenIndex, build_dir: Path) -> bool:
 
 
 def _remove_earlier_builds(target: Path, kept: set[str]) -> None:
-    """What is published must not grow from build to build; the one before stays for those who are still reading it."""
+    """Removes all builds but two: the current one, and the one before for readers that are still using it."""
     for entry in target.iterdir():
         if entry.is_dir() and is_build_id(entry.name) and entry.name not in kept:
             shutil.rmtree(entry, ignore_errors=True)

@@ -127,7 +127,7 @@ def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:
 
 
 class _TolerantLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A safe loader that takes tags it does not know (`!!python/name:`, `!relative`) for nothing at all."""
+    """A safe loader that reads unknown tags (`!!python/name:`, `!relative`) as None."""
 
 
 def _environment(loader: Any, node: yaml.Node) -> Any:

@@ -1,4 +1,4 @@
-"""What a site gets of the search widget: its files, its `config.json`, and the page for results, `search/`."""
+"""The files of the search widget in a site: assets, `config.json`, and the results page `search/`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Footnotes:
         return bool(notes)
 
     def placed(self, found: Iterable[Heading | Block | FootnoteMark]) -> list[Heading | Block]:
-        """Returns what was found with each footnote behind its first reference, those without one at the end."""
+        """Returns headings and blocks with each footnote after its first reference; others are at the end."""
         result: list[Heading | Block] = []
         for item in found:
             if isinstance(item, FootnoteMark):

@@ -1,4 +1,4 @@
-"""Which nodes of a page are content, and the text of those that have no block structure."""
+"""Tells which nodes of a page are content, and returns the text of inline elements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 
 def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
-    """Tells whether an element is no content: scripts, permalinks, line numbers, what the author hides."""
+    """Tells whether an element is left out: scripts, permalinks, line numbers, what the author hides."""
     if tag in _DROPPED_TAGS:
         return True
     if not attributes:

@@ -1,4 +1,4 @@
-"""The page's own content in the HTML file that a theme has made of it."""
+"""Finds the page's own content in the HTML file that a theme has rendered."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RenderedPage:
 
 
 def read_rendered_page(html: str) -> RenderedPage | None:
-    """Finds the content of a page; None for what is no page: a redirect, or a page that wants no index."""
+    """Finds the content of a page; None for a redirect, and for a page whose robots tag says `noindex`."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html.encode("utf-8", "replace").decode("utf-8"))
@@ -99,7 +99,7 @@ def _content(tree: LexborHTMLParser) -> LexborNode:
 
 
 def _remove(node: LexborNode, selector: str) -> None:
-    # From the last to the first: what is inside goes before what is around it.
+    # In reverse, so that inner elements are removed before the ones around them.
     for chrome in reversed(node.css(selector)):
         if chrome.mem_id != node.mem_id:
             chrome.decompose()

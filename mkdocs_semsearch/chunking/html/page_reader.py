@@ -88,7 +88,7 @@ def read_page(html: str) -> list[Heading | Block]:
     """Returns headings and blocks of a page in reading order.
 
     Args:
-        html: the page's own content. Anything goes: unclosed tags, a thousand nested lists, no text at all.
+        html: the page's own content; may be malformed, deeply nested or empty.
     """
     return read_body(parse_html(html))
 
@@ -112,7 +112,7 @@ def read_links(body: LexborNode) -> tuple[Link, ...]:
 
 
 class _PageReader:
-    """One walk over the tree with an explicit stack, since hostile pages nest deeper than Python's recursion."""
+    """Walks the tree once, with a stack of its own: pages may be nested deeper than Python can recurse."""
 
     def __init__(self) -> None:
         self._found: list[Heading | Block | FootnoteMark] = []
@@ -136,7 +136,7 @@ class _PageReader:
         return self._footnotes.placed(self._found)
 
     def _enter(self, node: LexborNode) -> Iterator[LexborNode | str]:
-        """Takes in an element; yields what is still to be visited: child nodes, and tags to be closed."""
+        """Enters an element; yields what is to be visited next: child nodes and closing tags."""
         tag, attributes = node.tag or "", node.attributes
         if tag == "a" and is_footnote_reference(attributes):
             self._footnotes.refer(attributes.get("href"))

@@ -1,4 +1,4 @@
-"""Front matter: read from a Markdown source, and brought to plain JSON values."""
+"""Reads front matter from a Markdown source and turns it into plain JSON values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_VALUES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SourceHeader:
-    """What a Markdown source starts with.
+    """The front matter of a Markdown source.
 
     Attributes:
         values: the front matter; `{}` when there is none or it cannot be read.
@@ -79,14 +79,14 @@ def plain_front_matter(values: Mapping[Any, Any]) -> dict[str, Any]:
     """Returns front matter with string keys and JSON values only.
 
     Dates become ISO 8601 text; keys become what YAML would write (`False` → `"false"`); private keys of plugins
-    (`__extends`) go. What refers to itself, or grows beyond all measure through aliases, is cut off.
+    (`__extends`) are dropped. Values that contain themselves, or that aliases multiply without bound, are cut off.
     """
     plain = _Plain().mapping(values, 0)
     return {key: value for key, value in plain.items() if not key.startswith("__")}
 
 
 def excludes_from_search(values: Mapping[str, Any]) -> bool:
-    """Tells whether front matter says `search: {exclude: true}`; in doubt (`"yes"`, `1`) a page is not shown."""
+    """Tells whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude, too."""
     search = values.get("search")
     exclude = search.get("exclude") if isinstance(search, Mapping) else None
     if isinstance(exclude, str):
@@ -95,7 +95,7 @@ def excludes_from_search(values: Mapping[str, Any]) -> bool:
 
 
 class _Plain:
-    """One conversion; counts what it has taken so that aliases of aliases do not explode."""
+    """One conversion; counts values, so that nested YAML aliases cannot grow without bound."""
 
     def __init__(self) -> None:
         self._taken = 0

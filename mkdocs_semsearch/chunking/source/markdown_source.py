@@ -1,4 +1,4 @@
-"""What can be told from a Markdown source without rendering it: headings, code fences, where text is text."""
+"""Reads headings, code fences and plain text from a Markdown source without rendering it."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class _LineReader:
             index += 1
 
     def _closable(self) -> list[bool]:
-        """For each line whether a fence that it opens is closed further down; what is never closed is no fence."""
+        """Tells for each line whether a fence that it opens is closed further down; others are text."""
         longest = {"`": 0, "~": 0}
         closable = [False] * len(self._lines)
         for index in range(len(self._lines) - 1, -1, -1):

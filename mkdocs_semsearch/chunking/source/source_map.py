@@ -16,11 +16,11 @@ __all__ = ["SourceMap", "SourceSpan"]
 
 _WORD = re.compile(r"[^\W_]+")
 _PROBES = ((6, 12), (3, 4))
-"""How many words are looked for together, and how many may be left out at the end before fewer are tried."""
+"""How many words are searched for together, and how many words at the end may be skipped before fewer are tried."""
 
 _REACH = 4
 _REACH_AT_LEAST = 400
-"""How far a chunk is looked for, in words: so many times its length and so many more. Keeps the search linear."""
+"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words: the search stays linear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class SourceSpan:
 class SourceMap:
     """Maps the headings of a page and the text under them to its Markdown source.
 
-    Headings are matched in order by their words. What was generated (by mkdocstrings, macros, snippets) has no
-    place of its own and gets that of the nearest matched heading before it.
+    Headings are matched in order by their words. Generated text (mkdocstrings, macros, snippets) is not in the source;
+    it gets the place of the nearest matched heading before it.
     """
 
     def __init__(self, markdown: MarkdownSource, headings: Sequence[Heading]) -> None:
@@ -56,10 +56,10 @@ class SourceMap:
         return id(heading) in self._excluded
 
     def spans(self, heading: Heading | None, contents: Sequence[str]) -> list[SourceSpan]:
-        """Returns the places of the chunks of one section, given their contents in order.
+        """Returns the places of the chunks of one section.
 
         Args:
-            heading: one of the headings given, or None for what stands before the first one.
+            heading: one of the page's headings, or None for the text before the first one.
             contents: `Chunk.content` of the section's chunks.
         """
         start, end = self._sections[id(heading) if heading is not None else None]
@@ -106,7 +106,7 @@ class SourceMap:
         piece = text[start:end]
         if piece.strip():
             start += len(piece) - len(piece.lstrip())
-            # Indentation belongs to what is indented.
+            # The indentation of a line is part of the chunk.
             line_start = text.rfind("\n", 0, start) + 1
             if not text[line_start:start].strip():
                 start = line_start
@@ -140,7 +140,7 @@ class _Finder:
             place = next(self._places(probe, self._cursor, len(words)), None)
             if place is not None:
                 self._cursor = place + 1
-                # What is left out may be a repeated table header: nothing before this line is certain.
+                # The skipped words may be a repeated table header, so the chunk is taken to begin with this line.
                 return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
         return None
 
@@ -172,7 +172,7 @@ class _Finder:
 
 
 def _probes(length: int) -> Iterator[tuple[int, int]]:
-    """Yields how many words to look for, and after how many others, from the surest try to the least sure."""
+    """Yields how many words to search for, and after how many others; the most reliable attempt first."""
     if length <= _PROBES[-1][0]:
         yield length, 0
     for size, most_skipped in _PROBES:
@@ -181,7 +181,7 @@ def _probes(length: int) -> Iterator[tuple[int, int]]:
 
 
 def _without_gaps(starts: Sequence[int | None], ends: Sequence[int | None]) -> Iterator[tuple[int, int]]:
-    """Fills what was not found from the neighbours: a start from the end before, an end from the next start."""
+    """Fills missing places from their neighbours: a start from the end before, an end from the next start."""
     position = 0
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         start = position if start is None else start
