@@ -6,8 +6,10 @@ import { createInterface } from "node:readline";
 const [assets, site] = process.argv.slice(2);
 
 // A file server without a server.
-globalThis.fetch = async (url) => {
+globalThis.fetch = async (url, { headers } = {}) => {
   const content = await readFile(new URL(url)).catch(() => null);
+  const [begin, last] = headers?.Range?.match(/\d+/g).map(Number) ?? [];
+  if (content && last) return new Response(content.subarray(begin, last + 1), { status: 206 });
   return new Response(content, { status: content ? 200 : 404 });
 };
 

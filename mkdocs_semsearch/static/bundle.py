@@ -14,6 +14,8 @@ from mkdocs_semsearch.static.analysis import key_order
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
+    PACK_BYTES,
+    PACK_START,
     POINTER,
     Blocks,
     Value,
@@ -22,7 +24,17 @@ from mkdocs_semsearch.static.format import (
     unpack_blocks,
 )
 
-__all__ = ["Bundle", "Shard", "cut_shards", "is_bundle", "open_bundle", "shard_of", "write_shards"]
+__all__ = [
+    "Bundle",
+    "Packs",
+    "Shard",
+    "WrittenShards",
+    "cut_shards",
+    "is_bundle",
+    "open_bundle",
+    "shard_of",
+    "write_shards",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +57,29 @@ class Bundle:
         Raises:
             IndexCorruptError: it is missing or damaged.
         """
-        path = self.folder / name
+        file, begin, size = self._place(name)
+        path = self.folder / file
         try:
-            content = path.read_bytes()
+            with path.open("rb") as stream:
+                stream.seek(begin)
+                content = stream.read(size)
         except OSError as error:
             raise IndexCorruptError(f"{path} cannot be read ({error.strerror}): build the site again.") from None
         self.fetched[name] = len(content)
         return unpack_blocks(content, str(path))
+
+    def _place(self, name: str) -> tuple[str, int, int]:
+        """Returns the file that holds a shard, where it begins there and its size; a file by itself is read whole."""
+        kind, _, file = name.partition("/")
+        number = file.removesuffix(".bin")
+        if not number.isdecimal():
+            return name, 0, -1
+        left = int(number)
+        for pack, sizes in enumerate(self.pointer["packs"][kind]):
+            if left < len(sizes):
+                return shard_name(kind, pack), len(PACK_START) + sum(sizes[:left]), sizes[left]
+            left -= len(sizes)
+        raise IndexCorruptError(f"{self.folder} has no {name}: build the site again.")
 
     def firsts(self, kind: str) -> list[str]:
         """Returns the first key of every shard of a kind."""
@@ -90,6 +118,23 @@ def open_bundle(folder: Path) -> Bundle:
     if not str(name).startswith(BUNDLE_PREFIX) or Path(name).name != name:
         raise IndexCorruptError(f"{path} names the folder {name!r}: build the site again.")
     return Bundle(pointer, folder / name, {POINTER: path.stat().st_size})
+
+
+Packs = list[list[int]]
+"""Sizes of the shards of a kind, pack by pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenShards:
+    """Shards that were written.
+
+    Attributes:
+        firsts: the first key of every shard.
+        packs: their sizes.
+    """
+
+    firsts: list[str]
+    packs: Packs
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +182,17 @@ def shard_of(key: str, firsts: Sequence[str]) -> int:
     return max(0, bisect_right(firsts, key_order(key), key=key_order) - 1)
 
 
-def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]]) -> None:
-    """Writes shards as block files."""
-    for number, blocks in enumerate(contents):
-        path = folder / shard_name(kind, number)
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(pack_blocks(blocks))
+def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]]) -> Packs:
+    """Writes shards as block files, one behind the other in packs."""
+    (folder / kind).mkdir()
+    packs: list[list[bytes]] = []
+    for content in map(pack_blocks, contents):
+        if not packs or sum(map(len, packs[-1])) >= PACK_BYTES:
+            packs.append([])
+        packs[-1].append(content)
+    for number, shards in enumerate(packs):
+        (folder / shard_name(kind, number)).write_bytes(PACK_START + b"".join(shards))
+    return [[len(shard) for shard in shards] for shards in packs]
 
 
 def _parting(previous: str, key: str) -> str:

@@ -24,6 +24,8 @@ __all__ = [
     "FIELDS",
     "FORMAT",
     "HASHES",
+    "PACK_BYTES",
+    "PACK_START",
     "POINTER",
     "TOKENS_CORE",
     "VECTORS",
@@ -150,7 +152,7 @@ def _encoded(value: Value) -> tuple[str, bytes]:
     return "text", "\n".join(value).encode("utf-8", "replace")
 
 
-FORMAT = 1
+FORMAT = 2
 """Raised by one whenever an older browser engine could misread a newer bundle."""
 
 HASHES = "files.json"
@@ -161,6 +163,14 @@ CORE = "core.bin"
 VECTORS = "vectors.bin"
 TOKENS_CORE = "tokens/core.bin"
 FIELDS = "fields.bin"
+
+
+PACK_START = b"SEMS"
+"""Begins a pack, so that no host takes it for a gzip file and unpacks it."""
+
+PACK_BYTES = 48_000
+"""Size from which a pack takes no further shard: few files, and not much more than a shard where a host sends whole
+files only."""
 
 
 def shard_name(kind: str, number: int) -> str:

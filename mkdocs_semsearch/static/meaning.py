@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.vector_store import Neighbors
-from mkdocs_semsearch.static.bundle import Bundle, cut_shards, shard_of, write_shards
+from mkdocs_semsearch.static.bundle import Bundle, WrittenShards, cut_shards, shard_of, write_shards
 from mkdocs_semsearch.static.format import TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
 from mkdocs_semsearch.static.quantize import (
     Planes,
@@ -173,11 +173,11 @@ class WrittenMeaning:
 
     Attributes:
         semantic: how to read it.
-        firsts: the first key of every token shard.
+        tokens: the shards of the tokens.
     """
 
     semantic: dict[str, Any]
-    firsts: list[str]
+    tokens: WrittenShards
 
 
 def write_meaning(
@@ -198,17 +198,17 @@ def write_meaning(
     offsets = reduction.basis.astype(np.float64) @ reduction.mean / reduction.steps
     packed = pack_codes(reduction.codes(vectors), reduction.planes)
     (folder / VECTORS).write_bytes(pack_blocks({"codes": packed.reshape(-1), "weights": weights, "offsets": offsets}))
-    firsts = _write_tokens(folder, table, reduction, texts)
+    tokens = _write_tokens(folder, table, reduction, texts)
     semantic = {
         "planes": [list(plane) for plane in reduction.planes],
         "token_planes": [[len(weights), TOKEN_BITS]],
         "unit": unit,
         "weight": MEANING_WEIGHT,
     }
-    return WrittenMeaning(semantic, firsts)
+    return WrittenMeaning(semantic, tokens)
 
 
-def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: Iterable[str]) -> list[str]:
+def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: Iterable[str]) -> WrittenShards:
     scales, codes = row_scaled(table.vectors @ reduction.basis.T, TOKEN_BITS)
     tokens = table.vocabulary.tokens
     number = {token: i for i, token in enumerate(tokens)}
@@ -226,9 +226,9 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
         ends = range(1, len(shard.first))
         before = [shard.first[:end] for end in ends if shard.first[:end] in number]
         contents.append(blocks([*before, *shard.keys]))
-    write_shards(folder, "tokens", contents)
+    packs = write_shards(folder, "tokens", contents)
     (folder / TOKENS_CORE).write_bytes(pack_blocks(blocks(_frequent(texts, number))))
-    return [shard.first for shard in shards]
+    return WrittenShards([shard.first for shard in shards], packs)
 
 
 def _frequent(texts: Iterable[str], number: Mapping[str, int]) -> list[str]:

@@ -17,7 +17,7 @@ from mkdocs_semsearch.artifact.layout import facet_column
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
-from mkdocs_semsearch.static.bundle import write_shards
+from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.format import CORE, FIELDS, Value, pack_blocks, smallest_unsigned
 
 __all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
@@ -35,7 +35,7 @@ Record = Mapping[str, Any]
 
 def write_site(
     folder: Path, pages: Sequence[Record], chunks: Sequence[Record], facets: Sequence[FacetDeclaration]
-) -> int:
+) -> Packs:
     """Writes core, texts and fields.
 
     Args:
@@ -45,7 +45,7 @@ def write_site(
         facets: declared fields.
 
     Returns:
-        The number of text shards.
+        The sizes of the text shards.
     """
     shards = _cut_texts(chunks)
     records = [_page_record(page) for page in pages]
@@ -61,10 +61,10 @@ def write_site(
         blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
     (folder / CORE).write_bytes(pack_blocks(blocks))
     contents: list[Mapping[str, Value]] = [_text_blocks(rows, chunks, records) for rows in shards]
-    write_shards(folder, "texts", contents)
+    packs = write_shards(folder, "texts", contents)
     columns: dict[str, Value] = {f"chunk_{name}": {"json": [c[name] for c in chunks]} for name in CHUNK_COLUMNS}
     (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
-    return len(shards)
+    return packs
 
 
 def _sections(chunks: Sequence[Record]) -> dict[str, Value]:

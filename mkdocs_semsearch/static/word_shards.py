@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mkdocs_semsearch.static.analysis import key_order
-from mkdocs_semsearch.static.bundle import cut_shards, write_shards
+from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
 from mkdocs_semsearch.static.format import Value, differences, pack_varints, smallest_unsigned
 from mkdocs_semsearch.static.postings import PostingList, Postings
 from mkdocs_semsearch.static.words import IDENTIFIER_MARK, LEAST_BEFORE_SUFFIX
@@ -30,16 +30,13 @@ _LEAST_SUFFIX_WORDS = 3
 """Endings in static.json at most, and words of the site that must have one."""
 
 
-def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool]) -> list[str]:
+def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool]) -> WrittenShards:
     """Writes words and identifiers with their posting lists.
 
     Args:
         folder: of the bundle.
         postings: of the site.
         is_telling: returns whether a word may be marked in excerpts.
-
-    Returns:
-        The first key of every shard.
     """
     words_of = defaultdict(list)
     for word, stem in postings.stems.items():
@@ -51,27 +48,25 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
         costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
     shards = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
     contents = [_term_blocks(shard.keys, words_of, postings, is_telling) for shard in shards]
-    write_shards(folder, "terms", contents)
-    return [shard.first for shard in shards]
+    return WrittenShards([shard.first for shard in shards], write_shards(folder, "terms", contents))
 
 
-def write_words(folder: Path, frequency: Mapping[str, int]) -> list[str]:
-    """Writes all words with the number of their chunks; returns the first key of every shard."""
+def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
+    """Writes all words with the number of their chunks."""
     costs = {word: len(word) + _KEY_BYTES for word in frequency}
     shards = cut_shards(costs, WORD_BYTES, MOST_WORD_SHARDS, at_first_characters=True)
     contents: list[Mapping[str, Value]] = [
         {"keys": shard.keys, "df": smallest_unsigned([frequency[word] for word in shard.keys])} for shard in shards
     ]
-    write_shards(folder, "words", contents)
-    return [shard.first for shard in shards]
+    return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", contents))
 
 
-def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int]]]) -> list[str]:
+def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int]]]) -> WrittenShards:
     """Writes the positions of every word; returns the first key of every shard."""
     costs = {word: len(word) + sum(2 + len(found) for found in rows.values()) for word, rows in places.items()}
     shards = cut_shards(costs, POSITION_BYTES, MOST_POSITION_SHARDS)
-    write_shards(folder, "positions", [_position_blocks(shard.keys, places) for shard in shards])
-    return [shard.first for shard in shards]
+    contents = [_position_blocks(shard.keys, places) for shard in shards]
+    return WrittenShards([shard.first for shard in shards], write_shards(folder, "positions", contents))
 
 
 def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -129,8 +129,8 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
     stemmer = manifest.lexical.get("stemmer")
     postings = index_words([_chunk_text(chunk) for chunk in chunks], stems_with(stemmer))
-    shards: dict[str, Any] = {
-        "texts": write_site(folder, pages, chunks, manifest.facets),
+    texts = write_site(folder, pages, chunks, manifest.facets)
+    parts = {
         "terms": write_terms(folder, postings, _telling(postings, stemmer, len(chunks))),
         "words": write_words(folder, postings.frequency),
         "positions": write_positions(folder, postings.places),
@@ -139,7 +139,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     if table is not None and chunks:
         meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
         semantic = meaning.semantic
-        shards["tokens"] = meaning.firsts
+        parts["tokens"] = meaning.tokens
     return {
         "format": FORMAT,
         "build_id": manifest.build_id,
@@ -152,7 +152,8 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "facets": [asdict(facet) for facet in manifest.facets],
         "semantic": semantic,
         "lexical": {"unit": WEIGHT_UNIT * CLAUSE_UNIT, "suffixes": suffix_rules(postings.stems)},
-        "shards": shards,
+        "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
+        "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
 
 

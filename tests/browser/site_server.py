@@ -187,10 +187,22 @@ class Sidecar:
 
 
 class SiteServer:
-    """Serves a built site under `mount`, and the sidecar under `/-/semsearch`."""
+    """Serves a built site under `mount`, and the sidecar under `/-/semsearch`.
 
-    def __init__(self, site: Path, *, mount: str = "/", csp: str | None = None, sidecar: Sidecar | None = None) -> None:
+    `ranges`: parts of files are sent where a part is asked for, as nearly all hosts do.
+    """
+
+    def __init__(
+        self,
+        site: Path,
+        *,
+        mount: str = "/",
+        csp: str | None = None,
+        sidecar: Sidecar | None = None,
+        ranges: bool = True,
+    ) -> None:
         self.sidecar = sidecar or Sidecar()
+        self.ranges = ranges
         self.site, self.mount, self.csp = site, mount, csp
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -232,7 +244,11 @@ class SiteServer:
                 if status == 404:
                     file = outer.site / "404.html"
                 kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-                self._send(status, kind, file.read_bytes())
+                content = file.read_bytes()
+                wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+                if outer.ranges and status == 200 and wanted:
+                    status, content = 206, content[int(wanted[1]) : int(wanted[2]) + 1]
+                self._send(status, kind, content)
 
             def _send(self, status: int, kind: str, body: bytes, *, cors: bool = False) -> None:
                 try:

@@ -176,8 +176,8 @@ def test_folders_without_a_bundle_say_how_to_get_one(tmp_path):
     ("content", "error"),
     [
         ('{"format": 99, "bundle": "static-1"}', IndexFormatError),
-        ('{"format": 1, "bundle": "../static-1"}', IndexCorruptError),
-        ('{"format": 1}', IndexCorruptError),
+        ('{"format": 2, "bundle": "../static-1"}', IndexCorruptError),
+        ('{"format": 2}', IndexCorruptError),
         ("[]", IndexCorruptError),
         ("{", IndexCorruptError),
     ],

@@ -1,6 +1,7 @@
 /* The files of a static bundle: each is fetched when something in it is first asked for, and once. */
 
-const FORMAT = 1;
+const FORMAT = 2;
+const START = 4; // bytes before the first shard of a pack
 
 export class Bundle {
   #folder;
@@ -36,15 +37,34 @@ export class Bundle {
   }
 
   #fetch(name) {
-    const url = new URL(name, this.#folder);
-    const blocks = async (cache) => Blocks.from(await (await get(url, cache)).arrayBuffer());
+    const [path, begin, end] = this.#place(name);
+    const url = new URL(path, this.#folder);
+    const blocks = async (cache, headers) => {
+      const response = await get(url, cache, headers);
+      const content = await response.arrayBuffer();
+      // Some hosts send the whole file.
+      return Blocks.from(begin && response.status !== 206 ? content.slice(begin, end) : content);
+    };
+    const part = begin && { Range: `bytes=${begin}-${end - 1}` };
     // What was damaged on its way would come out of the browser's cache again.
-    return blocks("force-cache").catch((error) => (error.status ? Promise.reject(error) : blocks("reload")));
+    return blocks("force-cache", part).catch((error) => (error.status ? Promise.reject(error) : blocks("reload")));
+  }
+
+  /** Shards lie one behind the other in packs. */
+  #place(name) {
+    const [kind, file] = name.split("/");
+    let left = parseInt(file);
+    if (!(left >= 0)) return [name];
+    const packs = this.pointer.packs[kind];
+    let pack = 0;
+    while (left >= packs[pack].length) left -= packs[pack++].length;
+    const begin = packs[pack].slice(0, left).reduce((sum, size) => sum + size, START);
+    return [`${kind}/${pack}.bin`, begin, begin + packs[pack][left]];
   }
 }
 
-async function get(url, cache) {
-  const response = await fetch(url, { cache });
+async function get(url, cache, headers) {
+  const response = await fetch(url, { cache, headers });
   if (!response.ok) throw Object.assign(new Error(`${url}: ${response.status}`), { status: response.status });
   return response;
 }
