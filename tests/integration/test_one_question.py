@@ -255,7 +255,7 @@ def test_mcp_gives_the_same_over_standard_input(site, wanted):
 def test_the_preview_gives_the_same(site, wanted):
     preview = Preview()
     preview.searcher = open_preview(site.index_dir, None)
-    app = preview.wrap(lambda environ, start_response: pytest.fail("the site was asked"), "/docs/")
+    app = preview.wrap(lambda environ, start_response: pytest.fail("the site was asked"), "/docs/", "127.0.0.1")
     statuses = []
 
     def ask(method, query_string="", body=b""):

@@ -70,22 +70,6 @@ def test_the_row_itself_is_taken_out_wherever_it_stands():
     assert lists.tolist() == [[1, 2], [2, 0], [0, 1], [1, 2], [-1, -1]]
 
 
-@pytest.mark.slow
-def test_nndescent_finds_nearly_all_neighbours_and_never_the_row_itself():
-    vectors = np.vstack([clustered(2500), np.repeat(clustered(1, seed=1), 40, axis=0)])  # and forty that are equal
-    graph = build_knn_graph(vectors, "nndescent")
-    assert graph.method == "nndescent"
-    _, similarity = brute_force(vectors, NEIGHBORS)
-    hits = 0
-    for row, found in enumerate(lists(graph)):
-        assert row not in found
-        assert len(set(found)) == len(found) <= NEIGHBORS
-        assert (np.diff(similarity[row, found]) <= 1e-5).all()
-        edge = np.sort(similarity[row])[-NEIGHBORS]
-        hits += int((similarity[row, found] >= edge - 1e-6).sum())
-    assert hits / (len(vectors) * NEIGHBORS) >= 0.95
-
-
 def stored(vectors):
     """What readers of an index see: vectors of half precision."""
     return vectors.astype(np.float16).astype(np.float32)

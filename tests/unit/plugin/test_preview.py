@@ -110,19 +110,35 @@ def test_other_addresses_are_the_sites(preview):
     def site(environ, start_response):
         return [environ["PATH_INFO"].encode()]
 
-    app = preview.wrap(site, "/docs/")
+    app = preview.wrap(site, "/docs/", "127.0.0.1")
     for path in ("/", "/docs/", "/-/semsearch/healthz", "/docs/-/semsearchers", "/docs/-/", "/livereload/1/2"):
         assert app({"PATH_INFO": path}, None) == [path.encode()]
 
 
 def test_own_address_is_answered(preview):
     said = []
-    app = preview.wrap(None, "/docs/")  # type: ignore[arg-type]
+    app = preview.wrap(None, "/docs/", "127.0.0.1")  # type: ignore[arg-type]
     environ = {"PATH_INFO": "/docs/-/semsearch/healthz", "REQUEST_METHOD": "GET"}
     body = app(environ, lambda status, headers: said.append((status, dict(headers))))
     assert said[0][0] == "200 OK"
     assert said[0][1]["cache-control"] == "no-store"
     assert b"".join(body)
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "status"),
+    [
+        ("127.0.0.1", "localhost:8000", "200"),
+        ("127.0.0.1", "evil.example.org", "421"),
+        ("0.0.0.0", "docs.example.org:8000", "200"),
+    ],
+)
+def test_a_local_preview_refuses_other_host_names(preview, address, host, status):
+    said = []
+    app = preview.wrap(None, "/docs/", address)  # type: ignore[arg-type]
+    environ = {"PATH_INFO": "/docs/-/semsearch/healthz", "REQUEST_METHOD": "GET", "HTTP_HOST": host}
+    app(environ, lambda status, headers: said.append(status.split()[0]))
+    assert said == [status]
 
 
 @pytest.mark.parametrize(
