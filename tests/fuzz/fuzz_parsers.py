@@ -1,34 +1,50 @@
-"""Coverage-guided fuzzing of what reads input from elsewhere: manifests, filter expressions, HTML, requests.
+"""Coverage-guided fuzzing of what reads input from elsewhere: manifests, indexes, filters, HTML, requests, MCP.
 
-Not part of the test suite. Atheris is not a dependency: `pip install atheris` first, then for each target
+Not part of the test suite. Atheris is not a dependency: `pip install atheris` first, then
 
-    python tests/fuzz/fuzz_parsers.py manifest --seconds 300
+    python tests/fuzz/fuzz_parsers.py manifest --seconds 300     # one target
+    make fuzz                                                    # all, two minutes together
 
-A crash is any exception but those of `mkdocs_semsearch.errors`; Atheris writes the input that caused it to a file.
+It begins with the inputs in `tests/fuzz/corpus/` and with seeds from here. A crash is any exception but those of
+`mkdocs_semsearch.errors`; Atheris writes the input that caused it to a file.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import json
+import logging
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import atheris
+from starlette.testclient import TestClient
 
 with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loader_override=False):
-    from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, IndexedFile, Manifest
+    from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, IndexedFile, Manifest, read_manifest
     from mkdocs_semsearch.artifact.manifest import manifest_from_json, manifest_to_json
     from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
     from mkdocs_semsearch.chunking.document import Document
+    from mkdocs_semsearch.embedding.checks import well_formed
+    from mkdocs_semsearch.embedding.onnx.default_encoder import FOLDER
+    from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError
+    from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
     from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.searching.response import filter_to_json
     from mkdocs_semsearch.serving.api import SearchApi
+    from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.get_params import parse_search_parameters
+    from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.panics import panics_as_errors
     from mkdocs_semsearch.serving.responses import HttpError
     from mkdocs_semsearch.serving.wire import parse_request
+    from tests.unit.serving.small_index import build
+    from tests.word_hash import WordHashEmbedder
 
 
 def manifest(data: bytes) -> None:
@@ -83,13 +99,85 @@ def routes(data: bytes) -> None:
     assert answer.status < 500 or answer.status == 503
 
 
+def index_files(data: bytes) -> None:
+    """A file of an index in which some bytes are others: it is refused, or answers."""
+    provider = atheris.FuzzedDataProvider(data)
+    name = INDEX_FILES[provider.ConsumeIntInRange(0, len(INDEX_FILES) - 1)]
+    path = INDEX / INDEX_BUILD / name
+    whole = path.read_bytes()
+    start = provider.ConsumeIntInRange(0, len(whole))
+    changed = provider.ConsumeBytes(64)
+    path.write_bytes(whole[:start] + changed + whole[start + len(changed) :])
+    try:
+        live = LiveIndex(INDEX, open_index=open_unverified)
+        live.refresh()
+        with live.lease() as searcher:
+            if searcher is not None:
+                # A build gets this far in its trial process; there an error of any kind is a refusal.
+                with contextlib.suppress(Exception), panics_as_errors():
+                    searcher.search(SearchQuery("rotate keys"))
+        live.close()
+    finally:
+        path.write_bytes(whole)
+
+
+def open_unverified(folder: Path) -> Searcher:
+    return open_searcher(folder, embedder=WordHashEmbedder(), verify=False)
+
+
+def mcp(data: bytes) -> None:
+    """Any body for the endpoint of agents: an answer in JSON, and the server goes on."""
+    answer = _client().post("/mcp", content=data, headers=MCP_HEADERS)
+    assert answer.status_code < 500, answer.text
+
+
+def tool(data: bytes) -> None:
+    """Any arguments for a tool: a result, or an error that is a sentence."""
+    name = ("search_docs", "get_page", "list_facets", "related_pages")[data[0] % 4 if data else 0]
+    try:
+        arguments = json.loads(data[1:].decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(arguments, dict):
+        return
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    answer = _client().post("/mcp", json=message, headers=MCP_HEADERS).json()
+    assert "internal" not in str(answer.get("error", "")).lower(), answer
+
+
+@functools.cache
+def _client() -> TestClient:
+    client = TestClient(create_app(LiveIndex(INDEX, open_index=open_unverified)), base_url="http://localhost")
+    client.__enter__()
+    return client
+
+
+def tokenizer(data: bytes) -> None:
+    """Any text for the tokenizer and for the query encoder's way to it."""
+    text = data.decode("utf-8", "surrogateescape")
+    ids = TOKENIZER.encode(well_formed(text)[:1000]).ids
+    assert len(ids) <= 1100
+    with contextlib.suppress(QueryError):
+        query = SearchQuery(text)
+        _API.handle("POST", "/api/v1/search", "", {}, json.dumps({"query": query.query}).encode())
+
+
 _API = SearchApi(lambda: None)
+MCP_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+INDEX = build(Path(tempfile.mkdtemp(prefix="fuzz-index-")) / "index")
+INDEX_BUILD = read_manifest(INDEX).build_id
+INDEX_FILES = [file.path for file in read_manifest(INDEX).files if file.size]
+TOKENIZER = open_tokenizer(FOLDER / "tokenizer.json")
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "manifest": manifest,
     "filters": filters,
     "html": html,
     "requests": requests,
     "routes": routes,
+    "index_files": index_files,
+    "mcp": mcp,
+    "tool": tool,
+    "tokenizer": tokenizer,
 }
 SEEDS = {
     "manifest": [],
@@ -108,6 +196,19 @@ SEEDS = {
         b'{"query": "a", "filters": [{"op": "range", "field": "year", "min": 2023}], "limit": 3, "facets": ["tags"]}',
         b"q=a&f.tags=b&f.year.min=3&facets=a,b&limit=3",
     ],
+    "index_files": [b"\x00" * 8, b"\x01" * 80],
+    "mcp": [
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_facets", "arguments": {}}}',
+        b'[{"jsonrpc": "2.0", "id": null}]',
+    ],
+    "tool": [
+        b'\0{"query": "keys", "filters": [{"op": "in", "field": "tags", "values": ["a"]}], "facets": ["tags"]}',
+        b'\0{"query": "keys", "granularity": "page", "limit": 5, "mode": "lexical", "explain": true}',
+        b'\1{"path": "guide/auth.md"}',
+        b"\2{}",
+    ],
+    "tokenizer": [b"Rotate API keys", "\u4e2d\u6587\u00e4\u0301 \U0001f600".encode(), b"\xff\xfe"],
     "routes": [b"GET /api/v1/search?q=a&f.x=1", b"POST /api/v1/search", b"GET /api/v1/pages/a.md"],
 }
 
@@ -135,12 +236,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--corpus", type=Path, help="folder that keeps interesting inputs between runs")
     given = parser.parse_args()
+    logging.disable(logging.CRITICAL)
     corpus = given.corpus or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
     corpus.mkdir(parents=True, exist_ok=True)
+    known = Path(__file__).parent / "corpus" / given.target
     for number, seed in enumerate(seeds(given.target)):
         (corpus / f"seed-{number}").write_bytes(seed)
     options = [f"-max_total_time={given.seconds}", "-max_len=8192", "-timeout=20", f"-artifact_prefix={corpus}/crash-"]
-    atheris.Setup([sys.argv[0], *options, str(corpus)], TARGETS[given.target])
+    folders = [str(corpus), *([str(known)] if known.is_dir() else [])]  # new inputs go into the first
+    atheris.Setup([sys.argv[0], *options, *folders], TARGETS[given.target])
     atheris.Fuzz()
 
 
