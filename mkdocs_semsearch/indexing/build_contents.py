@@ -27,6 +27,7 @@ from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
 from mkdocs_semsearch.indexing.store_writer import IndexedRows, StoreWriter
 from mkdocs_semsearch.indexing.table_writer import write_tables
 from mkdocs_semsearch.lexical.analyzers import stemmer_for
+from mkdocs_semsearch.lexical.vocabulary import common_words
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
 
@@ -114,13 +115,19 @@ class BuildContents:
             chunks=len(self.vectors),
             files=(),
             graph={"method": graph.method, "neighbors": NEIGHBORS},
-            lexical={"language": options.language, "stemmer": stemmer},
+            lexical={"language": options.language, "stemmer": stemmer, "common": list(self._common_words(stemmer))},
             encoder=self._export_encoder(folder / ENCODER),
             site_name=options.site_name,
             site_url=options.site_url,
             language=options.language,
             store=store,
         )
+
+    def _common_words(self, stemmer: str | None) -> tuple[str, ...]:
+        texts = [
+            [text for chunk in page.chunks for text in (*chunk.heading_hierarchy, chunk.content)] for page in self.pages
+        ]
+        return common_words(texts, stemmer)
 
     def _write_words(self, folder: Path) -> None:
         if self.store is not None:

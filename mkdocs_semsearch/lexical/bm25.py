@@ -6,11 +6,13 @@ Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009. A test holds t
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact.weights import WEIGHTS
 
 __all__ = [
     "CORRECTION_WEIGHT",
@@ -19,6 +21,7 @@ __all__ = [
     "PAIR_WEIGHT",
     "PART_WEIGHT",
     "PREFIX_WEIGHT",
+    "QUOTED_PAIR_WEIGHT",
     "TIE_BREAKER",
     "best_field",
     "inverse_frequency",
@@ -26,24 +29,27 @@ __all__ = [
     "saturation",
 ]
 
-FIELD_WEIGHTS = {"title": 1.5, "headings": 1.5, "text": 1.0, "code": 0.5, "parts": 0.4}
+FIELD_WEIGHTS: Mapping[str, float] = WEIGHTS["fields"]
 """How much a word counts by where it stands."""
 
-IDENTIFIER_WEIGHT = 1.0
-PART_WEIGHT = 0.4
+IDENTIFIER_WEIGHT: float = WEIGHTS["clauses"]["identifier"]
+PART_WEIGHT: float = WEIGHTS["clauses"]["part"]
 """What a part of an identifier of the question counts where the chunk has it as a part too."""
 
-PAIR_WEIGHT = 0.15
+PAIR_WEIGHT: float = WEIGHTS["clauses"]["pair"]
 """What two neighbouring words of the question add where they are neighbours in the text."""
 
-PREFIX_WEIGHT = 0.5
-CORRECTION_WEIGHT = 0.6
+QUOTED_PAIR_WEIGHT: float = WEIGHTS["clauses"]["quoted_pair"]
+"""The same for two neighbouring words in quotes."""
 
-TIE_BREAKER = 0.1
+PREFIX_WEIGHT: float = WEIGHTS["clauses"]["completion"]
+CORRECTION_WEIGHT: float = WEIGHTS["clauses"]["correction"]
+
+TIE_BREAKER: float = WEIGHTS["bm25"]["tie_breaker"]
 """Share of the lesser fields in a word's score, beside its best field."""
 
-_K1 = 1.2
-_B = 0.75
+_K1: float = WEIGHTS["bm25"]["k1"]
+_B: float = WEIGHTS["bm25"]["b"]
 """Tantivy's values, which are those that Robertson and Zaragoza recommend."""
 
 Number = TypeVar("Number", float, NDArray[np.float64])

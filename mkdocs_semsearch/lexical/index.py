@@ -62,7 +62,9 @@ class LexicalIndex:
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
     @classmethod
-    def load(cls, build_dir: Path, rows: int, stemmer: str | None, texts: ExactTexts) -> LexicalIndex:
+    def load(
+        cls, build_dir: Path, rows: int, stemmer: str | None, texts: ExactTexts, common: Iterable[str] = ()
+    ) -> LexicalIndex:
         """Opens the index without writing to its folder.
 
         Args:
@@ -70,6 +72,7 @@ class LexicalIndex:
             rows: number of chunks.
             stemmer: name of the stemmer, if the language of the site has one.
             texts: gives what `exact_text` makes of the chunks of some rows.
+            common: words that stand on nearly every page, see `common_words`.
 
         Raises:
             IndexCorruptError: it cannot be read, or has other rows than the manifest says.
@@ -89,7 +92,13 @@ class LexicalIndex:
             ) from None
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
-        return cls(searcher, Clauses(searcher, analyzers, stemmer), rows, Phrases(analyzers["exact"].analyze), texts)
+        return cls(
+            searcher, Clauses(searcher, analyzers, stemmer, common), rows, Phrases(analyzers["exact"].analyze), texts
+        )
+
+    def read(self, question: Question, *, correct: bool = True) -> Question:
+        """Returns a question with what the index knows about its words, see `Clauses.read`."""
+        return self._clauses.read(question, correct=correct)
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by BM25.

@@ -16,26 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS
 from mkdocs_semsearch.artifact.layout import PAGE_ROWS, ROWS, TERMS
 from mkdocs_semsearch.artifact.values import Value
+from mkdocs_semsearch.embedding.models import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Clauses, Question
 from mkdocs_semsearch.lexical.text import literal_name
 from mkdocs_semsearch.qdrant.client import connect
-from mkdocs_semsearch.qdrant.collection import CHUNK, LEAD_POINT, PAGE, PAGE_POINT, CollectionField, collection_name
+from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, PAGE_POINT, CollectionField, collection_name
 from mkdocs_semsearch.qdrant.filters import QdrantFilters
 from mkdocs_semsearch.qdrant.reading import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.qdrant.sparse_words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.qdrant.terms import TermList
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.candidates import Candidates, score, share_of_meaning
+from mkdocs_semsearch.searching.candidates import Candidates, score
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, SemanticScale
+from mkdocs_semsearch.searching.ranking import RULES, is_answerable, kind_priors
 from mkdocs_semsearch.searching.records import Records, page_info
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import rank
@@ -51,9 +51,6 @@ _QUERY_SECONDS = 10
 
 _MOST_VALUES = 100_000
 """Values of a field that are read at once, to compare them one by one or to count all pages."""
-
-_SHOWN_VALUES = 1000
-"""Values that a facet of an answer has at most, where Qdrant counts them."""
 
 _PAGES_AT_ONCE = 1000
 """Pages that one request reads when all are listed."""
@@ -82,11 +79,18 @@ class QdrantBackend:
     """A `Backend` over one collection; safe to share between threads."""
 
     def __init__(
-        self, chunk_map: ChunkMap, reader: CollectionReader, clauses: Clauses, fields: Sequence[CollectionField]
+        self,
+        chunk_map: ChunkMap,
+        reader: CollectionReader,
+        clauses: Clauses,
+        fields: Sequence[CollectionField],
+        *,
+        is_measured: bool,
     ) -> None:
         self.chunk_map = chunk_map
         self._reader = reader
         self._clauses = clauses
+        self._is_measured = is_measured
         self._filters = QdrantFilters(fields, functools.lru_cache(maxsize=64)(self._values_of))
 
     @classmethod
@@ -100,10 +104,12 @@ class QdrantBackend:
         try:
             name = collection_name(str(manifest.store["collection"]), manifest.build_id)
             stemmer = manifest.lexical.get("stemmer")
-            clauses = Clauses(TermList(build_dir / TERMS, manifest.chunks), lexical_analyzers(stemmer), stemmer)
+            terms = TermList(build_dir / TERMS, manifest.chunks)
+            clauses = Clauses(terms, lexical_analyzers(stemmer), stemmer, manifest.lexical.get("common", ()))
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
-            backend = cls(_mapped(build_dir, manifest), reader, clauses, fields)
+            is_measured = is_default_model(manifest.embedder.model)
+            backend = cls(_mapped(build_dir, manifest), reader, clauses, fields, is_measured=is_measured)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise IndexCorruptError(f"The index in {build_dir} cannot be read ({error!r}): build again.") from None
         points, wanted = reader.points(), manifest.chunks + manifest.pages
@@ -120,17 +126,28 @@ class QdrantBackend:
         """Closes the connection."""
         self._reader.close()
 
+    def read(self, question: Question, *, correct: bool) -> Question:
+        """Returns a question with what the index knows about its words, see `Backend.read`."""
+        if question.phrases and not self._reader.any_matches(self._allowed(question, ())):
+            question = question.without_phrases()
+        return self._clauses.read(question, correct=correct)
+
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks what matches a query, see `Backend.find`."""
         candidates = self._candidates(query, question, vector, query.filters)
-        boost = self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]]
-        candidates = candidates.boosted(boost, 1.0)
         ranked = rank(candidates, self.chunk_map, query)
 
-        def counts(field: str) -> tuple[FacetCount, ...]:
-            return self._counts(field, query, question, vector, candidates)
+        def counts(name: str) -> tuple[FacetCount, ...]:
+            field = self._filters.field(name)
+            if field is None:
+                return ()
+            others = tuple(item for item in query.filters if item.field != name)
+            rows = ranked.rows
+            if len(others) < len(query.filters):
+                rows = rank(self._candidates(query, question, vector, others), self.chunk_map, query).rows
+            return self._counts(field, rows, by_page=query.granularity == "page")
 
-        return Matches(candidates, ranked, ranked.total, self._clauses.matcher(question), counts)
+        return Matches(candidates, ranked, ranked.weaker, self._clauses.matcher(question), counts)
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads what readers see of some chunks, their pages, and further pages, in one request."""
@@ -177,48 +194,31 @@ class QdrantBackend:
     ) -> Candidates:
         """Scores the chunks in the window the way that `Scoring.candidates` scores all chunks of an embedded index."""
         by_words = query.mode != "semantic"
-        hits = self._reader.find(
+        found = self._reader.find(
             vector,
             sparse_question(question, self._clauses) if by_words else {},
             identifier=identifier_dimension(question) if by_words else None,
             name=literal_name(question.text) if by_words else "",
             allowed=self._allowed(question, filters),
         )
-        candidates = _scored(hits, share_of_meaning(question) if by_words else None)
-        if candidates.semantic is None or query.min_score <= 0:
-            return candidates
-        return _kept(candidates, candidates.semantic >= query.min_score)
+        rows = found.worded.rows if found.near is None else found.near.rows
+        words = LexicalHits(found.worded.rows, found.worded.similarities) if by_words else None
+        literal = _named(found, rows)
+        priors = self.chunk_map.priors(kind_priors(question))[rows]
+        similarities = None if found.near is None else found.near.similarities
+        candidates = score(rows, similarities, words, literal, priors)
+        if self._is_measured and similarities is not None and len(rows) and not literal:
+            best = float(found.worded.similarities.max(initial=0))
+            if not is_answerable(question, float(similarities.max()), best):
+                candidates = candidates.without_matches()
+        return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))
 
-    def _counts(
-        self,
-        name: str,
-        query: SearchQuery,
-        question: Question,
-        vector: NDArray[np.float32] | None,
-        candidates: Candidates,
-    ) -> tuple[FacetCount, ...]:
-        field = self._filters.field(name)
-        if field is None:
-            return ()
-        others = tuple(item for item in query.filters if item.field != name)
-        by_page = query.granularity == "page"
-        if vector is None or query.min_score > 0:
-            same = len(others) == len(query.filters)
-            rows = (candidates if same else self._candidates(query, question, vector, others)).rows
-            return self._in_window(field, self._reader.payloads(rows.tolist(), (field.counting_key,)), by_page=by_page)
-        allowed = self._allowed(question, others)
-        payloads, complete = self._reader.matching(allowed, (field.counting_key,))
-        names = (name, *(item.field for item in others))
-        of_pages = not question.phrases and not any(item in CHUNK_FIELDS for item in names)
-        if complete or not of_pages:
-            return self._in_window(field, payloads, by_page=by_page)
-        counted = of_kind(PAGE_POINT if by_page else LEAD_POINT, allowed)
-        return facet_counts(_by_count(field, self._reader.counts(field.counting_key, counted, _SHOWN_VALUES)))
-
-    def _in_window(self, field: CollectionField, payloads: dict[int, Any], *, by_page: bool) -> tuple[FacetCount, ...]:
+    def _counts(self, field: CollectionField, rows: NDArray[np.int64], *, by_page: bool) -> tuple[FacetCount, ...]:
+        """Counts the results that some chunks make by their values of a field."""
+        payloads = self._reader.payloads(rows.tolist(), (field.counting_key,))
         result_of = self.chunk_map.page_of if by_page else self.chunk_map.group_of
         pairs = {
             (int(result_of[row]), value)
@@ -248,7 +248,13 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
         pages = np.load(build_dir / PAGE_ROWS, mmap_mode="r" if manifest.pages else None, allow_pickle=False)
         fits = rows.shape == (manifest.chunks, 3) and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
         chunk_map = ChunkMap(
-            rows[:, 0], rows[:, 1], rows[:, 2], pages["boost"], pages["first_chunk"], pages["chunk_count"]
+            rows[:, 0],
+            rows[:, 1],
+            rows[:, 2],
+            pages["boost"],
+            pages["first_chunk"],
+            pages["chunk_count"],
+            pages["kind"],
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None
@@ -263,32 +269,9 @@ def _by_count(field: CollectionField, counts: Sequence[tuple[Any, int]]) -> list
     return sorted(values, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _scored(hits: PointHits, weight: float | None) -> Candidates:
-    """Scores what the cluster found; without a weight, by meaning alone."""
-    rows = hits.worded.rows if hits.near is None else hits.near.rows
-    words = LexicalHits(hits.worded.rows, hits.worded.similarities) if weight is not None else None
-    similarities = None if hits.near is None else hits.near.similarities
-    scale = SemanticScale.of(np.zeros(0, np.float32) if similarities is None else similarities)
-    return score(rows, similarities, scale, words, _named(hits, rows), weight or 0)
-
-
-def _kept(candidates: Candidates, mask: NDArray[np.bool_]) -> Candidates:
-    """Returns the candidates for which a mask is true."""
-    parts = (candidates.semantic, candidates.lexical, *candidates.scaled)
-    semantic, lexical, *scaled = (None if part is None else part[mask] for part in parts)
-    return Candidates(
-        candidates.rows[mask],
-        candidates.scores[mask],
-        semantic,
-        lexical,
-        candidates.ranks[mask],
-        (scaled[0], scaled[1]),
-    )
-
-
-def _named(hits: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:
+def _named(found: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:
     """Returns row to rank of the literal rule, for those of some rows that have one."""
-    by_rule = (("identifier", hits.identified), ("heading", hits.headed), ("title", hits.titled))
+    by_rule = (("identifier", found.identified), ("heading", found.headed), ("title", found.titled))
     ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
     here = set(rows.tolist())
     return {row: rank for row, rank in ranks.items() if row in here}

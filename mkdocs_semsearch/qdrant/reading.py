@@ -139,13 +139,13 @@ class CollectionReader:
             near=None if vector is None else _neighbors(next(answers)),
         )
 
-    def matching(self, allowed: models.Filter | None, keys: Sequence[str]) -> tuple[dict[int, Any], bool]:
-        """Returns up to `WINDOW` chunks that a filter leaves, with some of their payload, and whether these are all."""
+    def any_matches(self, allowed: models.Filter | None) -> bool:
+        """Returns whether a filter leaves any chunk."""
         with self._answering():
-            points, more = self._client.scroll(
-                self._collection, scroll_filter=_no_pages(allowed), limit=WINDOW, with_payload=list(keys)
+            points, _ = self._client.scroll(
+                self._collection, scroll_filter=_no_pages(allowed), limit=1, with_payload=False
             )
-        return {int(point.id): point.payload or {} for point in points}, more is None
+        return bool(points)
 
     def payloads(self, ids: Sequence[int], keys: Sequence[str]) -> dict[int, Any]:
         """Returns payload by point."""

@@ -29,7 +29,7 @@ class Matches:
     Attributes:
         candidates: the chunks that the results are made of, scored.
         ranked: the results of the page that the query wants.
-        total: number of results on all pages.
+        weaker: number of results that do not match, which the query can ask for too.
         matcher: tells which words of a text match the query, for marks and excerpts.
         counts: gives the values of a field over all matches, each with the number of results that have it; the query's
             own filter on that field is left out, so that it does not shrink its own counts.
@@ -37,7 +37,7 @@ class Matches:
 
     candidates: Candidates
     ranked: Ranked
-    total: int
+    weaker: int
     matcher: Matcher
     counts: Callable[[str], tuple[FacetCount, ...]]
 
@@ -62,12 +62,22 @@ class Backend(Protocol):
         """Releases connections and files."""
         ...
 
+    def read(self, question: Question, *, correct: bool) -> Question:
+        """Returns a question with what the index knows about its words.
+
+        Args:
+            question: as `read_question` gives it. A phrase that occurs nowhere is given up, see
+                `Question.missing_phrases`.
+            correct: words that the index does not have may be read as others.
+        """
+        ...
+
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks what matches a query.
 
         Args:
             query: the query, with its filters and bounds.
-            question: the words and phrases of its text.
+            question: its text, as `read` gives it.
             vector: float32 `[d]`, unit length, the embedding of its text; None where words alone rank.
 
         Raises:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 
 __all__ = ["ChunkMap"]
 
@@ -23,6 +26,7 @@ class ChunkMap:
         boost: float32 `[pages]`; factor of the page's scores.
         first_chunk: int32 `[pages]`; row of the page's first chunk.
         chunk_count: int32 `[pages]`; number of the page's chunks.
+        kind_of: int8 `[pages]`; the page's kind, as its place in `PAGE_KINDS`.
     """
 
     page_of: NDArray[np.int32]
@@ -31,6 +35,7 @@ class ChunkMap:
     boost: NDArray[np.float32]
     first_chunk: NDArray[np.int32]
     chunk_count: NDArray[np.int32]
+    kind_of: NDArray[np.int8]
 
     @property
     def pages(self) -> int:
@@ -54,6 +59,11 @@ class ChunkMap:
         in_order = np.array_equal(counts, self.chunk_count) and np.array_equal(begins, self.first_chunk)
         groups = self.group_of
         return in_order and bool(((groups >= 0) & (groups <= self.section_of[-1])).all())
+
+    def priors(self, factors: Mapping[str, float]) -> NDArray[np.float32]:
+        """Returns float32 `[chunks]`: the factor of each chunk by the kind of its page, 1 for a kind without one."""
+        by_kind = np.array([factors.get(kind, 1.0) for kind in PAGE_KINDS], np.float32)
+        return np.asarray(by_kind[self.kind_of][self.page_of], np.float32)
 
     def chunks_of(self, page: int) -> range:
         """Returns the rows of a page's chunks."""

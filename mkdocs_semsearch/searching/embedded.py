@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.embedding.models import is_default_model
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.text import literal_name
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates
+from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
-from mkdocs_semsearch.searching.ranking import FLOOR_RANK, RULES
+from mkdocs_semsearch.searching.ranking import RULES, kind_priors
 from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, rank
@@ -29,14 +30,11 @@ from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 
 __all__ = ["EmbeddedBackend", "LiteralNames"]
 
-_DEEP = 3000
-"""Chunks that are scored when the first `FLOOR_RANK` do not settle the results; after these, all are."""
-
 
 class EmbeddedBackend:
     """A `Backend` over tables in memory and two sides that score; an index folder and a static bundle both make one.
 
-    It scores no more chunks than it takes to be sure of the results.
+    Chunks without any evidence are not scored, unless a query asks for weak results.
     """
 
     def __init__(self, tables: Tables, sides: Sides) -> None:
@@ -44,7 +42,8 @@ class EmbeddedBackend:
         self._tables = tables
         self._sides = sides
         self._filtered = FilterCache(tables)
-        self._highest_boost = float(tables.chunk_map.boost.max(initial=1.0))
+        # Of the kinds some are asked for, so there are few different priors.
+        self._priors = functools.lru_cache(8)(lambda priors: tables.chunk_map.priors(dict(priors)))
 
     @classmethod
     def load(cls, build_dir: Path, manifest: Manifest) -> EmbeddedBackend:
@@ -57,8 +56,11 @@ class EmbeddedBackend:
         stemmer = manifest.lexical.get("stemmer")
         sides = Sides(
             vectors=VectorStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
-            lexical=LexicalIndex.load(build_dir, manifest.chunks, stemmer, tables.exact_texts),
+            lexical=LexicalIndex.load(
+                build_dir, manifest.chunks, stemmer, tables.exact_texts, manifest.lexical.get("common", ())
+            ),
             names=LiteralNames(tables),
+            is_measured=is_default_model(manifest.embedder.model),
         )
         return cls(tables, sides)
 
@@ -69,26 +71,31 @@ class EmbeddedBackend:
     def close(self) -> None:
         """Does nothing: mapped files are released when the last answer that uses them is gone."""
 
+    def read(self, question: Question, *, correct: bool) -> Question:
+        """Returns a question with what the index knows about its words, see `Backend.read`."""
+        if question.phrases and not self._sides.lexical.phrase_rows(question.phrases).any():
+            question = question.without_phrases()
+        return self._sides.lexical.read(question, correct=correct)
+
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks what matches a query, see `Backend.find`."""
-        scoring = Scoring(
-            self._sides,
-            question,
-            vector,
-            mode=query.mode,
-            rows=self._allowed(question, query.filters),
-            min_score=query.min_score,
-            depth=lexical_depth(self._filtered(query.filters).mask),
-        )
-        candidates, ranked = self._ranked(scoring, query)
-        tally = self._tally(scoring, question, query, query.filters)
+        scoring = self._scoring(query, question, vector, query.filters)
+        ranked, candidates = self._ranked(scoring, query)
+        tally = self._tally(ranked, query)
 
         def counts(field: str) -> tuple[FacetCount, ...]:
             others = tuple(item for item in query.filters if item.field != field)
-            same = len(others) == len(query.filters)
-            return (tally if same else self._tally(scoring, question, query, others)).values_of(field)
+            if len(others) == len(query.filters):
+                return tally.values_of(field)
+            without = self._scoring(query, question, vector, others)
+            return self._tally(self._ranked(without, query)[0], query).values_of(field)
 
-        return Matches(candidates, ranked, tally.total, self._sides.lexical.matcher(question), counts)
+        weaker = ranked.weaker
+        if vector is not None and not query.min_score and not question.phrases:
+            filtered = self._filtered(query.filters)
+            weaker = (filtered.pages if query.granularity == "page" else filtered.sections).total - ranked.total
+        candidates = scoring.with_similarities(candidates, ranked.shown)
+        return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads what readers see of some chunks, their pages, and further pages."""
@@ -111,6 +118,23 @@ class EmbeddedBackend:
         """Yields path and URL of every page."""
         return self._tables.page_urls()
 
+    def _scoring(
+        self,
+        query: SearchQuery,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        filters: tuple[Filter, ...],
+    ) -> Scoring:
+        return Scoring(
+            self._sides,
+            question,
+            vector,
+            mode=query.mode,
+            rows=self._allowed(question, filters),
+            depth=lexical_depth(self._filtered(filters).mask),
+            priors=self._priors(tuple(sorted(kind_priors(question).items()))),
+        )
+
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
         """Returns bool `[chunks]`: the chunks that the filters and phrases leave; None for all."""
         mask = self._filtered(filters).mask
@@ -119,57 +143,20 @@ class EmbeddedBackend:
         with_phrases = self._sides.lexical.phrase_rows(question.phrases)
         return with_phrases if mask is None else mask & with_phrases
 
-    def _tally(self, scoring: Scoring, question: Question, query: SearchQuery, filters: tuple[Filter, ...]) -> Tally:
-        """Counts all results under some filters."""
-        by_page = query.granularity == "page"
-        if scoring.matches_all and not question.phrases:
-            filtered = self._filtered(filters)
-            return filtered.pages if by_page else filtered.sections
-        allowed = self._allowed(question, filters)
-        rows = allowed if scoring.matches_all else scoring.matching(allowed)
-        return Tally(self._tables, rows, by_page=by_page)
-
-    def _ranked(self, scoring: Scoring, query: SearchQuery) -> tuple[Candidates, Ranked]:
+    def _ranked(self, scoring: Scoring, query: SearchQuery) -> tuple[Ranked, Candidates]:
         """Returns the results of a query, and the chunks that they are made of."""
-        reach: int | None = FLOOR_RANK
-        while True:
-            candidates = self._boosted(scoring.candidates(reach))
-            if candidates.unseen is not None and query.granularity == "page" and query.mode == "semantic":
-                # The score of a page comes from all its sections.
-                pages = self.chunk_map.in_pages(np.unique(self.chunk_map.page_of[candidates.rows]))
-                candidates = replace(self._boosted(scoring.of(pages)), unseen=candidates.unseen)
-            ranked = rank(candidates, self.chunk_map, query)
-            if candidates.unseen is None:
-                return candidates, ranked
-            if len(ranked.results) == query.limit and ranked.results[-1].score > candidates.unseen:
-                if self._is_whole(candidates, ranked, query):
-                    return candidates, ranked
-                candidates = self._boosted(scoring.of(self._all_of(candidates, ranked, query)))
-                return candidates, rank(candidates, self.chunk_map, query.with_offset(0))
-            reach = _DEEP if reach is not None and reach < _DEEP else None
-
-    def _boosted(self, candidates: Candidates) -> Candidates:
+        # What does not match is needed only where a reader asks for it, or where a page has it as further evidence.
+        every = (
+            query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
+        )
+        candidates = scoring.candidates(every=every)
         boost = self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]]
-        return candidates.boosted(boost, self._highest_boost)
+        candidates = candidates.boosted(boost)
+        return rank(candidates, self.chunk_map, query), candidates
 
-    def _is_whole(self, candidates: Candidates, ranked: Ranked, query: SearchQuery) -> bool:
-        """Returns whether chunks that were not scored would change nothing that is shown, as is usual for sections.
-
-        A section is shown by its best chunk, but the score of a page comes from several sections, and a section that
-        others repeat shows how many do.
-        """
-        if query.granularity == "page":
-            return False
-        best = [item.best for item in ranked.results]
-        unknown = candidates.semantic is not None and bool((candidates.semantic[best] == UNKNOWN).any())
-        return not unknown and not self.chunk_map.have_duplicates(candidates.rows[best])
-
-    def _all_of(self, candidates: Candidates, ranked: Ranked, query: SearchQuery) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: all chunks that belong to the ranked results, scored or not."""
-        best = candidates.rows[[item.best for item in ranked.results]]
-        if query.granularity == "page":
-            return self.chunk_map.in_pages(self.chunk_map.page_of[best])
-        return self.chunk_map.in_groups(self.chunk_map.group_of[best])
+    def _tally(self, ranked: Ranked, query: SearchQuery) -> Tally:
+        """Counts the results that match."""
+        return Tally(self._tables, ranked.rows, by_page=query.granularity == "page")
 
 
 class LiteralNames:

@@ -49,7 +49,7 @@ Mode = Literal["hybrid", "semantic", "lexical"]
 Granularity = Literal["section", "page"]
 Scalar = str | int | float | bool | datetime.date
 
-MAX_QUERY_CHARACTERS = 1000
+MAX_QUERY_CHARACTERS = 8000
 MAX_LIMIT = 50
 MAX_SECTIONS_PER_PAGE = 10
 LARGEST_INTEGER = 2**63 - 1
@@ -248,16 +248,18 @@ class SearchQuery:
     """One query. Every `with_…` method returns a copy.
 
     Attributes:
-        query: 1 to 1000 characters after trimming; text, never a query language, but for double quotes around a
-            phrase that must occur.
+        query: 1 to 8000 characters after trimming; text, never a query language. Only a query that stands in double
+            quotes as a whole asks for that phrase.
         limit: results wanted, 1 to 50.
         offset: results skipped, from 0.
         granularity: what a result is: a `section` or a `page` with its best sections.
         sections_per_page: sections shown with a page, 1 to 10.
         mode: `hybrid`, `semantic` or `lexical`.
-        min_score: least cosine similarity, 0 to 1.
+        min_score: least `score` of a result, 0 to 1, in every mode.
         filters: all must hold.
         facets: fields whose values are counted over all matches.
+        include_weak: results that do not match follow those that do.
+        correct: a word that the index does not have may be read as one it has.
         explain: adds part scores and the rule that moved a result.
 
     Raises:
@@ -270,7 +272,7 @@ class SearchQuery:
         BeforeValidator(_query_text),
         AfterValidator(_within_bounds),
         Field(
-            description=f'1 to {MAX_QUERY_CHARACTERS} characters after trimming; "…" around a phrase that must occur.',
+            description=f'1 to {MAX_QUERY_CHARACTERS} characters after trimming; "…" around all of it: that phrase.',
             json_schema_extra={"minLength": 1},
         ),
     ]
@@ -281,13 +283,17 @@ class SearchQuery:
         int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Sections shown with a page.")
     ] = 3
     mode: Annotated[Mode, Field(description="Rank by meaning, by words, or by both.")] = "hybrid"
-    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least cosine similarity.")] = 0.0
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least score of a result.")] = 0.0
     filters: Annotated[
         tuple[Annotated[Filter, Field(discriminator="op", title="Filter")], ...],
         Field(strict=False, description="All must hold.", json_schema_extra={"maxItems": MAX_ENTRIES}),
         BeforeValidator(_bounded),
     ] = ()
     facets: Annotated[Names, Field(description="Fields whose values are counted.")] = ()
+    include_weak: Annotated[
+        bool, Field(description="Results that do not match follow those that do, see `weaker_results`.")
+    ] = False
+    correct: Annotated[bool, Field(description="A word that the site does not have may be read as one it has.")] = True
     explain: Annotated[bool, Field(description="Adds part scores and the rule that moved a result.")] = False
 
     def with_limit(self, limit: int) -> Self:
@@ -299,7 +305,7 @@ class SearchQuery:
         return dataclasses.replace(self, offset=offset)
 
     def with_min_score(self, min_score: float) -> Self:
-        """Returns a copy that wants a cosine similarity of at least `min_score`."""
+        """Returns a copy that wants results with a score of at least `min_score`."""
         return dataclasses.replace(self, min_score=min_score)
 
     def with_filter(self, *filters: Filter) -> Self:
@@ -313,6 +319,10 @@ class SearchQuery:
     def with_mode(self, mode: Mode) -> Self:
         """Returns a copy that ranks by meaning, by words, or by both."""
         return dataclasses.replace(self, mode=mode)
+
+    def with_weak(self, include_weak: bool = True) -> Self:
+        """Returns a copy whose weak results follow those that match."""
+        return dataclasses.replace(self, include_weak=include_weak)
 
     def with_facets(self, facets: Iterable[str]) -> Self:
         """Returns a copy that counts the values of these fields."""

@@ -7,16 +7,23 @@ lifts what has the query as its title, heading or identifier above everything el
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.text import identifier_forms
+
 __all__ = [
     "FLOOR_RANK",
     "LEAST_SPAN",
-    "LOOK_UP_SHARE",
+    "MATCH_SHARE",
     "RULES",
+    "SEMANTIC_MATCH_SHARE",
     "SEMANTIC_WEIGHT",
     "Groups",
     "SemanticScale",
@@ -24,20 +31,19 @@ __all__ = [
     "at_rank",
     "fuse",
     "group_best",
+    "is_answerable",
+    "kind_priors",
     "page_scores",
     "top",
 ]
 
-SEMANTIC_WEIGHT = 0.5
-"""Share of meaning in a hybrid score; measured with `semsearch eval`, see the note on ranking in the documentation."""
+SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
+"""Share of meaning in a hybrid score."""
 
-LOOK_UP_SHARE = 0.5
-"""Meaning counts half in a question of a word or two: it names a thing more often than it describes one."""
-
-FLOOR_RANK = 300
+FLOOR_RANK: int = WEIGHTS["fusion"]["floor_rank"]
 """The similarity at this rank becomes 0: a floor that hardly depends on the size of the site."""
 
-LEAST_SPAN = 0.15
+LEAST_SPAN: float = WEIGHTS["fusion"]["least_span"]
 """The floor is so far below the best: in one row, or rows that are all alike, small differences stay small."""
 
 RULES = ("", "identifier", "heading", "title")
@@ -45,10 +51,47 @@ RULES = ("", "identifier", "heading", "title")
 
 _BAND = 0.1
 
-PAGE_EVIDENCE = 0.1
-"""What each of the next best sections adds to a page's score, as a share of its own."""
+PAGE_EVIDENCE: float = WEIGHTS["pages"]["evidence"]
+_EVIDENCE_SECTIONS: int = WEIGHTS["pages"]["sections"]
 
-_EVIDENCE_SECTIONS = 5
+MATCH_SHARE: float = WEIGHTS["matches"]["share"]
+SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
+"""Share of the best score, or similarity, from which on a chunk matches."""
+
+_ASKS_FOR_CHANGES = re.compile(
+    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
+    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
+    re.IGNORECASE,
+)
+
+
+def kind_priors(question: Question) -> Mapping[str, float]:
+    """Returns the factor for pages of each kind; a kind that the question asks for is not in it.
+
+    Release notes hold every word of a site and stand in the way of what explains it, unless the question is about
+    versions. A reference entry comes after a guide, unless the question has an identifier.
+    """
+    priors = dict(WEIGHTS["kinds"])
+    if _ASKS_FOR_CHANGES.search(question.text):
+        priors = {"reference": priors["reference"]}
+    if any(identifier_forms(word) for word in question.words):
+        priors.pop("reference")
+    return priors
+
+
+def is_answerable(question: Question, similarity: float, words: float) -> bool:
+    """Returns whether a site has anything to say to a question, by its best chunks; for models that were measured.
+
+    Args:
+        question: as the index has read it.
+        similarity: the best one, cosine.
+        words: the best BM25 score.
+    """
+    rule = WEIGHTS["nothing"]
+    if question.known == 1 and len(question.telling) <= rule["short"]:
+        return True
+    held = min(1.0, words / question.weight) if question.weight else 0.0
+    return bool(similarity >= rule["similarity"] - rule["known"] * question.known - rule["words"] * held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class Result:
         section: the section (granularity `section`), else None.
         sections: the page's best sections, each a `Result` without sections of its own (granularity `page`).
         duplicates: other matching sections that say nearly the same and are not listed (granularity `section`).
+        weak: the evidence is too weak for a match; only where the query asks for weak results.
         explain: on request, the part scores after scaling and the rule that moved the result.
     """
 
@@ -62,6 +63,7 @@ class Result:
     section: SectionInfo | None = None
     sections: tuple[Result, ...] = ()
     duplicates: int = 0
+    weak: bool = False
     explain: Mapping[str, Any] | None = None
 
 
@@ -96,6 +98,12 @@ class SearchResponse:
     """The answer to one `SearchQuery`; every field comes from the build that `build_id` names.
 
     A field without a default is always in the JSON; one with a default is left out while it has it.
+
+    Attributes:
+        total_results: number of results that match.
+        weaker_results: number of results that `include_weak` adds behind them.
+        corrected: word of the query that the index does not have to the word it was read as.
+        missing_phrases: phrases that the query asked for and that occur nowhere; the results are the nearest ones.
     """
 
     query: str
@@ -104,10 +112,13 @@ class SearchResponse:
     build_id: str
     took_ms: float
     total_results: int
+    weaker_results: int
     filters_applied: tuple[Filter, ...]
     facets: Mapping[str, tuple[FacetCount, ...]]
     results: tuple[Result, ...]
     degraded: bool = False
+    corrected: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    missing_phrases: tuple[str, ...] = ()
 
 
 def presented_score(score: float) -> float:
@@ -160,6 +171,8 @@ def _result(result: Result) -> dict[str, Any]:
             for part in result.sections
             if part.section is not None
         ]
+    if result.weak:
+        body["weak"] = True
     if result.explain is not None:
         body["explain"] = _plain(result.explain)
     return body

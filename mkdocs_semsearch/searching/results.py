@@ -32,20 +32,31 @@ class RankedItem:
         best: position of its best chunk among the candidates.
         sections: positions of the best chunks of a page's best sections; None where the result is a section.
         duplicates: number of other matching sections that say nearly the same.
+        weak: it does not match, and came near at best.
     """
 
     score: float
     best: int
     sections: tuple[int, ...] | None = None
     duplicates: int = 0
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One page of results, and the number of results on all pages."""
+    """One page of results, and the number of results on all pages.
+
+    Attributes:
+        results: best first; matches before what only came near.
+        total: number of results that match.
+        weaker: number of further results among the candidates.
+        rows: int64 `[k]`, rising; the chunks that make the results that match.
+    """
 
     results: tuple[RankedItem, ...]
     total: int
+    weaker: int
+    rows: NDArray[np.int64]
 
     @property
     def shown(self) -> list[int]:
@@ -55,34 +66,91 @@ class Ranked:
 
 def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
     """Ranks pages or sections, by the granularity of the query."""
-    return (rank_pages if query.granularity == "page" else rank_sections)(candidates, chunk_map, query)
+    return (_rank_pages if query.granularity == "page" else _rank_sections)(candidates, chunk_map, query)
 
 
-def rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks sections by their best chunk; near-duplicate sections are one result."""
+def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
+    """Ranks sections by their best chunk: near-duplicate sections are one result."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
     groups = chunk_map.group_of[candidates.rows[sections.starts]]
     order = np.argsort(groups, kind="stable")
     unique = group_best(groups[order], sections.scores[order])
-    sizes = np.diff(np.append(unique.starts, len(order)))
+    section_matches = _any_in(sections, candidates.matching)
+    chosen = _Chosen.of(unique.scores, _any_in(unique, section_matches[order]), query)
+    sizes = np.add.reduceat(section_matches[order].astype(np.int64), unique.starts) if len(order) else unique.starts
     results = []
-    for i in top(unique.scores, query.offset, query.limit):
+    for i, score in chosen.page(query):
         best = int(sections.best[order[unique.best[i]]])
-        results.append(RankedItem(float(unique.scores[i]), best, duplicates=int(sizes[i]) - 1))
-    return Ranked(tuple(results), len(unique.scores))
+        weak = not chosen.matching[i]
+        results.append(RankedItem(score, best, duplicates=0 if weak else int(sizes[i]) - 1, weak=weak))
+    kept = np.zeros(int(chunk_map.group_of.max(initial=-1)) + 1, np.bool_)
+    kept[groups[order[unique.starts]]] = chosen.matching
+    rows = candidates.rows[candidates.matching & kept[chunk_map.group_of[candidates.rows]]]
+    return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
 
 
-def rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks pages by their best section and a little evidence from the next ones."""
+def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
+    """Ranks pages by their best section and a little evidence from the next ones; shows the sections that match."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
     pages, scores = page_scores(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
+    section_matches = _any_in(sections, candidates.matching)
+    chosen = _Chosen.of(scores, _any_in(pages, section_matches), query)
     results = []
-    for i in top(scores, query.offset, query.limit):
-        members = _members(pages, int(i), len(sections.scores))
-        order = members[top(sections.scores[members], 0, query.sections_per_page)]
+    for i, score in chosen.page(query):
+        members = _members(pages, i, len(sections.scores))
+        weak = not chosen.matching[i]
+        shown = members if weak else members[section_matches[members]]
+        order = shown[top(sections.scores[shown], 0, query.sections_per_page)]
         best = tuple(int(sections.best[member]) for member in order)
-        results.append(RankedItem(float(scores[i]), best[0], best))
-    return Ranked(tuple(results), len(scores))
+        results.append(RankedItem(score, best[0], best, weak=weak))
+    kept = np.zeros(chunk_map.pages, np.bool_)
+    kept[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]] = chosen.matching
+    rows = candidates.rows[candidates.matching & kept[chunk_map.page_of[candidates.rows]]]
+    return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Which of some results match, and which others come near.
+
+    Attributes:
+        scores: float32 `[g]`.
+        matching: bool `[g]`.
+        allowed: bool `[g]`: what the least score leaves.
+    """
+
+    scores: NDArray[np.float32]
+    matching: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float32], matching: NDArray[np.bool_], query: SearchQuery) -> _Chosen:
+        allowed = np.clip(scores, 0, 1).round(6) >= np.float32(query.min_score)
+        return cls(scores, matching & allowed, allowed)
+
+    @property
+    def total(self) -> int:
+        return int(np.count_nonzero(self.matching))
+
+    @property
+    def weaker(self) -> int:
+        return int(np.count_nonzero(self.allowed)) - self.total
+
+    def page(self, query: SearchQuery) -> list[tuple[int, float]]:
+        """Returns places and scores of the results that a query wants; no score rises, whatever a weak one has."""
+        end = query.offset + query.limit
+        matches = np.flatnonzero(self.matching)
+        places = matches[top(self.scores[matches], 0, end)]
+        if query.include_weak and len(places) < end:
+            others = np.flatnonzero(self.allowed & ~self.matching)
+            places = np.concatenate([places, others[top(self.scores[others], 0, end - len(places))]])
+        scores = np.minimum.accumulate(self.scores[places]) if len(places) else self.scores[places]
+        return list(zip(places.tolist(), scores.tolist(), strict=True))[query.offset :]
+
+
+def _any_in(groups: Groups, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns bool `[g]`: groups with a member for which a mask holds."""
+    return np.logical_or.reduceat(mask, groups.starts) if len(mask) else np.zeros(0, np.bool_)
 
 
 def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
@@ -109,12 +177,14 @@ class ResultWriter:
         score = presented_score(item.score)
         if item.sections is None:
             section = self._section(item.best)
-            return Result(score, scores, page, section=section, duplicates=item.duplicates, explain=explain)
+            return Result(
+                score, scores, page, section=section, duplicates=item.duplicates, weak=item.weak, explain=explain
+            )
         parts = tuple(
             Result(presented_score(self.candidates.scores[part]), self._scores(part), page, section=self._section(part))
             for part in item.sections
         )
-        return Result(score, scores, page, sections=parts, explain=explain)
+        return Result(score, scores, page, sections=parts, weak=item.weak, explain=explain)
 
     def _page_row(self, position: int) -> int:
         return int(self.records.page_of[self.candidates.rows[position]])

@@ -10,25 +10,29 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates, score, share_of_meaning
+from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates, score
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
+    FLOOR_RANK,
     RULES,
+    SEMANTIC_MATCH_SHARE,
     SEMANTIC_WEIGHT,
     SemanticScale,
     at_rank,
+    is_answerable,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 __all__ = ["EVERY", "LexicalSide", "NameSide", "Scoring", "Sides", "VectorSide", "lexical_depth"]
 
-_LEXICAL_LIMIT = 1000
+_LEXICAL_LIMIT: int = WEIGHTS["fusion"]["lexical_limit"]
 """Lexical hits that take part in a hybrid ranking; the scores of further ones are too low to change it."""
 
-_LEXICAL_LEAST = 200
+_LEXICAL_LEAST: int = WEIGHTS["fusion"]["lexical_least"]
 """Hits that take part at least, where filters leave few chunks."""
 
 EVERY = 2**31
@@ -71,6 +75,10 @@ class VectorSide(Protocol):
 class LexicalSide(Protocol):
     """Hits of words under a filter."""
 
+    def read(self, question: Question, *, correct: bool = True) -> Question:
+        """Returns a question with what the index knows about its words, see `Clauses.read`."""
+        ...
+
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by the words of a query, at most `limit`, equal scores in the order of the rows."""
         ...
@@ -100,13 +108,18 @@ class NameSide(Protocol):
 class Sides:
     """The two sides that score chunks, and the titles and headings of the literal rule.
 
-    `weight` is the share of the semantic score where both sides rank.
+    Attributes:
+        vectors, lexical, names: the two sides, and the names of the literal rule.
+        weight: share of the semantic score where both sides rank.
+        is_measured: similarities of this model were measured, so that the best one tells whether a question can be
+            answered, see `is_answerable`.
     """
 
     vectors: VectorSide
     lexical: LexicalSide
     names: NameSide
     weight: float = SEMANTIC_WEIGHT
+    is_measured: bool = False
 
 
 class Scoring:
@@ -114,12 +127,12 @@ class Scoring:
 
     Args:
         sides: where to look.
-        question: as the reader typed it.
+        question: as the index has read it.
         vector: float32 `[d]`, its embedding; None where only words rank.
         mode: sides that rank.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
-        min_score: least cosine similarity; without effect where only words rank.
         depth: how many hits of the words take part where meaning ranks as well.
+        priors: float32 `[n]`, factor of every chunk by the kind of its page.
     """
 
     def __init__(
@@ -130,30 +143,21 @@ class Scoring:
         *,
         mode: Mode,
         rows: NDArray[np.bool_] | None,
-        min_score: float,
         depth: int,
+        priors: NDArray[np.float32],
     ) -> None:
         self._sides = sides
         self._question = question
         self._vector = vector
-        self._hybrid = mode == "hybrid" and vector is not None
+        self._by_words = vector is None or mode == "hybrid"
         self._allowed = rows
-        self._min_score = min_score
-        self._scale = SemanticScale.of(np.zeros(0, np.float32))
-        self._by_words = vector is None or self._hybrid
-        self._depth = depth
+        self._depth = EVERY if vector is None else depth
+        self._priors = priors
 
     @functools.cached_property
     def _hits(self) -> LexicalHits:
         """Hits of the words among the allowed rows, in the order of their rows."""
-        if self._vector is not None:
-            return _by_row(self._sides.lexical.search(self._question, self._allowed, self._depth))
-        return _among(self._every_hit, self._allowed)
-
-    @functools.cached_property
-    def _every_hit(self) -> LexicalHits:
-        """All hits of the words, allowed or not: the counts of a facet leave out its own filter, and need more hits."""
-        return _by_row(self._sides.lexical.search(self._question, None, EVERY))
+        return _by_row(self._sides.lexical.search(self._question, self._allowed, self._depth))
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
@@ -164,66 +168,72 @@ class Scoring:
             named = dict.fromkeys(identified, RULES.index("identifier")) | named
         return {row: rank for row, rank in named.items() if self._allowed is None or self._allowed[row]}
 
-    def candidates(self, reach: int | None) -> Candidates:
-        """Finds the chunks that can be among the first results.
+    def candidates(self, *, every: bool) -> Candidates:
+        """Scores all chunks that match, and others.
 
         Args:
-            reach: how many of the nearest chunks to look at, or more; None for all that match.
+            every: all allowed chunks, or where words alone rank all hits; else those without any evidence are left
+                out, for their score is 0.
         """
         if self._vector is None:
-            return self._scored(self._hits.rows, None)
-        near, unseen = self._near(reach)
-        if self._min_score > 0:
-            near, unseen = self._near_enough(self._allowed), None
-        if unseen is None or not self._hybrid:
-            return replace(self._scored(near.rows, near.similarities), unseen=unseen)
+            return self._without_matches(self._scored(self._hits.rows, None))
+        near, scale = self._near(self._vector, None if every else FLOOR_RANK)
+        if not self._by_words:
+            return self._without_matches(self._scored(near.rows, near.similarities, scale))
         literal = np.fromiter(self._literal, np.int64, len(self._literal))
         rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
         similarities = np.full(len(rows), UNKNOWN)
         similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        # A row that no side found has score 0.
-        return replace(self._scored(rows, similarities), unseen=0.0)
+        return self._without_matches(self._scored(rows, similarities, scale))
 
-    def of(self, rows: NDArray[np.bool_]) -> Candidates:
-        """Scores the allowed ones of some chunks, on the scale that `candidates` has set."""
-        assert self._vector is not None
-        near = self._sides.vectors.nearest(self._vector, rows if self._allowed is None else rows & self._allowed)
-        return self._scored(near.rows, near.similarities)
+    def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
+        """Returns a copy that has the true similarity of some members, which only the words had found."""
+        if candidates.semantic is None or self._vector is None:
+            return candidates
+        unknown = [place for place in positions if candidates.semantic[place] == UNKNOWN]
+        if not unknown:
+            return candidates
+        mask = np.zeros(len(self._priors), np.bool_)
+        mask[candidates.rows[unknown]] = True
+        near = self._sides.vectors.nearest(self._vector, mask)
+        semantic = candidates.semantic.copy()
+        semantic[np.searchsorted(candidates.rows, near.rows)] = near.similarities
+        return replace(candidates, semantic=semantic)
 
-    @property
-    def matches_all(self) -> bool:
-        """Whether every allowed chunk matches: some are nearer than others, and that is all."""
-        return self._vector is not None and not self._min_score
+    def _without_matches(self, candidates: Candidates) -> Candidates:
+        """Returns the candidates, none of them a match where the site has nothing to say to this question."""
+        if not self._sides.is_measured or self._vector is None or self._literal or not len(candidates.rows):
+            return candidates
+        assert candidates.semantic is not None
+        similarity = float(candidates.semantic.max())
+        words = float(self._hits.scores.max(initial=0))
+        return candidates if is_answerable(self._question, similarity, words) else candidates.without_matches()
 
-    def matching(self, rows: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Returns the rows that match, rising, when these are allowed; for queries that not all chunks match."""
-        if self._vector is None:
-            return _among(self._every_hit, rows).rows
-        return self._near_enough(rows).rows
-
-    def _near(self, reach: int | None) -> tuple[Neighbors, float | None]:
-        """Returns the nearest chunks, and the highest similarity of others; None where there are no others."""
-        assert self._vector is not None
-        near = self._sides.vectors.nearest(self._vector, self._allowed, reach)
-        self._scale = SemanticScale.of(near.similarities)
+    def _near(self, vector: NDArray[np.float32], reach: int | None) -> tuple[Neighbors, SemanticScale]:
+        """Returns the nearest chunks, as many as count for anything, and the scale of their similarities."""
+        near = self._sides.vectors.nearest(vector, self._allowed, reach)
+        scale = SemanticScale.of(near.similarities)
         if reach is None or len(near.rows) < reach:
-            return near, None
-        furthest = at_rank(near.similarities, reach)
-        if self._hybrid and furthest > self._scale.floor:  # on a large site, more than a few hundred chunks count
-            near = self._sides.vectors.nearest(self._vector, self._allowed, reach, self._scale.floor)
-        return near, max(0.0, furthest)
+            return near, scale
+        least = scale.floor if self._by_words else self._least_match(near)
+        if at_rank(near.similarities, reach) > least:  # on a large site, more than a few hundred chunks count
+            near = self._sides.vectors.nearest(vector, self._allowed, reach, least)
+        return near, scale
 
-    def _near_enough(self, rows: NDArray[np.bool_] | None) -> Neighbors:
-        assert self._vector is not None
-        near = self._sides.vectors.nearest(self._vector, rows, 0, self._min_score)
-        kept = near.similarities >= self._min_score
-        return Neighbors(near.rows[kept], near.similarities[kept])
+    def _least_match(self, near: Neighbors) -> float:
+        """Returns the similarity below which no chunk can match, whatever the kind of its page."""
+        best = float((near.similarities * self._priors[near.rows]).max())
+        return SEMANTIC_MATCH_SHARE * best
 
-    def _scored(self, rows: NDArray[np.int64], similarities: NDArray[np.float32] | None) -> Candidates:
-        if self._by_words:
-            weight = share_of_meaning(self._question, self._sides.weight)
-            return score(rows, similarities, self._scale, self._hits, self._literal, weight)
-        return score(rows, similarities, self._scale, None, {})
+    def _scored(
+        self,
+        rows: NDArray[np.int64],
+        similarities: NDArray[np.float32] | None,
+        scale: SemanticScale | None = None,
+    ) -> Candidates:
+        words, literal = (self._hits, self._literal) if self._by_words else (None, {})
+        priors = self._priors[rows]
+        return score(rows, similarities, words, literal, priors, scale=scale, weight=self._sides.weight)
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
@@ -242,10 +252,3 @@ def _by_row(hits: LexicalHits) -> LexicalHits:
     scores[hits.rows] = hits.scores
     rows = np.flatnonzero(scores)
     return LexicalHits(rows, scores[rows])
-
-
-def _among(hits: LexicalHits, rows: NDArray[np.bool_] | None) -> LexicalHits:
-    if rows is None:
-        return hits
-    kept = rows[hits.rows]
-    return LexicalHits(hits.rows[kept], hits.scores[kept])

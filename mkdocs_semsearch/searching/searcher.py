@@ -121,7 +121,7 @@ class Searcher:
             StoreUnavailableError: the cluster that holds the chunks does not answer.
         """
         started = time.perf_counter()
-        question = read_question(query.query)
+        question = self._backend.read(read_question(query.query), correct=query.correct)
         vector, degraded = self._embed(query, question)
         matches = self._backend.find(query, question, vector)
         results = self._results(query, matches, vector)
@@ -132,10 +132,13 @@ class Searcher:
             granularity=query.granularity,
             build_id=self.build_id,
             results=results,
-            total_results=matches.total,
+            total_results=matches.ranked.total,
+            weaker_results=matches.weaker,
             filters_applied=query.filters,
             facets=facets,
             degraded=degraded,
+            corrected={word: others[0] for word, others in question.corrections.items()},
+            missing_phrases=question.missing_phrases,
             took_ms=(time.perf_counter() - started) * 1000,
         )
 
@@ -205,7 +208,7 @@ class Searcher:
         if query.mode == "lexical" or not self._backend.chunk_map.chunks:
             return None, False
         try:
-            return self._encoder.embed(question.text), False
+            return self._encoder.embed(question.embedded), False
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, front_matter_values, stored_field
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KINDS, front_matter_values, stored_field
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
@@ -54,6 +54,7 @@ class Tables:
             boost=pages["boost"].to_numpy(),
             first_chunk=pages["first_chunk"].to_numpy(),
             chunk_count=pages["chunk_count"].to_numpy(),
+            kind_of=_kinds(pages),
         )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
 
@@ -176,6 +177,14 @@ def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatc
     """Returns some columns, as one batch if possible: taking rows from a batch takes a third of the time."""
     batches = table.select(list(columns)).to_batches()
     return batches[0] if len(batches) == 1 else table.select(list(columns))
+
+
+def _kinds(pages: pa.Table) -> NDArray[np.int8]:
+    """Returns int8 `[pages]`: each page's kind as its place in `PAGE_KINDS`; a guide where the index has no kinds."""
+    if "kind" not in pages.column_names:
+        return np.zeros(pages.num_rows, np.int8)
+    places = {kind: place for place, kind in enumerate(PAGE_KINDS)}
+    return np.array([places.get(kind, 0) for kind in pages["kind"].to_pylist()], np.int8)
 
 
 def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:

@@ -58,8 +58,15 @@ def backend_of(bundle: Bundle) -> EmbeddedBackend:
         names = StaticNames(bundle.read(CORE))
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(bundle, error) from None
-    weight = (bundle.pointer["semantic"] or {}).get("weight", SEMANTIC_WEIGHT)
-    sides = Sides(vectors=StaticVectors(bundle), lexical=StaticLexical(bundle), names=names, weight=weight)
+    semantic = bundle.pointer["semantic"] or {}
+    weight, is_measured = semantic.get("weight", SEMANTIC_WEIGHT), bool(semantic.get("measured"))
+    sides = Sides(
+        vectors=StaticVectors(bundle),
+        lexical=StaticLexical(bundle),
+        names=names,
+        weight=weight,
+        is_measured=is_measured,
+    )
     return EmbeddedBackend(tables, sides)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,12 @@ from mkdocs_semsearch.lexical.bm25 import (
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import (
+    LEAST_TELLING,
     LOOK_UP_WORDS,
     MAX_COMPLETIONS,
     MAX_CORRECTED,
-    MAX_WORDS,
     Question,
+    weigh,
 )
 from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
 from mkdocs_semsearch.static.analysis import terms_of
@@ -31,7 +33,6 @@ from mkdocs_semsearch.static.words import BundleWords, TermPostings
 
 __all__ = ["StaticLexical"]
 
-
 class StaticLexical:
     """The `LexicalSide` of a bundle."""
 
@@ -39,6 +40,8 @@ class StaticLexical:
         self._words = BundleWords(bundle)
         self._chunks: int = bundle.pointer["chunks"]
         self._unit: int = bundle.pointer["lexical"]["unit"]
+        self._stop_words = frozenset(bundle.pointer["lexical"].get("stop", ()))
+        self._common = frozenset(bundle.pointer["lexical"].get("common", ()))
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows, see `LexicalIndex.search`."""
@@ -64,14 +67,28 @@ class StaticLexical:
         found = self._words.identifier(forms[0]) if forms else None
         return found.rows if found else np.zeros(0, np.int64)
 
+    def read(self, question: Question, *, correct: bool = True) -> Question:
+        """Returns a question with what the bundle knows about its words, see `Clauses.read`."""
+        telling = tuple(word for word in question.words if self._tells(word)) or question.words
+        corrections = self._corrections(telling) if correct else {}
+        read = [other for word in dict.fromkeys(telling) for other in corrections.get(word, (word,))[:1]]
+        weight, known = weigh([self._chunks_with(term) for word in read for term in terms_of(word)], self._chunks)
+        return replace(
+            question,
+            telling=telling,
+            corrections=corrections,
+            embedded=self._embedded(question.text),
+            weight=weight,
+            known=known,
+        )
+
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query, see `Clauses.matcher`."""
-        words = question.words[:MAX_WORDS]
-        terms = [term for word in words for term in terms_of(word)]
-        terms += [term for word in words for part in identifier_parts(word) for term in terms_of(part)]
+        terms = [term for word in question.words for term in terms_of(word)]
+        terms += [term for word in question.words for part in identifier_parts(word) for term in terms_of(part)]
         known = {term: self._words.find(term) for term in terms}
         telling = [term for term in terms if (found := known[term]) is None or found.telling] or terms
-        telling += [correction for correct in self._corrected(words).values() for correction in correct]
+        telling += [correction for correct in question.corrections.values() for correction in correct]
         told = [same for term in telling if (same := self._words.same_stem(term)) is not None]
         stem_of = {word: frozenset((stem,)) for stem, same_words in told for word in same_words}
 
@@ -81,12 +98,24 @@ class StaticLexical:
         stems = frozenset(stem for stem, _ in told)
         return Matcher(stems, terms[-1] if terms else None, WordStems(stems_in))
 
+    def _tells(self, word: str) -> bool:
+        return not self._stop_words.issuperset(terms_of(word))
+
+    def _embedded(self, text: str) -> str:
+        """Returns a text without the words that say nothing on this site; typos stay."""
+        words = text.split()
+        kept = [word for word in words if not ((terms := terms_of(word)) and self._common.issuperset(terms))]
+        return " ".join(kept if sum(map(self._tells, kept)) >= LEAST_TELLING else words)
+
+    def _chunks_with(self, term: str) -> int:
+        found = self._words.find(term)
+        return max(found.chunks, len(found.rows)) if found else 0
+
     def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
-        words = tuple(dict.fromkeys(question.words))[:MAX_WORDS]
-        corrected = self._corrected(words)
-        weighted = [clause for word in words for clause in self._word(word, corrected.get(word, []))]
+        words = tuple(dict.fromkeys(question.telling))
+        weighted = [clause for word in words for clause in self._word(word, question.corrections.get(word, ()))]
         if words and not question.phrases:
-            weighted += self._completions(words[-1], finished=len(words) > LOOK_UP_WORDS)
+            weighted += self._completions(question.words[-1], finished=len(question.words) > LOOK_UP_WORDS)
         for found, weight in weighted:
             if found is not None:
                 yield found, round(CLAUSE_UNIT * weight)
@@ -99,10 +128,11 @@ class StaticLexical:
         parts = dict.fromkeys(term for part in identifier_parts(word) for term in terms_of(part))
         yield from ((self._words.find(part), PART_WEIGHT) for part in parts if part not in terms)
 
-    def _corrected(self, words: Sequence[str]) -> dict[str, list[str]]:
-        single = ((word, terms_of(word)) for word in words)
+    def _corrections(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        single = ((word, terms_of(word)) for word in dict.fromkeys(words))
         unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and self._words.find(terms[0]) is None)
-        return {word: self._words.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
+        corrections = {word: self._words.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
+        return {word: tuple(others) for word, others in corrections.items() if others}
 
     def _completions(self, word: str, *, finished: bool) -> Iterator[tuple[TermPostings | None, float]]:
         terms = terms_of(word)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.artifact.opening import sha256_of
+from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.embedding.models import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
 from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
@@ -37,8 +39,6 @@ from mkdocs_semsearch.static.word_shards import suffix_rules, write_positions, w
 __all__ = ["BundleReport", "planes_for", "write_bundle"]
 
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
-"""Dimensions of a vector; `benchmarks/static_quality.py` measures what they cost in quality."""
-
 _VECTOR_BYTES = 200_000
 """All vectors are loaded before the first answer: this much, until the least dimensions take more."""
 
@@ -138,7 +138,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     semantic = None
     if table is not None and chunks:
         meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
-        semantic = meaning.semantic
+        semantic = {**meaning.semantic, "measured": is_default_model(manifest.embedder.model)}
         parts["tokens"] = meaning.tokens
     return {
         "format": FORMAT,
@@ -151,7 +151,13 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "chunks": len(chunks),
         "facets": [asdict(facet) for facet in manifest.facets],
         "semantic": semantic,
-        "lexical": {"unit": WEIGHT_UNIT * CLAUSE_UNIT, "suffixes": suffix_rules(postings.stems)},
+        "weights": WEIGHTS,
+        "lexical": {
+            "unit": WEIGHT_UNIT * CLAUSE_UNIT,
+            "suffixes": suffix_rules(postings.stems),
+            "stop": _stop_words(postings, stemmer),
+            "common": manifest.lexical.get("common", []),
+        },
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
         "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
@@ -174,6 +180,12 @@ def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
     analyzer = telling_words(stemmer)
     common = COMMON_SHARE * chunks
     return lambda word: postings.frequency[word] < common and bool(analyzer.analyze(word))
+
+
+def _stop_words(postings: Postings, stemmer: str | None) -> list[str]:
+    """Returns the stop words among the words of the site."""
+    analyzer = telling_words(stemmer)
+    return sorted(word for word in postings.frequency if not analyzer.analyze(word))
 
 
 def _write_meaning(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import dataclasses
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -73,56 +75,106 @@ def filters(rows):
     return st.lists(single, max_size=3).map(tuple)
 
 
+MATCH = 0.7
+"""Share of the best similarity from which on a chunk matches, where meaning alone ranks."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The whole answer in semantic mode.
+
+    Attributes:
+        matching, weak: page or group of sections to its score, of those that match and of those that do not.
+        rows: page or group to the rows of it that the filters leave.
+        matches: the rows that match.
+    """
+
+    matching: dict[int, float]
+    weak: dict[int, float]
+    rows: dict[int, list[int]]
+    matches: set[int]
+
+    @property
+    def keys(self):
+        """All results, in their order."""
+        return [key for part in (self.matching, self.weak) for key in sorted(part, key=lambda key: (-part[key], key))]
+
+    @property
+    def scores(self):
+        """Their scores, of which none rises."""
+        part = self.matching | self.weak
+        return np.minimum.accumulate([part[key] for key in self.keys]) if part else np.zeros(0)
+
+
+def page_score(best_of_sections):
+    """A page's best section, and a tenth of each of the next five."""
+    best, *others = sorted(best_of_sections, reverse=True)
+    return (best + 0.1 * sum(others[:5])) / 1.5
+
+
 def brute_force(index, query):
-    """(score, chunk id) of all results in semantic mode, best first."""
-    rows = [row for row, record in enumerate(index.rows) if all(holds(item, record) for item in query.filters)]
+    """Returns the answer in semantic mode by looking at every row."""
+    left = [row for row, record in enumerate(index.rows) if all(holds(item, record) for item in query.filters)]
     similarity = index.similarities(query.query)
-    if query.min_score > 0:
-        assume(not np.any(np.abs(similarity[rows] - query.min_score) < ALIKE))
-    key = index.page_of if query.granularity == "page" else index.group_of
-    best = {}
-    for row in rows:
-        if similarity[row] >= query.min_score:
-            best.setdefault(key[row], []).append(row)
-    return [max(members, key=lambda row: (similarity[row], -row)) for members in best.values()], best
+    least = MATCH * max((similarity[row] for row in left), default=0.0)
+    assume(not any(abs(similarity[row] - least) < ALIKE for row in left))
+    matches = {row for row in left if similarity[row] > least}
+    by_page = query.granularity == "page"
+    rows = defaultdict(list)
+    for row in left:
+        rows[int((index.page_of if by_page else index.group_of)[row])].append(row)
+    scores = {}
+    for key, members in rows.items():
+        sections = defaultdict(float)
+        for row in members:
+            section = int(index.section_of[row])
+            sections[section] = max(sections[section], float(similarity[row]))
+        scores[key] = page_score(sections.values()) if by_page else max(sections.values())
+    if query.min_score:
+        assume(not any(abs(score - query.min_score) < ALIKE for score in scores.values()))
+    scores = {key: score for key, score in scores.items() if score >= query.min_score}
+    matching = {key: score for key, score in scores.items() if not matches.isdisjoint(rows[key])}
+    weak = {key: score for key, score in scores.items() if key not in matching}
+    return Wanted(matching, weak, rows, matches)
 
 
 def check(index, query):
-    best, members = brute_force(index, query)
+    wanted = brute_force(index, query)
     similarity = index.similarities(query.query)
     response = index.searcher.search(query)
-    assert response.total_results == len(best)
-    if query.granularity == "section":
-        wanted = sorted(best, key=lambda row: (-similarity[row], row))[query.offset : query.offset + query.limit]
-        found = [index.row_of[result.section.chunk_id] for result in response.results]
-        assert len(found) == len(wanted)
-        for row, other in zip(found, wanted, strict=True):
-            assert row == other or (abs(similarity[row] - similarity[other]) < ALIKE and row in best)
-        assert [result.score for result in response.results] == pytest.approx(similarity[wanted].tolist(), abs=ALIKE)
-    else:
-        assert len(response.results) == max(0, min(query.limit, len(best) - query.offset))
-        for result in response.results:
-            first = index.row_of[result.sections[0].section.chunk_id]
-            page = index.page_of[first]
-            assert similarity[first] == pytest.approx(max(similarity[members[page]]), abs=ALIKE)
-            assert result.page.path == index.rows[first]["page.path"]
+    assert response.total_results == len(wanted.matching)
+    assert response.weaker_results == len(wanted.weak)
+    reached = len(wanted.matching) + query.include_weak * len(wanted.weak)
+    page = slice(query.offset, max(query.offset, min(query.offset + query.limit, reached)))
+    assert [result.score for result in response.results] == pytest.approx(wanted.scores[page].tolist(), abs=ALIKE)
+    assert [result.weak for result in response.results] == [key in wanted.weak for key in wanted.keys[page]]
+    for result, key in zip(response.results, wanted.keys[page], strict=True):
+        shown = [index.row_of[part.section.chunk_id] for part in result.sections or (result,)]
+        found = int((index.page_of if query.granularity == "page" else index.group_of)[shown[0]])
+        scores = wanted.weak if result.weak else wanted.matching
+        assert found == key or abs(scores[found] - scores[key]) < ALIKE
+        assert similarity[shown[0]] == pytest.approx(max(similarity[wanted.rows[found]]), abs=ALIKE)
+        assert result.page.path == index.rows[shown[0]]["page.path"]
+        assert result.weak or wanted.matches.issuperset(shown)
+        if query.granularity == "page":
+            rows = wanted.rows[found] if result.weak else wanted.matches.intersection(wanted.rows[found])
+            assert len(shown) == min(query.sections_per_page, len({int(index.section_of[row]) for row in rows}))
     scores = [result.score for result in response.results]
     assert scores == sorted(scores, reverse=True)
-    assert all(0 <= score <= 1 for score in scores)
+    assert all(query.min_score <= score <= 1 for score in scores)
     assert set(response.facets) == set(query.facets)
     for name in query.facets:
         assert {item.value: item.count for item in response.facets[name]} == counts(index, query, name)
 
 
 def counts(index, query, name):
-    """Results by value, without the filters on the field itself: what ticking the value would give."""
+    """Results that match by value, without the filters on the field itself."""
     others = tuple(item for item in query.filters if item.field != name)
-    _, members = brute_force(index, SearchQuery(query.query, filters=others, min_score=query.min_score,
-                                                granularity=query.granularity))  # fmt: skip
+    wanted = brute_force(index, dataclasses.replace(query, filters=others))
     found = Counter()
-    for rows in members.values():
+    for key in wanted.matching:
         values = set()
-        for row in rows:
+        for row in wanted.matches.intersection(wanted.rows[key]):
             value = index.rows[row].get(name)
             values |= set() if value is None else set(value) if isinstance(value, tuple) else {value}
         found.update(values)
@@ -140,6 +192,7 @@ def queries(rows):
         filters=filters(rows),
         facets=st.lists(st.sampled_from(["tags", "status", "chunk.kind", "nobody"]), unique=True, max_size=2),
         mode=st.just("semantic"),
+        include_weak=st.booleans(),
     )
 
 
@@ -165,11 +218,11 @@ def test_every_selectivity(small, selectivity):
     matching = sum(holds(condition, row) for row in small.rows)
     assert matching == pytest.approx(selectivity * SMALL, rel=0.5)
     for mode in ("semantic", "hybrid"):
-        query = SearchQuery("alpha rare", filters=(condition,), limit=50, mode=mode)
+        query = SearchQuery("alpha rare", filters=(condition,), limit=50, mode=mode, include_weak=True)
         response = small.searcher.search(query)
-        assert response.total_results == len(brute_force(small, query)[0])
+        assert response.total_results + response.weaker_results == len(brute_force(small, query).keys)
         rows = [small.row_of[result.section.chunk_id] for result in response.results]
-        assert len(rows) == min(50, response.total_results)
+        assert len(rows) == min(50, len(brute_force(small, query).keys))
         assert all(holds(condition, small.rows[row]) for row in rows)
 
 
@@ -183,13 +236,14 @@ def test_other_modes_return_only_what_the_filters_leave(small, query, mode):
     assert all(holds(item, small.rows[row]) for row in rows for item in query.filters)
     scores = [result.score for result in response.results]
     assert scores == sorted(scores, reverse=True)
-    assert all(0 <= score <= 1 for score in scores)
+    assert all(query.min_score <= score <= 1 for score in scores)
+    assert query.include_weak or not any(result.weak for result in response.results)
     if mode == "hybrid":
-        assert response.total_results == len(brute_force(small, query)[0])
+        if not query.min_score:
+            assert response.total_results + response.weaker_results == len(brute_force(small, query).keys)
         similarity = small.similarities(query.query)
         for row, result in zip(rows, results, strict=True):
             assert result.scores.semantic == pytest.approx(float(similarity[row]), abs=ALIKE)
-            assert similarity[row] >= query.min_score - ALIKE
 
 
 @settings(max_examples=40, **RELAXED)
@@ -198,9 +252,10 @@ def test_looking_at_few_chunks_gives_what_looking_at_all_gives(small, query, mod
     query = query.with_mode(mode)
     few = small.searcher.search(query)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mkdocs_semsearch.searching.embedded.FLOOR_RANK", None)
+        patch.setattr("mkdocs_semsearch.searching.scoring.FLOOR_RANK", None)
         every = small.searcher.search(query)
     assert few.total_results == every.total_results
+    assert few.weaker_results == every.weaker_results
     assert few.facets == every.facets
     assert few.results == every.results
 
@@ -219,9 +274,10 @@ def test_lexical_totals_count_every_row_with_the_word(small, word):
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
 def test_all_results_can_be_paged_through(small, mode, granularity):
-    query = SearchQuery("alpha rare", mode=mode, granularity=granularity, limit=37)
+    query = SearchQuery("alpha rare", mode=mode, granularity=granularity, limit=37, include_weak=True)
     query = query.with_filter(Range("share", 0.5, 0.55))
-    total = small.searcher.search(query).total_results
+    first = small.searcher.search(query)
+    total = first.total_results + first.weaker_results
     assert total > 60
     results = [
         result
@@ -230,6 +286,7 @@ def test_all_results_can_be_paged_through(small, mode, granularity):
     ]
     keys = [result.page.path if granularity == "page" else result.section.chunk_id for result in results]
     assert len(keys) == len(set(keys)) == total
+    assert [result.weak for result in results] == [place >= first.total_results for place in range(total)]
     scores = [result.score for result in results]
     assert scores == sorted(scores, reverse=True)
     whole = small.searcher.search(query.with_limit(50)).results

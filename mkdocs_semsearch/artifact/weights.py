@@ -1,0 +1,30 @@
+"""Every number of the ranking, read from `weights.json`; a static bundle carries the same table for the browser.
+
+`benchmarks/fit_ranking.py` writes the table and measures each set of questions with one site left out at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["WEIGHTS"]
+
+WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
+    files(__package__).joinpath("weights.json").read_text(encoding="utf-8")
+)
+"""The table, by group and name:
+
+* `fields`: how much a word counts by where it stands; `clauses`: how much the parts of a question count beside a word.
+* `bm25`: `k1` and `b` of the formula; `tie_breaker` is the share of the lesser fields beside the best one.
+* `fusion`: `semantic` is the share of meaning; the similarity at `floor_rank`, or `least_span` below the best, becomes
+  0; `lexical_limit` hits of the words take part, or down to `lexical_least` where filters leave few chunks.
+* `pages`: what each of the next so many sections adds to a page's best, as a share of its own score.
+* `kinds`: factor for pages of a kind, where the question does not ask for that kind.
+* `matches`: share of the best score, and of the best similarity where meaning alone ranks, from which a chunk matches.
+* `nothing`: a site has nothing to say where the best similarity stays below `similarity`, less `known` times the share
+  of the question's words that the site has and `words` times how well its best chunk has them; a question of up to
+  `short` words, all of them known, is always answered.
+"""
