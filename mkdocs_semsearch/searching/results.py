@@ -125,7 +125,7 @@ class _Chosen:
 
     @classmethod
     def of(cls, scores: NDArray[np.float32], matching: NDArray[np.bool_], query: SearchQuery) -> _Chosen:
-        allowed = np.clip(scores, 0, 1).round(6) >= np.float32(query.min_score)
+        allowed = np.clip(scores.astype(np.float64), 0, 1).round(6) >= query.min_score
         return cls(scores, matching & allowed, allowed)
 
     @property

@@ -33,6 +33,7 @@ from mkdocs_semsearch.static.words import BundleWords, TermPostings
 
 __all__ = ["StaticLexical"]
 
+
 class StaticLexical:
     """The `LexicalSide` of a bundle."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import FacetDeclaration
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, stored_field
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.layout import facet_column
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
@@ -59,6 +59,9 @@ def write_site(
         blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
     for number, facet in enumerate(facets):
         blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
+    kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
+    if any(kinds):
+        blocks["kinds"] = np.array(kinds, np.uint8)
     (folder / CORE).write_bytes(pack_blocks(blocks))
     contents: list[Mapping[str, Value]] = [_text_blocks(rows, chunks, records) for rows in shards]
     packs = write_shards(folder, "texts", contents)

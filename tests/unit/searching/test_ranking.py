@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching.candidates import share_of_meaning
-from mkdocs_semsearch.searching.ranking import FLOOR_RANK, SemanticScale, fuse, group_best, page_scores, top
+from mkdocs_semsearch.searching.ranking import (
+    FLOOR_RANK,
+    SemanticScale,
+    fuse,
+    group_best,
+    is_answerable,
+    kind_priors,
+    page_scores,
+    top,
+)
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
 
@@ -77,9 +88,35 @@ def test_the_nearest_rows_give_the_scale_of_all_rows(seed, rows, spread):
     assert not scale.apply(everyone[everyone <= scale.floor]).any()
 
 
-def test_meaning_counts_half_in_a_question_of_a_word_or_two():
-    shares = {
-        text: share_of_meaning(read_question(text), 0.375)
-        for text in ("tokens", '"api keys"', "rotate api keys", "東京", "日本語の文書を検索する")
-    }
-    assert list(shares.values()) == [0.1875, 0.1875, 0.375, 0.1875, 0.375]
+def read(text, **more):
+    return replace(read_question(text), **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("run code after the response", {"reference", "changelog", "blog", "archive"}),
+        ("what's new in 1.13", {"reference"}),
+        ("which version has that", {"reference"}),
+        ("Settings.site_url", {"changelog", "blog", "archive"}),
+    ],
+)
+def test_a_question_lifts_the_prior_of_the_kind_it_asks_for(text, kinds):
+    priors = kind_priors(read_question(text))
+    assert set(priors) == kinds
+    assert all(0 < factor < 1 for factor in priors.values())
+
+
+def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
+    words = ("bake", "sourdough", "bread", "without", "yeast", "overnight")
+    unknown = read("bake sourdough bread without yeast overnight", telling=words, weight=40.0, known=0.2)
+    assert not is_answerable(unknown, 0.3, 5.0)
+    assert is_answerable(unknown, 0.62, 5.0)
+    known = replace(unknown, known=1.0)
+    assert is_answerable(known, 0.42, 10.0)
+    assert not is_answerable(known, 0.2, 10.0)
+
+
+def test_a_few_known_words_are_always_answered():
+    assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0)
+    assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0)

@@ -1,30 +1,46 @@
 /* What a question's words score, in whole numbers, and which words of a text it meant. See static/lexical_side.py. */
 
+import { rounded } from "./ranking.js";
 import { identifierForms, identifierParts, isAscii, termsOf } from "./text.js";
 import { Words } from "./words.js";
 
-const WORD = 10;
-const IDENTIFIER = 10;
-const PART = 4;
-const COMPLETION = 5;
-const CORRECTION = 6;
-
-const MAX_WORDS = 64;
+const UNIT = 10; // weights of clauses are whole tenths
 const LOOK_UP_WORDS = 2; // up to so many, the last one may be the beginning of a longer one
+const LEAST_TELLING = 2;
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
 const MAX_FORMS = 2;
 
 export class Lexical {
   constructor(bundle) {
+    const { chunks, lexical, weights } = bundle.pointer;
     this.words = new Words(bundle);
-    this.rows = bundle.pointer.chunks;
-    this.unit = bundle.pointer.lexical.unit;
+    this.rows = chunks;
+    this.unit = lexical.unit;
+    this.clauses = weights.clauses;
+    this.stop = new Set(lexical.stop);
+    this.common = new Set(lexical.common);
+  }
+
+  /** A question without the words that say nothing on this site: needs no file. */
+  sift(question) {
+    const words = question.text.split(/\s+/).filter(Boolean);
+    const kept = words.filter((word) => !all(termsOf(word), this.common));
+    const telling = question.words.filter((word) => this.#tells(word));
+    return {
+      ...question,
+      telling: telling.length ? telling : question.words,
+      embedded: (kept.filter((word) => this.#tells(word)).length >= LEAST_TELLING ? kept : words).join(" "),
+    };
+  }
+
+  #tells(word) {
+    return !termsOf(word).every((term) => this.stop.has(term));
   }
 
   /** Fetches what finished words need; returns them read. */
   async load(given) {
-    const words = [...new Set(given)].slice(0, MAX_WORDS).map((word) => {
+    const words = [...new Set(given)].map((word) => {
       const terms = termsOf(word);
       const parts = identifierParts(word).flatMap(termsOf);
       return { word, terms, parts, forms: identifierForms(word), corrections: [] };
@@ -35,18 +51,23 @@ export class Lexical {
   }
 
   /** Fetches what the words of a question need; what it returns answers without waiting. */
-  async read(question) {
-    const words = await this.load(question.words);
+  async read(question, correct = true) {
+    const all = await this.load(question.words);
+    const chosen = new Set(question.telling);
+    const words = all.filter(({ word }) => chosen.has(word));
     const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
-    const correcting = single.slice(0, MAX_CORRECTED).map(async (item) => {
+    const correcting = single.slice(0, correct ? MAX_CORRECTED : 0).map(async (item) => {
       item.corrections = await this.words.corrections(item.terms[0]);
     });
-    const completing = question.phrases.length ? [] : this.#completions(words.at(-1), words.length > LOOK_UP_WORDS);
+    const last = all.find(({ word }) => word === question.words.at(-1));
+    const completing = question.phrases.length ? [] : this.#completions(last, question.words.length > LOOK_UP_WORDS);
     const [completions] = await Promise.all([completing, ...correcting]);
-    await this.words.load([...completions, ...words.flatMap(({ corrections }) => corrections)]);
-    const typed = question.words.slice(0, MAX_WORDS);
-    const last = typed.flatMap(termsOf).concat(typed.flatMap(identifierParts).flatMap(termsOf)).at(-1);
-    return new Asked(this, { words, completions, last });
+    const corrected = words.filter(({ corrections }) => corrections.length);
+    await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
+    const typed = question.words;
+    const end = typed.flatMap(termsOf).concat(typed.flatMap(identifierParts).flatMap(termsOf)).at(-1);
+    const asked = new Asked(this, { all, words, completions, last: end });
+    return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
   async #completions({ terms } = { terms: [] }, finished) {
@@ -65,9 +86,26 @@ export class Lexical {
   }
 }
 
+const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
+
 class Asked {
-  constructor({ words: known, rows, unit }, { words, completions, last }) {
-    Object.assign(this, { known, rows, unit, words, completions, last });
+  constructor({ words: known, rows, unit, clauses }, { all, words, completions, last }) {
+    Object.assign(this, { known, rows, unit, clauses, all, words, completions, last });
+  }
+
+  /** What a chunk scores that has each telling word once, and the share of it that known words have. */
+  weigh() {
+    let [weight, known] = [0, 0];
+    for (const { word, corrections } of this.words) {
+      for (const term of termsOf(corrections[0] ?? word)) {
+        const found = this.known.find(term);
+        const chunks = found ? Math.max(found.chunks, found.postings.rows.length) : 0;
+        const inverse = Math.log1p((this.rows - chunks + 0.5) / (chunks + 0.5));
+        weight += inverse;
+        if (chunks) known += inverse;
+      }
+    }
+    return { weight, known: weight ? known / weight : 0 };
   }
 
   /** The scores of the rows that a mask leaves, in parts of `unit`; 0 where no word stands. */
@@ -83,25 +121,27 @@ class Asked {
   }
 
   *#clauses() {
+    const tenths = (weight) => rounded(UNIT * weight, 0);
+    const { correction, identifier, part, completion } = this.clauses;
     const find = (term, factor) => [this.known.find(term), factor];
     for (const { terms, corrections, forms, parts } of this.words) {
-      for (const term of new Set(terms)) yield find(term, WORD);
-      for (const term of corrections) yield find(term, CORRECTION);
-      for (const form of forms.slice(0, MAX_FORMS)) yield [this.known.identifier(form), IDENTIFIER];
-      for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, PART);
+      for (const term of new Set(terms)) yield find(term, UNIT);
+      for (const term of corrections) yield find(term, tenths(correction));
+      for (const form of forms.slice(0, MAX_FORMS)) yield [this.known.identifier(form), tenths(identifier)];
+      for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, tenths(part));
     }
-    for (const term of this.completions) yield find(term, COMPLETION);
+    for (const term of this.completions) yield find(term, tenths(completion));
   }
 
   /** The rows that hold the identifier that the question is. */
   identifierRows() {
-    const [{ forms: [form] } = { forms: [] }] = this.words;
+    const [{ forms: [form] } = { forms: [] }] = this.all;
     const found = form === undefined ? null : this.known.identifier(form);
     return found ? found.postings.rows : [];
   }
 
   matcher() {
-    const terms = this.words.flatMap(({ terms: words }) => words).concat(this.words.flatMap(({ parts }) => parts));
+    const terms = this.all.flatMap(({ terms: words }) => words).concat(this.all.flatMap(({ parts }) => parts));
     const told = terms.filter((term) => this.known.find(term)?.telling ?? true);
     const telling = told.length ? told : terms;
     const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) =>

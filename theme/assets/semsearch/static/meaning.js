@@ -16,7 +16,6 @@ export class Meaning {
   constructor(bundle) {
     this.bundle = bundle;
     this.semantic = bundle.pointer.semantic;
-    this.weight = this.semantic.weight ?? 0.5;
   }
 
   /** Loads what a text needs. */

@@ -1,38 +1,71 @@
-/* From the two sides to ranked pages, in 32-bit floats as in searching/candidates.py, fusion.py, literal.py, ranking.py. */
+/* From the two sides to ranked pages, in 32-bit floats as in searching/candidates.py, ranking.py and results.py. */
 
-import { nameHash, prepare } from "./text.js";
+import { identifierForms, nameHash } from "./text.js";
 
 const { fround } = Math;
 
-const FLOOR_RANK = 300;
-const LEAST_SPAN = 0.15;
-const LEXICAL_LIMIT = 1000;
-const LEXICAL_LEAST = 200;
-const LOOK_UP_WORDS = 2;
-const LOOK_UP_SHARE = 0.5;
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // below the three bands of the literal rule
-const PAGE_EVIDENCE = fround(0.1);
-const EVIDENCE_SECTIONS = 5;
-const WHOLE = fround(1 + 0.1 * EVIDENCE_SECTIONS);
+const KINDS = ["guide", "reference", "changelog", "blog", "archive"];
+
+const ASKS_FOR_CHANGES =
+  /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
+
+/** Factor of pages by the number of their kind; 1 for a kind that the question asks for. */
+export function kindPriors(question, kinds) {
+  const changes = ASKS_FOR_CHANGES.test(question.text);
+  const named = question.words.some((word) => identifierForms(word).length);
+  return KINDS.map((kind) => fround(kind !== "guide" && (kind === "reference" ? named : changes) ? 1 : (kinds[kind] ?? 1)));
+}
+
+/** Whether the site has anything to say, by its best similarity and its best score of words. */
+function isAnswerable({ known, weight, telling }, similarity, words, rule) {
+  if (known === 1 && telling.length <= rule.short) return true;
+  const held = weight ? Math.min(1, words / weight) : 0;
+  return similarity >= rule.similarity - rule.known * known - rule.words * held;
+}
 
 /**
- * `question`: as `readQuestion` gives it. `asked`: its words, read. `similarities`: of all rows, or nothing where words
- * alone rank. `mask`: 1 for the rows allowed; null for all. `depth`: how many hits of the words take part beside
- * meaning. `weight`: its share in longer questions. Gives rows, what ranks them, and its two parts.
+ * `question`: as the index has read it. `asked`: what its words score. `similarities`: of all rows, or nothing where
+ * words alone rank. `mask`: 1 for the rows allowed; null for all. `depth`: how many hits of the words take part beside
+ * meaning. `weights`: the table of static.json. Gives rows, what ranks them, which of them match, and the two parts.
  */
-export function findCandidates({ mode, question, asked, similarities, mask, depth, weight, core }) {
+export function findCandidates({ mode, question, asked, similarities, mask, depth, core, kindOf, semantic: side, weights }) {
   const byMeaning = mode === "semantic" && similarities;
   let totals = byMeaning ? null : asked.totals(mask);
   if (totals && similarities) totals = keepBest(totals, depth);
   const rows = similarities ? rowsOf(mask, asked.rows) : rowsOf(totals);
+  const priors = kindPriors(question, weights.kinds);
+  const prior = (at) => priors[kindOf(rows[at])];
   const semantic = similarities && picked(similarities, rows);
-  if (byMeaning) return { rows, scores: semantic.map((similarity) => Math.max(0, similarity)), semantic, lexical: null };
-  const lexical = picked(totals, rows, asked.unit);
-  const byWords = scaleLexical(lexical);
-  const fused = semantic ? fuse(scaleSemantic(semantic), byWords, shareOfMeaning(question.text, weight)) : byWords;
-  const ranks = literalRanks({ question, asked, core });
-  return { rows, scores: applyLiteralRule(fused, ranks, rows), semantic: semantic ?? null, lexical };
+  const ranks = byMeaning ? new Map() : literalRanks({ question, asked, core, mask });
+  const lexical = byMeaning ? null : picked(totals, rows, asked.unit);
+  const given = byMeaning
+    ? semantic.map((similarity) => Math.max(0, similarity))
+    : combined(semantic, scaleLexical(lexical), side?.weight ?? weights.fusion.semantic, weights.fusion);
+  const fused = given.map((score, at) => score * prior(at));
+  const { share, semantic_share } = weights.matches;
+  const matching = matches(fused, byMeaning ? semantic_share : share);
+  rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
+  const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
+  const answers = !side?.measured || !semantic || !rows.length || ranks.size;
+  if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), weights.nothing)) matching.fill(0);
+  return { rows, scores: applyLiteralRule(fused, ranks, rows), matching, semantic: semantic ?? null, lexical };
+}
+
+const highest = (scores, least) => scores.reduce((most, score) => Math.max(most, score), least);
+
+/** 1 for scores that are at least a share of the best one, and more than nothing. */
+function matches(scores, share) {
+  const least = fround(fround(share) * highest(scores, 0));
+  return Uint8Array.from(scores, (score) => +(score >= least && score > 0));
+}
+
+function combined(semantic, lexical, weight, fusion) {
+  if (!semantic) return lexical;
+  const scaled = scaleSemantic(semantic, fusion);
+  const [share, rest] = [fround(weight), fround(1 - weight)];
+  return scaled.map((score, at) => fround(share * score) + fround(rest * lexical[at]));
 }
 
 /** The places of what is not 0; where there is nothing, all of so many. */
@@ -51,23 +84,24 @@ function picked(values, rows, unit = 1) {
 }
 
 /** Row to rank: 1 for the identifier that the question is, 2 where it is a heading, 3 where it is a title. */
-function literalRanks({ question, asked, core }) {
+function literalRanks({ question, asked, core, mask }) {
   const ranks = new Map();
   if (question.words.length === 1) for (const row of asked.identifierRows()) ranks.set(row, 1);
   const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
   const hash = nameHash(question.text);
   for (let at = hash === null ? -1 : names.indexOf(hash); at >= 0 && names[at] === hash; at++)
     ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+  if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
   return ranks;
 }
 
 /** Cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins. */
-export function scaleSemantic(similarities) {
+export function scaleSemantic(similarities, { floor_rank, least_span }) {
   if (!similarities.length) return similarities;
   const sorted = Float32Array.from(similarities).sort();
   const atRank = (rank) => sorted.at(-Math.min(rank, sorted.length));
   const best = sorted.at(-1);
-  const floor = Math.min(atRank(FLOOR_RANK), best - LEAST_SPAN);
+  const floor = Math.min(atRank(floor_rank), best - least_span);
   const span = fround(best - floor);
   return similarities.map((similarity) => Math.max(0, Math.min(1, fround(similarity - fround(floor)) / span)));
 }
@@ -78,19 +112,11 @@ function scaleLexical(scores) {
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
 
-/** The share of meaning in the scores of a question: half as much where it is no more than a word or two. */
-const shareOfMeaning = (text, weight) =>
-  prepare(text).split(" ").filter(Boolean).length > LOOK_UP_WORDS ? weight : weight * LOOK_UP_SHARE;
-
-/** `weight`: share of meaning. */
-const fuse = (semantic, lexical, weight) =>
-  semantic.map((score, at) => fround(weight * score) + fround((1 - weight) * lexical[at]));
-
 /** How many hits of the words take part: of those that filters leave, as many as are left of the thousand. */
-export function lexicalDepth(mask) {
-  if (!mask) return LEXICAL_LIMIT;
+export function lexicalDepth(mask, { lexical_limit, lexical_least }) {
+  if (!mask) return lexical_limit;
   const kept = mask.reduce((sum, bit) => sum + bit, 0);
-  return Math.max(LEXICAL_LEAST, rounded((LEXICAL_LIMIT * kept) / Math.max(1, mask.length), 0));
+  return Math.max(lexical_least, rounded((lexical_limit * kept) / Math.max(1, mask.length), 0));
 }
 
 /** Sets all but the best to 0; of equals the first stay. */
@@ -124,25 +150,32 @@ function bestOfSections(rows, scores, sectionOf) {
 }
 
 /**
- * Groups sections by page, best page first; a page scores its best section and a little for each of the next five.
- * `sections` of a page: the places of what is best in each of its sections, best first.
+ * Groups sections by page. A page scores its best section and a little for each of the next ones; it matches where one
+ * of its chunks does. Gives the pages that match, best first, then those that do not, and the rows that make matches.
  */
-export function rankPages({ rows, scores }, { sectionOf, pageOf }) {
+export function rankPages({ rows, scores, matching }, { sectionOf, pageOf }, minScore, evidence) {
   const best = bestOfSections(rows, scores, sectionOf);
+  const matchingSections = new Set();
+  rows.forEach((row, at) => matching[at] && matchingSections.add(sectionOf[row]));
   const pages = [];
   for (let from = 0, to = 0; from < best.length; from = to) {
     const page = pageOf[rows[best[from]]];
     while (to < best.length && pageOf[rows[best[to]]] === page) to += 1;
     const sections = [...best.subarray(from, to)].sort((a, b) => scores[b] - scores[a]);
-    pages.push({ page, sections, score: pageScore(sections, scores) });
+    const score = pageScore(sections, scores, evidence);
+    if (minScore && presented(score) < minScore) continue;
+    const shown = sections.filter((at) => matchingSections.has(sectionOf[rows[at]]));
+    pages.push({ page, score, weak: !shown.length, sections: shown.length ? shown : sections });
   }
-  return pages.sort((a, b) => b.score - a.score);
+  pages.sort((a, b) => a.weak - b.weak || b.score - a.score);
+  const kept = new Set(pages.filter(({ weak }) => !weak).map(({ page }) => page));
+  return { pages, total: kept.size, matched: rows.filter((row, at) => matching[at] && kept.has(pageOf[row])) };
 }
 
-function pageScore([first, ...others], scores) {
+function pageScore([first, ...others], scores, { evidence, sections }) {
   let total = scores[first];
-  for (const at of others.slice(0, EVIDENCE_SECTIONS)) total = fround(total + fround(PAGE_EVIDENCE * scores[at]));
-  return fround(total / WHOLE);
+  for (const at of others.slice(0, sections)) total = fround(total + fround(fround(evidence) * scores[at]));
+  return fround(total / fround(1 + evidence * sections));
 }
 
 /** Rounds as Python does, halves to even; exact for 32-bit floats. */

@@ -5,7 +5,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { findCandidates, lexicalDepth, presented, rankPages, rounded, rowsOf } from "./ranking.js";
+import { findCandidates, lexicalDepth, presented, rankPages, rounded } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -15,6 +15,7 @@ export class Searcher {
     Object.assign(this, { bundle, core, chunks, lexical: new Lexical(bundle), fields: new Fields(bundle, core) });
     this.meaning = bundle.pointer.semantic && new Meaning(bundle);
     this.boost = core.array("boost");
+    this.kinds = core.array("kinds");
     this.pageOf = new Uint32Array(chunks);
     this.firstChunk = [];
     let row = 0;
@@ -33,55 +34,62 @@ export class Searcher {
   }
 
   /** `patience`: milliseconds after which words answer alone, and the answer is `loading`. */
-  async search({
-    query,
-    limit = 10,
-    offset = 0,
-    sections_per_page = 3,
-    mode = "hybrid",
-    filters = [],
-    facets = [],
-    patience,
-  }) {
+  async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, ...options }) {
     const started = performance.now();
-    const question = readQuestion(query.trim());
     const meaning = mode === "lexical" ? null : this.meaning;
-    const [asked, similarities, filtered, held] = await Promise.all([
-      this.lexical.read(question),
-      meaning && inTime(meaning.similarities(question.text), mode === "hybrid" && patience),
+    const typed = this.lexical.sift(readQuestion(query.trim()));
+    const [{ asked, corrections }, similarities, filtered, held] = await Promise.all([
+      this.lexical.read(typed, correct),
+      meaning && inTime(meaning.similarities(typed.embedded), mode === "hybrid" && patience),
       this.#filtered(filters),
-      this.lexical.phraseMask(question.phrases),
+      this.lexical.phraseMask(typed.phrases),
     ]);
-    const [mask, depth] = [both(filtered, held), lexicalDepth(filtered)];
-    const given = { mode, question, asked, similarities, mask, depth, weight: meaning?.weight, core: this.core };
-    const found = this.#boosted(findCandidates(given));
-    const pages = rankPages(found, this);
-    const shown = pages.slice(offset, offset + limit);
+    const missing = held && !held.some(Boolean) ? typed.phrases : [];
+    const given = { asked: missing.length ? (await this.lexical.read({ ...typed, phrases: [] }, correct)).asked : asked };
+    Object.assign(given, { question: { ...typed, ...given.asked.weigh() }, similarities, mode, options });
+    const phrases = missing.length ? null : held;
+    const found = this.#ranked(given, filtered, phrases);
+    const { limit = 10, offset = 0, sections_per_page = 3, include_weak } = options;
+    const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
     const [results, counts] = await Promise.all([
-      this.#write(shown, sections_per_page, found, asked.matcher()),
-      Promise.all(facets.map((name) => this.#count(name, filters, { asked, similarities, held, found }))),
+      this.#write(shown, sections_per_page, found, given.asked.matcher()),
+      Promise.all(facets.map((name) => this.#count(name, filters, { given, phrases, found }))),
     ]);
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
     const loading = similarities === undefined;
+    const corrected = Object.fromEntries(Object.entries(corrections).map(([word, [other]]) => [word, other]));
     return {
       query: query.trim(),
       mode: degraded || loading ? "lexical" : mode,
       granularity: "page",
       build_id: this.bundle.pointer.build_id,
       took_ms: +(performance.now() - started).toFixed(3),
-      total_results: pages.length,
+      total_results: found.total,
+      weaker_results: found.pages.length - found.total,
       filters_applied: filters,
       facets: Object.fromEntries(facets.map((name, at) => [name, counts[at]])),
       results,
+      ...(Object.keys(corrected).length && { corrected }),
+      ...(missing.length && { missing_phrases: missing }),
       ...(degraded && { degraded }),
       ...(loading && { loading }),
     };
   }
 
+  /** All pages for a question under a mask of filters and one of phrases, as `rankPages` gives them. */
+  #ranked({ options, ...given }, filtered, phrases) {
+    const { weights, semantic } = this.bundle.pointer;
+    const kindOf = (row) => this.kinds[this.pageOf[row]] ?? 0;
+    const depth = lexicalDepth(filtered, weights.fusion);
+    const more = { mask: both(filtered, phrases), depth, core: this.core, kindOf, semantic, weights };
+    const found = this.#boosted(findCandidates({ ...given, ...more }));
+    return { ...found, ...rankPages(found, this, options.min_score, weights.pages) };
+  }
+
   /** Fetches what a question will need whose last word is not finished yet. */
   async prepare(text) {
-    const { text: plain, words } = readQuestion(text.trim());
-    await Promise.all([this.lexical.load(words), this.meaning?.load(plain)]);
+    const { embedded, words } = this.lexical.sift(readQuestion(text.trim()));
+    await Promise.all([this.lexical.load(words), this.meaning?.load(embedded)]);
   }
 
   /** Every declared facet with the number of pages for each of its values. Asked for when a question is near. */
@@ -128,16 +136,13 @@ export class Searcher {
   }
 
   /** Counts a field over all matching pages; its own filter does not shrink its own counts. */
-  async #count(name, filters, { asked, similarities, held, found }) {
+  async #count(name, filters, { given, phrases, found }) {
     const others = filters.filter(({ field }) => field !== name);
-    let { rows } = found;
-    if (others.length < filters.length) {
-      const mask = both(await this.#filtered(others), held);
-      rows = similarities ? rowsOf(mask, this.chunks) : rowsOf(asked.totals(mask));
-    }
+    const same = others.length === filters.length;
+    const { matched } = same ? found : this.#ranked(given, await this.#filtered(others), phrases);
     const column = await this.fields.column(name);
     const pages = new Map();
-    for (const row of rows) pages.set(column.ofChunks ? row : this.pageOf[row], this.pageOf[row]);
+    for (const row of matched) pages.set(column.ofChunks ? row : this.pageOf[row], this.pageOf[row]);
     return column.counts((row) => pages.get(row));
   }
 
@@ -149,14 +154,17 @@ export class Searcher {
       lexical: lexical && rounded(lexical[at], 4),
     });
     let next = 0;
-    return pages.map(({ score }, number) => {
+    let lowest = 1;
+    return pages.map(({ score, weak }, number) => {
       const { page } = records[next];
       const sections = best[number].map((at) => {
         const { chunk } = records[next++];
         const section = sectionRecord(chunk, page, makeExcerpt(chunk.content, matcher));
         return { score: presented(scores[at]), scores: partsOf(at), ...section };
       });
-      return { score: presented(score), scores: partsOf(best[number][0]), page: pageRecord(page), sections };
+      lowest = Math.min(lowest, presented(score)); // no score rises, whatever a weak page has
+      const result = { score: lowest, scores: partsOf(best[number][0]), page: pageRecord(page), sections };
+      return weak ? { ...result, weak } : result;
     });
   }
 }

@@ -1,4 +1,4 @@
-/* How text becomes words, identifiers and names; the rules of artifact/lexical.py and static/analysis.py. */
+/* How text becomes words, identifiers and names; the rules of lexical/text.py, lexical/question.py and static/analysis.py. */
 
 const LONGEST = 120;
 
@@ -40,16 +40,60 @@ function fold(word) {
   return bare.normalize("NFC").replace(/[ßæœøđðþłı]/g, (letter) => FOLDED[letter]);
 }
 
-/** A question as text without its quotation marks, words, and phrases that must occur. */
+const MAX_WORDS = 64;
+const inside = (groups) => (groups.slice(0, 4).find(Boolean) ?? "").trim();
+
+/**
+ * A question as far as it can be read without an index: its text without quotation marks, its words, and the phrase
+ * that must occur, where all of it stands in double quotes.
+ */
 export function readQuestion(text) {
-  const phrases = [];
-  const bare = text.replace(PHRASE, (_, ...groups) => {
-    const phrase = groups.slice(0, 4).find(Boolean);
-    if (/[\p{L}\p{N}]/u.test(phrase)) phrases.push(phrase.trim());
-    return ` ${phrase} `;
-  });
-  const plain = bare.split(/\s+/).filter(Boolean).join(" ");
-  return { text: plain || text, words: rawWords(plain), phrases };
+  const bare = tellingLines(text).replace(PHRASE, (_, ...groups) => ` ${inside(groups)} `);
+  const plain = bare.split(/\s+/).filter(Boolean).join(" ") || text.trim();
+  const [whole] = text.trim().matchAll(PHRASE);
+  const phrase = whole && whole[0] === text.trim() && inside(whole.slice(1));
+  const phrases = phrase && /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
+  const words = mostTelling(rawWords(plain));
+  return { text: plain, words, phrases, telling: words, embedded: plain, corrections: {}, missing: [] };
+}
+
+/** At most so many words in their order: identifiers before others, then those that come first. */
+function mostTelling(words) {
+  if (words.length <= MAX_WORDS) return words;
+  const places = [...new Set(words)].map((word) => words.indexOf(word));
+  const plain = (place) => +!identifierForms(words[place]).length;
+  const chosen = places.sort((a, b) => plain(a) - plain(b) || a - b).slice(0, MAX_WORDS);
+  return chosen.sort((a, b) => a - b).map((place) => words[place]);
+}
+
+const LONG_TEXT = 400;
+const ERROR =
+  /^\s*(?:E\s+)?(?:[\p{L}\p{N}_.$]+(?:Error|Exception|Warning|Failure|Fault|Exit|Interrupt)(?![\p{L}\p{N}_])|(?:fatal|error|panic|caused by|critical|failed|thread \S+ panicked|FATA|ERRO|ERR!)(?![\p{L}\p{N}_]))/iu;
+const FRAME =
+  /^\s*(?:File ".*", line \d+|at [\p{L}\p{N}_.$<>]+\s?\(|Traceback \(most recent|During handling of the above|The above exception|[\^~]+\s*$|\.{3}|goroutine \d+|\d+: 0x|from .+:\d+:in)/u;
+const DETAIL_LINES = 4;
+
+/** What a long pasted text is about: its error lines, and what the reader wrote before them. */
+export function tellingLines(text) {
+  const lines = text
+    .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+  if ([...text].length <= LONG_TEXT || lines.length < 3) return text;
+  const errors = [...lines.keys()].filter((at) => ERROR.test(lines[at]));
+  if (!errors.length) return text;
+  const frame = lines.findIndex((line) => FRAME.test(line));
+  const last = errors.at(-1);
+  const details = lines.slice(last + 1, last + 1 + DETAIL_LINES).filter((line) => !FRAME.test(line));
+  const before = lines.slice(0, frame < 0 ? errors[0] : frame).filter((line) => [...line].length <= LONG_TEXT);
+  const others = errors.slice(0, -1).reverse().map((at) => lines[at]);
+  const parts = [
+    ...before.slice(0, DETAIL_LINES),
+    lines[last],
+    ...details,
+    ...others.filter((line) => line !== lines[last]).slice(0, DETAIL_LINES),
+  ];
+  return [...new Set(parts)].join("\n");
 }
 
 /** What stands between white space, without the punctuation of the sentence around it. */
