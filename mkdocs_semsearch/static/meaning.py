@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.vector_store import Neighbors
@@ -150,7 +151,7 @@ def _sum_in_order(values: NDArray[np.float64]) -> float:
     return total
 
 
-MEANING_WEIGHT = 0.375
+MEANING_WEIGHT: float = WEIGHTS["fusion"]["static_semantic"]
 """Share of meaning in a hybrid score: less than a sidecar's, whose vector of the query is better. A sum of powers of
 two, so that products with it are the same in float32 everywhere."""
 

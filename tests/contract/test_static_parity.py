@@ -13,13 +13,16 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS
+from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
+from mkdocs_semsearch.lexical.pasted_text import telling_lines
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.searching.embedded import lexical_depth
-from mkdocs_semsearch.searching.ranking import SemanticScale
+from mkdocs_semsearch.searching.ranking import SemanticScale, kind_priors
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
 from mkdocs_semsearch.static import open_static_searcher, word_shards, write_bundle
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name, terms_of
@@ -195,6 +198,29 @@ def test_questions_have_the_same_answers(engine, searcher, mode):
     assert wanted["build_id"] == searcher.build_id
 
 
+@pytest.mark.parametrize("options", [{"include_weak": True}, {"min_score": 0.4}, {"correct": False}], ids=str)
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_options_have_the_same_answers(engine, searcher, mode, options):
+    texts = ("token", "tokken", "how do I rotate tokens", '"no such words here"', "zzxqv blorpt", '"access token"')
+    for text in texts:
+        for offset in (0, 3):
+            query = SearchQuery(text, mode=mode, limit=5, offset=offset, **options)
+            answer = engine.search(text, mode=mode, limit=5, offset=offset, **options)
+            assert answer == reference(searcher, query), (text, offset)
+
+
+def test_pasted_messages_are_read_alike(engine):
+    frames = "".join(f'  File "app/{i}.py", line {i}, in run\n    call({i})\n' for i in range(12))
+    texts = [
+        f"Why does it fail?\n\nTraceback (most recent call last):\n{frames}KeyError: 'user_id'\n",
+        f"{frames}ValueError: one\nThe above exception was the cause\n{frames}app.AppError: two\n  see the log\n",
+        "level=info msg=start\n" * 30 + "FATA[0016] rpc error: code = Unauthenticated\nerror: exit 1\n",
+        "one line that goes on " * 40,
+        "line\n" * 200,
+    ]
+    assert engine.map("text.js", "tellingLines", [[text] for text in texts]) == [telling_lines(text) for text in texts]
+
+
 @pytest.mark.parametrize("filters", FILTERS, ids=lambda filters: " ".join(f"{f.op}-{f.field}" for f in filters))
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
 def test_filters_and_facets_have_the_same_answers(engine, searcher, filters, mode):
@@ -248,14 +274,37 @@ def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkey
 @pytest.mark.parametrize("rows", [1, 299, 300, 301, 5000])
 def test_similarities_are_scaled_alike(engine, rows, spread):
     similarities = np.random.default_rng(rows).normal(0.2, spread, rows).astype(np.float32)
-    (found,) = engine.map("ranking.js", "scaleSemantic", [[similarities.tolist()]])
+    (found,) = engine.map("ranking.js", "scaleSemantic", [[similarities.tolist(), WEIGHTS["fusion"]]])
     assert np.float32(found).tolist() == SemanticScale.of(similarities).apply(similarities).tolist()
+
+
+def test_kinds_of_pages_have_the_same_priors(engine):
+    texts = (
+        "run it later",
+        "what's new in 1.13",
+        "Which VERSION?",
+        "site_url",
+        "upgrade to v2.0",
+        "Nouveautés",
+        "renewed",
+    )
+    found = engine.map(
+        "ranking.js",
+        "kindPriors",
+        [[json.loads(json.dumps(asdict(read_question(text)))), WEIGHTS["kinds"]] for text in texts],
+    )
+    for text, priors in zip(texts, found, strict=True):
+        wanted = kind_priors(read_question(text))
+        assert np.float32(priors).tolist() == np.float32([wanted.get(kind, 1) for kind in PAGE_KINDS]).tolist(), text
 
 
 def test_filters_leave_as_deep_a_part_of_the_hits(engine):
     masks = [[1] * kept + [0] * (4096 - kept) for kept in (0, 1, 777, 2047, 2048, 2049, 4096)]
     wanted = [lexical_depth(np.array(mask, np.bool_)) for mask in masks]
-    assert engine.map("ranking.js", "lexicalDepth", [[mask] for mask in masks] + [[None]]) == [*wanted, 1000]
+    assert engine.map("ranking.js", "lexicalDepth", [[mask, WEIGHTS["fusion"]] for mask in (*masks, None)]) == [
+        *wanted,
+        1000,
+    ]
 
 
 def test_without_a_table_words_alone_answer(tmp_path):
@@ -315,11 +364,14 @@ def test_text_is_read_alike(engine):
         ("identifierForms", identifier_forms),
         ("identifierParts", identifier_parts),
         ("nameHash", lambda text: fnv1a(normalised_name(text)) if normalised_name(text) else None),
+        ("tellingLines", telling_lines),
         ("readQuestion", lambda text: json.loads(json.dumps(asdict(read_question(text))))),
     ):
         found = engine.map("text.js", name, [[text] for text in texts])
         for text, item in zip(texts, found, strict=True):
             expected = wanted(text)
+            if isinstance(item, dict):  # what each side reads further is its own
+                expected, item = ({key: read[key] for key in ("text", "words", "phrases")} for read in (expected, item))
             assert item == (list(expected) if isinstance(expected, tuple) else expected), (name, text)
 
 

@@ -168,6 +168,8 @@ export function rankPages({ rows, scores, matching }, { sectionOf, pageOf }, min
     pages.push({ page, score, weak: !shown.length, sections: shown.length ? shown : sections });
   }
   pages.sort((a, b) => a.weak - b.weak || b.score - a.score);
+  let lowest = Infinity; // no score rises, whatever a weak page has
+  for (const page of pages) page.score = lowest = Math.min(lowest, page.score);
   const kept = new Set(pages.filter(({ weak }) => !weak).map(({ page }) => page));
   return { pages, total: kept.size, matched: rows.filter((row, at) => matching[at] && kept.has(pageOf[row])) };
 }

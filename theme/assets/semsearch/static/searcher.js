@@ -154,7 +154,6 @@ export class Searcher {
       lexical: lexical && rounded(lexical[at], 4),
     });
     let next = 0;
-    let lowest = 1;
     return pages.map(({ score, weak }, number) => {
       const { page } = records[next];
       const sections = best[number].map((at) => {
@@ -162,8 +161,7 @@ export class Searcher {
         const section = sectionRecord(chunk, page, makeExcerpt(chunk.content, matcher));
         return { score: presented(scores[at]), scores: partsOf(at), ...section };
       });
-      lowest = Math.min(lowest, presented(score)); // no score rises, whatever a weak page has
-      const result = { score: lowest, scores: partsOf(best[number][0]), page: pageRecord(page), sections };
+      const result = { score: presented(score), scores: partsOf(best[number][0]), page: pageRecord(page), sections };
       return weak ? { ...result, weak } : result;
     });
   }
