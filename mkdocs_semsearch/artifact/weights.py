@@ -20,7 +20,8 @@ WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
 * `fields`: how much a word counts by where it stands; `clauses`: how much the parts of a question count beside a word.
 * `bm25`: `k1` and `b` of the formula; `tie_breaker` is the share of the lesser fields beside the best one.
 * `fusion`: `semantic` is the share of meaning, `static_semantic` that of the token table in a browser; the similarity
-  at `floor_rank`, or `least_span` below the best, becomes 0; `lexical_limit` hits of the words take part, or down to `lexical_least` where filters leave few chunks.
+  at `floor_rank`, or `least_span` below the best, becomes 0; `lexical_limit` hits of the words take part, or down to
+  `lexical_least` where filters leave few chunks.
 * `pages`: what each of the next so many sections adds to a page's best, as a share of its own score.
 * `kinds`: factor for pages of a kind, where the question does not ask for that kind.
 * `matches`: share of the best score, and of the best similarity where meaning alone ranks, from which a chunk matches.
