@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "embedding": {"errors", "artifact", "http_client"},
     "indexing": {"errors", "artifact", "lexical", "chunking", "embedding"},
     "searching": {"errors", "artifact", "lexical", "embedding"},
-    "qdrant": {"errors", "artifact", "lexical", "chunking", "indexing", "searching"},
+    "qdrant": {"errors", "artifact", "embedding", "lexical", "chunking", "indexing", "searching"},
     "serving": {"errors", "artifact", "embedding", "http_client", "searching", "theme_files"},
     "site": {"errors", "artifact", "chunking", "embedding", "indexing", "searching", "static", "theme_files"},
     "static": {"errors", "artifact", "lexical", "embedding", "searching"},
