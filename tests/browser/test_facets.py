@@ -175,3 +175,6 @@ def test_a_facet_in_arabic_stands_beside_its_box(page, configure, serving):
         row = page.locator(f"{PANEL} .ss-facet").first
         box, text = row.locator("input").bounding_box(), row.locator("bdi").bounding_box()
         assert 0 <= box["x"] - (text["x"] + text["width"]) < 16
+        icon, title = page.locator(f"{OPTION} svg").first, page.locator(f"{OPTION} .ss-title").first
+        assert title.evaluate("title => getComputedStyle(title).textAlign") == "right"
+        assert icon.bounding_box()["x"] > title.bounding_box()["x"]

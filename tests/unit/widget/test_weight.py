@@ -46,8 +46,8 @@ def test_the_dialog_is_at_most_20_kb():
     assert compressed(shipped() - EVERY_PAGE - LATER - PAGE) <= 20_000
 
 
-def test_what_follows_the_dialog_on_every_first_use_is_at_most_8_kb():
-    assert compressed(BESIDE) <= 8_000
+def test_what_follows_the_dialog_on_every_first_use_is_at_most_8500_bytes():
+    assert compressed(BESIDE) <= 8_500
 
 
 def test_no_module_has_300_lines():

@@ -44,6 +44,7 @@ export function draw(box) {
   box.scroller = h("div.ss-scroll", {}, box.start, box.notice, box.empty, box.list, box.ends);
   box.preview = h("section.ss-preview", { "aria-label": t("preview"), "data-semsearch": "preview" });
   box.main = h("div.ss-main", {}, box.facets, box.scroller, box.preview);
+  box.foot = h("div.ss-foot", { "aria-hidden": "true" }); // filled by start.js
   box.active = h("div.ss-active", { role: "group", "aria-label": t("filters"), hidden: true });
   const close = { "data-semsearch": "close", "aria-label": t("close") };
   box.bar = h(
@@ -54,22 +55,8 @@ export function draw(box) {
     box.clearing,
     button("ss-round.ss-close", close, () => box.close(), icon("close")),
   );
-  const rows = [box.bar, box.active, box.mode, box.summary, box.main, footer(box), box.status, box.alert];
+  const rows = [box.bar, box.active, box.mode, box.summary, box.main, box.foot, box.status, box.alert];
   box.dialog = box.frame(...rows);
   set(box.dialog, "lang", t.language);
   set(box.dialog, "dir", t.rtl && "rtl");
-}
-
-function footer({ t, mac }) {
-  const mod = mac ? "⌘" : "Ctrl ";
-  const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);
-  return h(
-    "div.ss-foot",
-    { "aria-hidden": "true" },
-    hint("↑ ↓", "move"),
-    hint("↵", "open"),
-    hint(`${mod}C`, "copy"),
-    hint("Esc", "close"),
-    hint(`${mod}K`),
-  );
 }

@@ -1,8 +1,12 @@
-/* The view before a question: recent searches and suggestions. Loaded beside the dialog. */
+/* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
 import { button, h, icon, loadStyle, set } from "./ui.js";
 
 const ENGLISH = {
+  hint_move: "move",
+  hint_open: "open",
+  hint_copy: "copy link",
+  hint_close: "close",
   start: "Ask a question or type a word.",
   start_offline: "Nothing can answer right now. What you type is searched once the search service is back.",
   suggestions: "Try",
@@ -87,6 +91,7 @@ export async function fill(view, parts) {
     if (!state.answer) view.replaceChildren(recentSection(state), suggestions(), chips);
   }
 
+  fillFoot(parts);
   store.on(["open", "answer", "mode"], render);
   if (store.state.fields.length) import("./values.js").then((values) => fillChips(chips, parts, values));
 }
@@ -115,4 +120,17 @@ function fillChips(place, parts, { facetBox, RANGES }) {
         .find((box) => box.value === value && box.dataset.field === dataset.field)
         ?.focus();
   });
+}
+
+/** Says which keys do what. */
+function fillFoot({ t, mac, foot }) {
+  const mod = mac ? "⌘" : "Ctrl ";
+  const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);
+  foot.append(
+    hint("↑ ↓", "move"),
+    hint("↵", "open"),
+    hint(`${mod}C`, "copy"),
+    hint("Esc", "close"),
+    hint(`${mod}K`),
+  );
 }

@@ -77,10 +77,6 @@ export const ENGLISH = {
   mode_degraded: "Matching words only: search by meaning is unavailable right now.",
   mode_better: "The search service has answered with better results.",
   mode_offline: "Search is unavailable right now. Trying again…",
-  hint_move: "move",
-  hint_open: "open",
-  hint_copy: "copy link",
-  hint_close: "close",
 };
 
 const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
