@@ -195,7 +195,7 @@ def test_the_keys_of_a_mac(page, build_site, serving):
         assert page.locator(DIALOG).count() == 0
         page.keyboard.press("Meta+k")
         page.locator(DIALOG).wait_for()
-        assert "⌘K" in page.locator(".ss-foot").inner_text()
+        page.locator(".ss-foot kbd", has_text="⌘K").wait_for()
         page.keyboard.press("Meta+k")
         page.locator(DIALOG).wait_for(state="hidden")
 

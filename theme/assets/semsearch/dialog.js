@@ -3,7 +3,7 @@
 import { draw } from "./draw.js";
 import { Keys } from "./keys.js";
 import { optionsOf } from "./results.js";
-import { Search, Sidecar } from "./search.js";
+import { Search } from "./search.js";
 import { Address, countFilters, questionKey, sharedSearch, Store } from "./state.js";
 import { h, loadStrings, loadStyle, set } from "./ui.js";
 
@@ -13,11 +13,11 @@ const SETTLE = 350; // milliseconds without a change before the number of result
 export class SemsearchDialog extends HTMLElement {
   prefix = "semsearch";
 
-  build({ config, root, mac, t, openIndex }) {
+  build({ config, root, mac, t, engine }) {
     const store = new Store({ fields: config.facets ?? [] });
     const names = store.state.fields.map(({ name }) => name);
     const parts = { store, config, root, t, names, report: this.report };
-    const search = new Search({ ...parts, first: openIndex?.(parts) ?? new Sidecar(parts) });
+    const search = new Search({ ...parts, engine });
     Object.assign(this, { config, root, t, mac, store, search, address: this.createAddress() });
     // Before the list changes: scrolling afterwards would lay it out once more.
     store.on(["answer"], (state, { answer }) => {
@@ -82,7 +82,7 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   begin(search) {
-    this.store.set({ open: true, literal: false, mode: this.search.first.mode, ...search });
+    this.store.set({ open: true, literal: false, mode: this.search.first?.mode ?? "online", ...search });
     this.input.value = this.store.state.query;
     this.search.loadFields();
     this.search.ask(0);
@@ -253,8 +253,9 @@ export async function start(host, { config, root, base, mac }, element = Semsear
   // Not in the head: Material's navigation removes it there.
   const styled = loadStyle(host, new URL("dialog.css", base));
   const language = config.language ?? document.documentElement.lang;
-  const engine = config.static ? import("./static/engine.js").then(({ choose }) => choose(config, root)) : {};
-  const [t, { openIndex }] = await Promise.all([loadStrings(base, language, config.strings), engine, styled]);
+  const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root));
+  const engine = Promise.resolve(choice).catch(() => null);
+  const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);
-  host.build({ config, root, mac, t, openIndex });
+  host.build({ config, root, mac, t, engine });
 }

@@ -1,6 +1,12 @@
 /* The results page: the search box in the flow of a page, with the search in the query of its address. */
 
 import { SemsearchDialog, start } from "./dialog.js";
+// All at once: on a slow line each file that names the next one costs a round trip.
+import "./excerpt.js";
+import "./facets.js";
+import "./results.js";
+import "./start.js";
+import "./values.js";
 import { isQuestion, parseSearch, questionKey } from "./state.js";
 import { h, loadStyle } from "./ui.js";
 

@@ -73,8 +73,14 @@ export class Search {
   #request = new AbortController();
   down = false;
 
-  constructor(parts) {
+  /** `engine` promises the module of an engine in the browser, or nothing where a sidecar answers. */
+  constructor({ engine, ...parts }) {
     Object.assign(this, parts);
+    this.ready = engine.then((module) => {
+      this.first = module?.openIndex?.(this) ?? new Sidecar(this);
+      this.store.set({ mode: this.first.mode });
+      return this.first;
+    });
   }
 
   ask(delay = DEBOUNCE) {
@@ -91,7 +97,7 @@ export class Search {
     const { fields } = this.store.state;
     if (!fields.length || fields.some(({ values }) => values)) return;
     try {
-      const { facets = fields } = await this.first.facets();
+      const { facets = fields } = await (await this.ready).facets();
       this.store.set({ fields: facets });
     } catch (error) {
       if (this.down || !this.store.state.open) return;
@@ -137,6 +143,8 @@ export class Search {
     const current = () => ticket === this.#ticket;
     let substitute = null;
     this.#timer = setTimeout(() => this.store.set({ busy: true }), BUSY);
+    await this.ready;
+    if (!current()) return;
     if (!this.down)
       try {
         // The request of a slow sidecar stays open while another engine answers.

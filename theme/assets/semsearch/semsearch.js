@@ -1,12 +1,12 @@
 /*
- * Loader of the search widget: what every page pays for. It takes over the theme's own search triggers and loads the
- * dialog when a reader first reaches for it. Attached once to the window, so it survives instant navigation.
+ * Loader of the search widget, which every page loads. It takes over the theme's own search triggers, and loads the
+ * dialog when a reader first reaches for it. It listens on the window once, so it survives instant navigation.
  */
 (() => {
   "use strict";
   const script = document.currentScript ?? document.querySelector('script[src*="assets/semsearch/semsearch.js"]');
-  // From the disk (file://) neither modules nor fetch work: the theme's own search stays in charge.
-  // (A heading with the id "semsearch" is window.semsearch too.)
+  // Neither modules nor fetch work on file://, so the theme's own search stays.
+  // A heading with the id "semsearch" is window.semsearch too.
   if (!script || window.semsearch?.element || location.protocol === "file:") return;
 
   const base = new URL(".", script.src);
@@ -16,6 +16,7 @@
   const BUTTONS =
     '[data-bs-target="#mkdocs_search_modal"],.md-search__button,label[for=__search],[data-semsearch=open]';
   const TRIGGERS = `${INPUTS},${BUTTONS}`;
+  const PARTS = "dialog draw excerpt keys results search state ui".split(" ");
   const EDITABLE = "input,select,textarea,button,[role=textbox]";
 
   let config = null;
@@ -34,23 +35,28 @@
       .catch(() => ({}))
       .then((found) => (config = found)));
 
-  const load = () =>
-    (dialog ??= Promise.all([settle(), import(new URL("dialog.js", base).href)])
-      .then(([settings, module]) => module.start(host, { config: settings, root, base, mac }))
-      .catch((error) => {
-        dialog = null;
-        throw error;
-      }));
+  const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
-  /* The reader's hand is on its way to the box: fetch the dialog, open the connection to the sidecar. */
+  const load = () => (dialog ??= loadParts());
+  async function loadParts() {
+    try {
+      addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
+      // All at once: on a slow line each file that names the next one costs a round trip.
+      const parts = Promise.all(PARTS.map((name) => import(new URL(`${name}.js`, base).href)));
+      const [settings, [module]] = await Promise.all([settle(), parts]);
+      await module.start(host, { config: settings, root, base, mac });
+    } catch (error) {
+      dialog = null;
+      throw error;
+    }
+  }
+
+  /* Fetches the dialog and opens the connection to the sidecar when a reader is about to open it. */
   const warm = async () => {
     const { api_url: api } = await settle();
     const origin = api ? new URL(api, root).origin : location.origin;
-    if (origin !== location.origin && !document.querySelector("link[data-semsearch=preconnect]")) {
-      const link = document.createElement("link");
-      Object.assign(link, { rel: "preconnect", href: origin, crossOrigin: "anonymous" });
-      link.dataset.semsearch = "preconnect";
-      host.append(link);
+    if (origin !== location.origin && !host.querySelector("link[rel=preconnect]")) {
+      addLink({ rel: "preconnect", href: origin, crossOrigin: "anonymous" });
     }
     load().catch(() => {});
   };
@@ -66,7 +72,7 @@
       if (field) field.value = "";
       host.open({ query, trigger });
     } catch {
-      // The dialog could not be loaded: give the theme its search back rather than leave the reader with none.
+      // The dialog could not be loaded: give the theme its search back.
       failed = true;
       const own = trigger ?? document.querySelector(TRIGGERS);
       own?.click();
@@ -125,7 +131,7 @@
     return host.isOpen ? host.close() : open(trigger || null);
   };
 
-  /* A heading inside a closed <details> or an unselected content tab is not on screen: show it. */
+  /* Shows a heading that is inside a closed <details> or an unselected content tab. */
   const reveal = () => {
     let target = null;
     try {
@@ -150,11 +156,8 @@
   const fromLink = () => location.hash.startsWith("#semsearch=") && !host.isOpen && open();
 
   const addButton = () => {
-    if (!document.querySelector('link[href*="assets/semsearch/semsearch.css"]')) {
-      const link = document.createElement("link");
-      Object.assign(link, { rel: "stylesheet", href: new URL("semsearch.css", base).href });
-      host.append(link);
-    }
+    if (!document.querySelector('link[href*="assets/semsearch/semsearch.css"]'))
+      addLink({ rel: "stylesheet", href: new URL("semsearch.css", base) });
     const button = document.createElement("button");
     button.type = "button";
     button.className = "semsearch-button";
@@ -175,7 +178,7 @@
     stop(event);
     open(trigger);
   });
-  // A press on the theme's field must not focus it; Tab may, and then typing, Enter or Down opens the dialog.
+  // A press on the theme's field must not focus it. Tab may; then typing, Enter or Down opens the dialog.
   listen("mousedown", (event) => triggerOf(event)?.matches(INPUTS) && event.preventDefault());
   listen("input", (event) => {
     const trigger = triggerOf(event);
@@ -184,7 +187,7 @@
     if (trigger.value) open(trigger);
   });
   listen("pointerover focusin touchstart", (event) => triggerOf(event) && warm());
-  // Material follows the focus and opens its own search when its field has it: it must not see ours move.
+  // Material opens its own search when its field has the focus, so it must not see ours move.
   listen("focusin focusout focus blur", (event) => {
     const at = event.target;
     if (takes() && at instanceof Element && (at.matches(INPUTS) || host.contains(at))) event.stopImmediatePropagation();
