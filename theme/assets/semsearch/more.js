@@ -1,8 +1,10 @@
 /* More of an answer: further pages, further sections, and what the filters hide. Loaded when first asked for. */
 
+import { pick } from "./search.js";
+
 async function ask(search, question) {
-  const { answer, filters, literal } = search.store.state;
-  const given = { query: answer.query, filters, literal, ...question };
+  const { answer } = search.store.state;
+  const given = { ...pick(search.store.state), query: answer.query, ...question };
   const next = await answer.engine.search(given).catch((error) => search.reportError(error));
   return search.store.state.answer === answer ? next : null;
 }

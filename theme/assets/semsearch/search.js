@@ -23,9 +23,8 @@ export class Sidecar {
   }
 
   /** Asks for a fourth section to know whether there is more. */
-  async search({ query, filters, literal, ...options }, signal) {
+  async search({ query, filters, ...options }, signal) {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
-    if (literal) given.correct = false;
     if (this.names.length) given.facets = this.names;
     const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal);
     return toAnswer(this, query, body);
@@ -203,4 +202,4 @@ export class Search {
   }
 }
 
-export const pick = ({ query, filters, literal }) => ({ query, filters, literal });
+export const pick = ({ query, filters, literal }) => ({ query, filters, ...(literal && { correct: false }) });
