@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import re
+import subprocess
+import sys
+import urllib.error
 import urllib.request
 
 import pytest
 from starlette.testclient import TestClient
 
+from mkdocs_semsearch.plugin.preview import Preview
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import client_key
 from mkdocs_semsearch.serving.api import SearchApi
@@ -136,6 +142,45 @@ def test_only_known_hosts_are_answered(tmp_path, host, status):
             assert answer.status_code == status, path
             assert status == 200 or answer.json()["error"]["code"] == "wrong_host"
         assert client.get("/healthz", headers={"Host": "10.0.0.7"}).status_code == 200
+
+
+def test_the_command_listens_on_this_machine_and_answers_to_its_names(index_dir):
+    with subprocess.Popen(
+        [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index_dir), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            url = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            assert urllib.request.urlopen(f"{url}openapi.json", timeout=20).status == 200
+            request = urllib.request.Request(f"{url}openapi.json", headers={"Host": "evil.example"})
+            with pytest.raises(urllib.error.HTTPError, match="421"):
+                urllib.request.urlopen(request, timeout=20)
+        finally:
+            process.terminate()
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "status"),
+    [
+        ("localhost:8000", "127.0.0.1", "503"),
+        ("evil.example:8000", "127.0.0.1", "421"),
+        ("docs.lan:8000", "0.0.0.0", "503"),
+    ],
+)
+def test_the_preview_answers_as_localhost_only(host, address, status):
+    """Where others may reach it, `--dev-addr 0.0.0.0:8000`, its names cannot be known."""
+    said = []
+    app = Preview().wrap(lambda environ, start_response: [b""], "/", address)
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/-/semsearch/api/v1/facets",
+        "HTTP_HOST": host,
+        "wsgi.input": io.BytesIO(),
+    }
+    b"".join(app(environ, lambda line, headers: said.append(line)))
+    assert said[0].startswith(status)
 
 
 def test_a_server_without_hosts_answers_any(index_dir):
