@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.chunking.chunker import Chunker, ChunkMemory, ChunkSettings
+from mkdocs_semsearch.chunking.chunker import Chunker, ChunkMemory, ChunkSettings, chunking_fingerprint
 from mkdocs_semsearch.chunking.document import (
     Chunk,
     ChunkedPage,
@@ -14,7 +14,6 @@ from mkdocs_semsearch.chunking.document import (
     Link,
 )
 from mkdocs_semsearch.chunking.embedding_text import embedding_text, heading_text
-from mkdocs_semsearch.chunking.fingerprint import chunking_fingerprint
 from mkdocs_semsearch.chunking.inbound_links import with_inbound_links
 
 __all__ = [

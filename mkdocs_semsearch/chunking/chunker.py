@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
-from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
+from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections
+from mkdocs_semsearch.chunking.code_grammars import GRAMMAR_PACKAGES
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document
 from mkdocs_semsearch.chunking.embedding_text import embedding_text
@@ -17,12 +22,17 @@ from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_kind import page_kind
-from mkdocs_semsearch.chunking.sections import Section, split_sections
 from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
 from mkdocs_semsearch.chunking.source.source_map import SourceMap, SourceSpan
+from mkdocs_semsearch.embedding.protocol import TokenCounter
 
-__all__ = ["ChunkMemory", "ChunkSettings", "Chunker"]
+__all__ = [
+    "ChunkMemory",
+    "ChunkSettings",
+    "Chunker",
+    "chunking_fingerprint",
+]
 
 _CHARACTERS_PER_TOKEN = 32
 """Most characters that count as one token.
@@ -215,3 +225,29 @@ def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any
         "scope_path": api.scope_path,
         "definitions": tuple(dict.fromkeys((api.scope_path[-1], *structure.definitions))),
     }
+
+
+_PARSERS = ("selectolax", "tokenizers", "tree-sitter", *GRAMMAR_PACKAGES)
+
+
+def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
+    """Returns a hash that differs whenever the same page could give other chunks."""
+    return hashlib.sha256(f"{settings!r} {counter.fingerprint} {_code()}".encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """Returns a hash of this package's code and the versions of its parsers, so that no version number is needed."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    for name in _PARSERS:
+        digest.update(f"{name} {_version(name)}\n".encode())
+    return digest.hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

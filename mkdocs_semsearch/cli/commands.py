@@ -66,7 +66,7 @@ def _print_json(value: Any) -> None:
 def _index(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.site.build_settings import StaticSettings
     from mkdocs_semsearch.site.built_site import index_built_site
-    from mkdocs_semsearch.site.progress import EmbeddingProgress
+    from mkdocs_semsearch.site.pipeline import EmbeddingProgress
     from mkdocs_semsearch.site.site_config import load_site_config
 
     config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)

@@ -19,14 +19,13 @@ from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.build_settings import EmbedderSettings, Settings, StoreSettings
 from mkdocs_semsearch.site.pipeline import (
     EmbedderFactory,
+    EmbeddingProgress,
     Site,
     SiteReport,
     index_site,
     open_configured_embedder,
 )
-from mkdocs_semsearch.site.progress import EmbeddingProgress
-from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, publish_search
-from mkdocs_semsearch.site.related_links import PLACEHOLDER, write_related_links
+from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, PLACEHOLDER, publish_search, write_related_links
 from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, results_page_context
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.titles import plain_title, title_of_name
+from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_name
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.plugins import get_plugin_logger
 
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.site.progress import EmbeddingProgress
+from mkdocs_semsearch.site.pipeline import EmbeddingProgress
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

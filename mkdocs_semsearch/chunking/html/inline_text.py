@@ -1,13 +1,24 @@
-"""Tells which nodes of a page are content, and returns the text of inline elements."""
+"""Tells which nodes of a page are content, and returns the text of inline elements and of titles."""
 
 from __future__ import annotations
 
+import html
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-__all__ = ["LINE_BREAK", "child_nodes", "flat_text", "is_dropped", "normalise", "replacement_text"]
+__all__ = [
+    "LINE_BREAK",
+    "child_nodes",
+    "flat_text",
+    "is_dropped",
+    "normalise",
+    "plain_title",
+    "replacement_text",
+    "title_of_name",
+]
 
 LINE_BREAK = "\0"
 """Stands for `<br>` until white space is normalised; an HTML parser leaves no NUL in a text."""
@@ -165,3 +176,17 @@ def flat_text(node: LexborNode) -> str:
                 pending.append(" ")
             pending.extend(child_nodes(current)[::-1])
     return normalise("".join(parts)).replace("\n", " ")
+
+
+_TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|sub|sup|svg|path|wbr)\b[^>]*>", re.I)
+
+
+def plain_title(title: object) -> str:
+    """Returns a title of any type as text, without inline markup and entities; `Vec<T>` is no markup and stays."""
+    return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())
+
+
+def title_of_name(name: str) -> str:
+    """Returns the title that MkDocs gives a folder or file: `getting-started` → `Getting started`."""
+    title = name.replace("-", " ").replace("_", " ").strip()
+    return title.capitalize() if title.lower() == title else title

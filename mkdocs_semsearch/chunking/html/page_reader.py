@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.document import Link
 from mkdocs_semsearch.chunking.html.api_objects import api_object
-from mkdocs_semsearch.chunking.html.code_blocks import code_block
+from mkdocs_semsearch.chunking.html.code_and_tables import code_block, is_code_table, table_block
 from mkdocs_semsearch.chunking.html.footnotes import FootnoteMark, Footnotes, is_footnote_reference
 from mkdocs_semsearch.chunking.html.inline_text import (
     child_nodes,
@@ -18,7 +18,6 @@ from mkdocs_semsearch.chunking.html.inline_text import (
     normalise,
     replacement_text,
 )
-from mkdocs_semsearch.chunking.html.table_rows import is_code_table, table_block
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

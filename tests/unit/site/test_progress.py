@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.site import progress as module
-from mkdocs_semsearch.site.progress import EmbeddingProgress
+from mkdocs_semsearch.site import pipeline as module
+from mkdocs_semsearch.site.pipeline import EmbeddingProgress
 
 
 def test_short_work_says_nothing(capsys):

@@ -7,8 +7,8 @@ import pytest
 from mkdocs_semsearch.chunking import Document
 from mkdocs_semsearch.chunking.html.main_content import read_rendered_page
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.site_config import load_site_config
-from mkdocs_semsearch.site.site_folder import SiteFolder
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
