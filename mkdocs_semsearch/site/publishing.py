@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import posixpath
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -18,6 +21,7 @@ from mkdocs_semsearch.site.build_settings import Settings
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder
+    from mkdocs_semsearch.embedding.token_table import TokenTable
     from mkdocs_semsearch.static import BundleReport
 
 __all__ = [
@@ -32,6 +36,9 @@ __all__ = [
 
 MOST_CHUNKS_IN_BROWSER = 15_000
 """Chunks up to which `static: auto` writes the files: a first question then loads 0.9 MB."""
+
+_LOCK_SECONDS = 60
+"""Longest that a build waits for another one that writes the same files."""
 
 SITE_FOLDER = "semsearch"
 """Folder of the site that holds the search without a server, and the published index."""
@@ -77,14 +84,49 @@ def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) 
         EmbeddingError: a sentence could not be embedded.
     """
     from mkdocs_semsearch.embedding.token_table import fitting_table
-    from mkdocs_semsearch.static import write_bundle
 
     table = fitting_table(open_index(settings.index_dir).manifest.embedder)
     if settings.static.tune:
         from mkdocs_semsearch.static.tuning import tuned_table
 
         table = tuned_table(settings.index_dir, embedder, base=table, cache_dir=settings.cache_dir)
-    return write_bundle(settings.index_dir, site_dir / SITE_FOLDER, table)
+    return _bundle_from_cache(settings, table, site_dir / SITE_FOLDER)
+
+
+def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Path) -> BundleReport:
+    """Writes the bundle into the cache, unless the one that is there was made of the same, and copies it."""
+    from filelock import FileLock, Timeout
+
+    from mkdocs_semsearch.static import copy_bundle, write_bundle
+
+    place = settings.cache_dir / "static-search"
+    source, mark = _source_of_bundle(settings.index_dir, table), place / "made-of.txt"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with FileLock(place / ".lock", timeout=_LOCK_SECONDS):
+            if not mark.is_file() or mark.read_text(encoding="utf-8") != source:
+                mark.unlink(missing_ok=True)
+                write_bundle(settings.index_dir, place, table)
+                mark.write_text(source, encoding="utf-8")
+            return copy_bundle(place, target)
+    except (OSError, ValueError, KeyError, IndexWriteError, Timeout):
+        # The cache cannot be used, or the site cannot be written, which the following says as it should be said.
+        with contextlib.suppress(OSError):
+            mark.unlink()
+        return write_bundle(settings.index_dir, target, table)
+
+
+def _source_of_bundle(index_dir: Path, table: TokenTable | None) -> str:
+    """Returns a hash of all that a bundle is made of: the index, the table, and the code that writes it."""
+    from mkdocs_semsearch import lexical, static
+    from mkdocs_semsearch.embedding.token_table import shipped_table
+
+    digest = hashlib.sha256(manifest_to_json(replace(read_manifest(index_dir), created="")).encode())
+    digest.update(("shipped" if table is shipped_table() else table.fingerprint if table else "none").encode())
+    for package in (static, lexical):
+        for file in sorted(Path(package.__path__[0]).glob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def copy_index(index_dir: Path, target: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from mkdocs_semsearch.static.backend import open_static_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
-from mkdocs_semsearch.static.writing import BundleReport, write_bundle
+from mkdocs_semsearch.static.writing import BundleReport, copy_bundle, write_bundle
 
 __all__ = [
     "BundleReport",
+    "copy_bundle",
     "is_bundle",
     "open_bundle",
     "open_static_searcher",

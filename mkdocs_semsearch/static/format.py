@@ -11,6 +11,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -209,5 +210,9 @@ def unpack_varints(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def differences(lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """Returns rising lists one behind the other: of each the first number, then the differences."""
-    parts = [np.diff(np.asarray(numbers, np.int64), prepend=0) for numbers in lists]
-    return np.concatenate([np.zeros(0, np.int64), *parts])
+    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+    everything = np.fromiter(chain.from_iterable(lists), np.int64, int(sizes.sum()))
+    found = np.diff(everything, prepend=0)
+    begins = (np.cumsum(sizes) - sizes)[sizes > 0]
+    found[begins] = everything[begins]
+    return found

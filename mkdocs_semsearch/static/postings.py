@@ -27,6 +27,9 @@ WEIGHT_UNIT = 16384
 CLAUSE_UNIT = 10
 """Weights of clauses are whole tenths, so that scores are whole numbers."""
 
+_POSITIONED = ("title", "headings", "text", "code")
+"""Fields whose words have positions, in this order."""
+
 _COMMON_SHARE = 0.4
 """A word in a larger share of chunks has no list: it hardly distinguishes chunks, and its list is large."""
 
@@ -92,15 +95,18 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
     entries: dict[str, list[tuple[int, int, int]]] = {field: [] for field in FIELD_WEIGHTS}
     lengths = np.zeros((len(FIELD_WEIGHTS), len(chunks)), np.int64)
     for row, chunk in enumerate(chunks):
+        words_of = {field: terms_of(chunk.fields[field]) for field in FIELD_WEIGHTS}
         for number, field in enumerate(FIELD_WEIGHTS):
-            words = terms_of(chunk.fields[field])
+            words = words_of[field]
             for word in words:
                 if word not in stems:
                     stems[word] = stem(word)
             lengths[number, row] = len(words)
             counts = Counter(numbers.setdefault(stems[word], len(numbers)) for word in words)
             entries[field] += [(found, row, count) for found, count in counts.items()]
-        for word, found in _places(chunk.fields).items():
+        if chunk.fields["headings"] == chunk.fields["title"]:
+            del words_of["headings"]
+        for word, found in _places(words_of).items():
             places.setdefault(word, {})[row] = found
     frequency.update({word: len(rows) for word, rows in places.items()})
     parts = [
@@ -110,15 +116,11 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
     return Postings(stems, frequency, _best_field(parts, list(numbers), len(chunks)), _identifier_lists(chunks), places)
 
 
-def _places(fields: Mapping[str, str]) -> dict[str, list[int]]:
+def _places(fields: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
     """Returns the positions of every word; a gap between two fields keeps phrases inside one field."""
     places: dict[str, list[int]] = {}
     start = 0
-    names = (
-        ("title", "headings", "text", "code") if fields["headings"] != fields["title"] else ("title", "text", "code")
-    )
-    for name in names:
-        words = terms_of(fields[name])
+    for words in (fields[name] for name in _POSITIONED if name in fields):
         for position, word in enumerate(words, start):
             places.setdefault(word, []).append(position)
         start += len(words) + 1

@@ -36,7 +36,7 @@ from mkdocs_semsearch.static.quantize import Planes
 from mkdocs_semsearch.static.site_files import Record, write_site
 from mkdocs_semsearch.static.word_shards import suffix_rules, write_positions, write_terms, write_words
 
-__all__ = ["BundleReport", "planes_for", "write_bundle"]
+__all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]
 
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000
@@ -99,6 +99,27 @@ def write_bundle(
         shutil.rmtree(staging, ignore_errors=True)
 
 
+def copy_bundle(source: Path, target: Path) -> BundleReport:
+    """Copies a bundle that `write_bundle` wrote to `source`, in the same order: its folder, then the pointer to it.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    pointer = json.loads((source / POINTER).read_text(encoding="utf-8"))
+    name = pointer["bundle"]
+    files = json.loads((source / name / HASHES).read_text(encoding="utf-8"))["files"]
+    changed = not (target / name / HASHES).is_file()
+    if changed:
+        staging = target / f".{BUNDLE_PREFIX}part"
+        shutil.rmtree(staging, ignore_errors=True)
+        shutil.copytree(source / name, staging)
+        shutil.rmtree(target / name, ignore_errors=True)
+        staging.rename(target / name)
+    _point_to(target, pointer)
+    size = sum(size for size, _ in files.values())
+    return BundleReport(name, len(files) + 1, size, changed, semantic=pointer["semantic"] is not None)
+
+
 def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleReport:
     """Names a written folder after its content, moves it into place and points to it."""
     paths = sorted(path for path in staging.rglob("*") if path.is_file())
@@ -110,12 +131,16 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
         (staging / HASHES).write_text(listing + "\n", encoding="utf-8")
         shutil.rmtree(target / name, ignore_errors=True)
         staging.rename(target / name)
-    part = target / f".{POINTER}.part"
-    part.write_text(json.dumps({**pointer, "bundle": name}, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(target / POINTER)
-    _remove_others(target, name)
+    _point_to(target, {**pointer, "bundle": name})
     size = sum(size for size, _ in files.values())
     return BundleReport(name, len(files) + 1, size, changed, semantic=pointer["semantic"] is not None)
+
+
+def _point_to(target: Path, pointer: dict[str, Any]) -> None:
+    part = target / f".{POINTER}.part"
+    part.write_text(json.dumps(pointer, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(target / POINTER)
+    _remove_others(target, pointer["bundle"])
 
 
 def planes_for(chunks: int) -> Planes:

@@ -63,6 +63,35 @@ def test_a_site_without_options_gets_the_bundle_too(tmp_path):
     assert not (site.site_dir / "semsearch").exists()
 
 
+def test_an_unchanged_site_gets_the_files_from_the_cache(tmp_path):
+    site = DocsSite(tmp_path).write(PAGES)
+    site.build()
+    kept = site.root / ".cache/plugin/semsearch/static-search"
+    before, files = (kept / "made-of.txt").stat().st_mtime_ns, content(site.site_dir / "semsearch")
+    site.build()
+    assert (kept / "made-of.txt").stat().st_mtime_ns == before
+    assert content(site.site_dir / "semsearch") == files
+    site.write({"index.md": "# Home\n\nOther words.\n"}).build()
+    assert (kept / "made-of.txt").stat().st_mtime_ns != before
+    assert content(site.site_dir / "semsearch") != files
+
+
+def test_a_damaged_cache_of_the_files_is_written_again(tmp_path):
+    site = DocsSite(tmp_path).write(PAGES)
+    site.build()
+    files = content(site.site_dir / "semsearch")
+    pointer = site.root / ".cache/plugin/semsearch/static-search/static.json"
+    pointer.write_text("{")
+    for _ in range(2):
+        site.build()
+        assert content(site.site_dir / "semsearch") == files
+    assert json.loads(pointer.read_text())["bundle"]
+
+
+def content(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_the_shell_asks_what_a_browser_would(site, tmp_path):
     for place in (site.site_dir, site.site_dir / "semsearch"):
         done = run("query", "rotate keys", "--mode", "static", "--index", place, "--format", "json", cwd=tmp_path)
