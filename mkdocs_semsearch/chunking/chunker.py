@@ -76,6 +76,8 @@ class Chunker:
         count_tokens: Callable[[str], int],
         memory: ChunkMemory | None = None,
         kinds: Mapping[str, PageKind] | None = None,
+        *,
+        facets_declared: bool = True,
     ) -> None:
         """Makes a chunker.
 
@@ -85,9 +87,10 @@ class Chunker:
             count_tokens: the embedder's `TokenCounter`.
             memory: what earlier builds read; a page that it knows is not parsed.
             kinds: glob on source paths to the kind of these pages; the first that fits counts.
+            facets_declared: whether the author named the facets; see `FacetReader`.
         """
         self._settings = settings
-        self._facets = FacetReader(facets)
+        self._facets = FacetReader(facets, declared=facets_declared)
         self._count_tokens = count_tokens
         self._memory = memory
         self._kinds = dict(kinds or {})

@@ -9,7 +9,7 @@ from typing import Any
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind
 from mkdocs_semsearch.artifact.values import as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.source.front_matter import plain_text
+from mkdocs_semsearch.chunking.source.front_matter import plain_text, read_front_matter
 
 __all__ = ["FacetReader"]
 
@@ -32,8 +32,16 @@ class FacetReader:
     - `boolean`: booleans, or text that YAML would have read as one.
     """
 
-    def __init__(self, facets: Sequence[FacetDeclaration]) -> None:
+    def __init__(self, facets: Sequence[FacetDeclaration], *, declared: bool = True) -> None:
+        """Makes a reader.
+
+        Args:
+            facets: fields to read.
+            declared: whether the author named them. If not, numbers and booleans are text as they stand in the source
+                (`1.10`), and what is no text is left out without a report.
+        """
         self._facets = tuple(facets)
+        self._declared = declared
         self._misfits: dict[str, _Misfits] = {}
 
     def values(self, document: Document, kind: PageKind = "guide") -> dict[str, Any]:
@@ -44,9 +52,11 @@ class FacetReader:
             raw = own[facet.name] if facet.name in own else document.front_matter.get(facet.name)
             if raw is None or (isinstance(raw, str) and not raw.strip()):
                 continue
+            if not self._declared:
+                raw = _as_written(document, facet.name, raw)
             problems: list[str] = []
             value = _READERS[facet.type](raw, problems)
-            if problems:
+            if problems and self._declared:
                 self._report(f"Front matter field {facet.name!r} is declared as {facet.type}", document, problems[0])
             if value is not None and value != ():
                 values[facet.name] = value
@@ -79,6 +89,22 @@ class FacetReader:
 
     def _report(self, field: str, document: Document, reason: str) -> None:
         self._misfits.setdefault(field, _Misfits()).add(document.path, reason)
+
+
+def _as_written(document: Document, name: str, value: Any) -> Any:
+    """Returns a value with its numbers and booleans as text: that of the source where YAML has read them from it."""
+    if all(isinstance(element, str) for element in (value if isinstance(value, list | tuple) else (value,))):
+        return value
+    source = document.source or ""
+    if read_front_matter(source).values.get(name) == value:
+        return read_front_matter(source, typed=False).values.get(name)
+    return [_scalar_text(element) for element in value] if isinstance(value, list | tuple) else _scalar_text(value)
+
+
+def _scalar_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, float) else value
 
 
 def _search_field(document: Document, name: str) -> Any:

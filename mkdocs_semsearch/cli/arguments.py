@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["build_parser"]
+__all__ = ["build_parser", "parse_arguments"]
 
 _EPILOG = """\
 examples:
@@ -28,8 +28,25 @@ filters (all must hold):
   status!=draft           not this value                   author?               the field has a value
   page.path^=guide/       the text starts with this        chunk.kind=code       a field that the indexer adds
 
-a query that begins with a dash comes after two dashes: semsearch query -- --no-livereload
+a question may begin with a dash: semsearch query --no-livereload
+one that is an option of this command comes after two dashes: semsearch query -- --limit
 """
+
+
+def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parses a command line; ends the process with code 2 where it is wrong.
+
+    The question of `semsearch query` may begin with a dash: a flag that the command does not know is the question
+    where there is no other.
+    """
+    given, unknown = parser.parse_known_args(arguments)
+    if len(unknown) == 1 and getattr(given, "text", "") is None:
+        given.text = unknown.pop()
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if getattr(given, "text", "") is None:
+        parser.error("the following arguments are required: TEXT")
+    return given
 
 
 def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
@@ -93,8 +110,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
 
-    sub = command("query", "ask one question", epilog=_FILTERS)
-    sub.add_argument("text", metavar="TEXT", help='the question; "a phrase in double quotes" must occur')
+    sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
+    sub.add_argument("text", nargs="?", metavar="TEXT", help='the question; "a phrase in double quotes" must occur')
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
-from mkdocs_semsearch.cli.arguments import build_parser
+from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.cli.engines import open_engine
 from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     _write_anything()
     parser = build_parser(_COMMANDS)
-    given = parser.parse_args(arguments)
+    given = parse_arguments(parser, arguments)
     command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
     if command is None:
         parser.print_help()

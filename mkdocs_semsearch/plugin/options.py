@@ -185,6 +185,7 @@ class SemsearchConfig(Options):
             static=self._static_settings(),
             related=self.related.count,
             related_title=str(self.related.title),
+            facets_declared=bool(self.facets),
         )
 
     def _static_settings(self) -> StaticSettings:

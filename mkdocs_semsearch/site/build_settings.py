@@ -101,6 +101,7 @@ class Settings:
         static: search without a server.
         related: links to related pages at the end of every page; 0 for none.
         related_title: heading above them.
+        facets_declared: whether the configuration names the facets; values of default facets are taken as written.
     """
 
     embedder: EmbedderSettings
@@ -120,3 +121,4 @@ class Settings:
     kinds: Mapping[str, PageKind] = field(default_factory=dict)
     related: int = 0
     related_title: str = "Related pages"
+    facets_declared: bool = True

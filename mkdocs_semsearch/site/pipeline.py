@@ -127,7 +127,14 @@ def _chunked(
     counter = open_token_counter(embedder)
     with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
         memory = ChunkCache(contents, documents, chunking_fingerprint(chunk_settings, counter))
-        chunker = Chunker(chunk_settings, settings.facets, counter, memory, settings.kinds)
+        chunker = Chunker(
+            chunk_settings,
+            settings.facets,
+            counter,
+            memory,
+            settings.kinds,
+            facets_declared=settings.facets_declared,
+        )
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
     return with_inbound_links(pages, site.url), chunker.misfits()

@@ -111,6 +111,8 @@ def test_version_and_no_command(run):
     [
         (("qeury", "x"), "invalid choice"),
         (("query",), "TEXT"),
+        (("query", "--change-time", "--keep-time"), "unrecognized arguments: --change-time --keep-time"),
+        (("query", "x", "--keep-time"), "unrecognized arguments: --keep-time"),
         (("query", "x", "--limit", "many"), "invalid int value"),
         (("query", "x", "--mode", "fuzzy"), "invalid choice"),
         (("query", "x", "--granularity", "site"), "invalid choice"),
@@ -205,6 +207,12 @@ def test_every_flag_of_a_question(run, index_dir):
     assert found("year!?") == {"cli.md"}
     assert found("page.path^=guide/", "status=draft") == {"backup.md"}
     assert found("nobody=x") == set()
+
+
+def test_a_question_may_begin_with_a_dash(run, index_dir):
+    for question in (("--keys",), ("--", "--keys"), ("-keys",)):
+        arguments = ("query", "--index", index_dir, "--format", "json", *LEXICAL, *question)
+        assert json.loads(run(*arguments).stdout)["results"], question
 
 
 def test_no_results_are_fine_and_say_what_to_try(run, index_dir):

@@ -36,17 +36,18 @@ class SourceHeader:
     problem: str | None = None
 
 
-def read_front_matter(source: str) -> SourceHeader:
+def read_front_matter(source: str, *, typed: bool = True) -> SourceHeader:
     """Reads the front matter of a Markdown source as MkDocs does: YAML 1.1 between lines of `---`, else MultiMarkdown.
 
     Args:
         source: the whole file.
+        typed: False reads every scalar of YAML as the text that it is written as: `1.10`, `NO`.
     """
     match = _YAML.match(source)
     if match is None:
         return _multimarkdown(source)
     try:
-        values = yaml.load(match.group(1), _LOADER)
+        values = yaml.load(match.group(1), _LOADER if typed else yaml.BaseLoader)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
         return SourceHeader(problem=" ".join(str(error).split()) or type(error).__name__)
     if values is None:

@@ -107,6 +107,32 @@ def test_a_float_for_text_says_how_to_write_it() -> None:
     assert "quote it" in sentence
 
 
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("[release, 10.1]", ("release", "10.1")),
+        ("[1.10, NO, 2026-01-02 10:00:00]", ("1.10", "NO", "2026-01-02 10:00:00")),
+        ("3.10", ("3.10",)),
+        ("[a, {b: c}]", ("a",)),
+        ("{a: b}", None),
+    ],
+)
+def test_a_default_facet_takes_scalars_as_written_and_reports_nothing(value: str, kept: object) -> None:
+    source = f"---\ntags: {value}\ntested with: 3.10\n---\n"
+    chunker = Chunker(ChunkSettings(), [FacetDeclaration("tags", "list", "Tags")], len, facets_declared=False)
+    page = chunker.chunk(Document("a.md", "a/", "A", "", read_front_matter(source).values, source))
+    assert page is not None
+    assert page.facets.get("tags") == kept
+    assert chunker.misfits() == ()
+
+
+def test_a_default_facet_without_a_source_takes_the_number_that_was_read() -> None:
+    chunker = Chunker(ChunkSettings(), [FacetDeclaration("tags", "list", "Tags")], len, facets_declared=False)
+    page = chunker.chunk(Document("a.html", "a/", "A", "", {"tags": ["release", 10.1, True]}))
+    assert page is not None
+    assert page.facets["tags"] == ("release", "10.1", "true")
+
+
 @pytest.mark.parametrize("kind", FACET_TYPES)
 @pytest.mark.parametrize("value", ["", "~", "''", "'  '", "null"])
 def test_no_value_is_no_misfit(kind: str, value: str) -> None:
