@@ -6,6 +6,7 @@ another backend.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import uuid
@@ -20,6 +21,7 @@ from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
+from mkdocs_semsearch.searching.response import presented_score
 from mkdocs_semsearch.static import open_bundle, write_bundle
 from mkdocs_semsearch.static.backend import backend_of
 from mkdocs_semsearch.static.meaning import StaticEncoder
@@ -110,8 +112,9 @@ def find(opened):
     backend, embed_query = opened
 
     def find(query):
-        vector = None if query.mode == "lexical" else embed_query(read_question(query.query).text)
-        return backend.find(query, read_question(query.query), vector)
+        question = backend.read(read_question(query.query), correct=query.correct)
+        vector = None if query.mode == "lexical" else embed_query(question.embedded)
+        return backend.find(query, question, vector)
 
     return find
 
@@ -162,19 +165,24 @@ def test_the_map_says_where_every_chunk_belongs(backend):
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.op)
-def test_matches_are_those_that_the_filter_leaves(backend, find, condition, granularity, mode):
+def test_what_the_filter_leaves_matches_or_is_weak(backend, find, condition, granularity, mode):
     rows = kept_rows(condition)
     assert 0 < len(rows) < len(ROWS)
     query = SearchQuery("proxy secret", mode=mode, granularity=granularity, filters=(condition,), limit=50)
-    matches = find(query)
+    matches = find(query.with_weak())
     assert set(matches.candidates.rows.tolist()) <= set(rows)
     result_of = backend.chunk_map.page_of if granularity == "page" else backend.chunk_map.group_of
     every = set(result_of[rows].tolist())
+    total = matches.ranked.total + matches.weaker
     if mode == "lexical":
-        assert 0 < matches.total <= len(every)
+        assert 0 < total <= len(every)
     else:
-        assert matches.total == len(every)
-    assert len(matches.ranked.results) == min(50, matches.total)
+        assert total == len(every)
+    assert len(matches.ranked.results) == min(50, total)
+    assert {int(result_of[row]) for row in matches.ranked.rows} <= every
+    alone = find(query)
+    assert (alone.ranked.total, alone.weaker) == (matches.ranked.total, matches.weaker)
+    assert len(alone.ranked.results) == alone.ranked.total > 0
 
 
 def test_results_come_best_first_and_later_ones_follow(find):
@@ -184,7 +192,7 @@ def test_results_come_best_first_and_later_ones_follow(find):
     assert scores == sorted(scores, reverse=True)
     rows = [int(matches.candidates.rows[item.best]) for matches in (first, second) for item in matches.ranked.results]
     assert len(set(rows)) == len(rows) == 10
-    assert first.total == second.total
+    assert first.ranked.total == second.ranked.total
 
 
 def test_the_nearest_chunk_is_found_by_meaning(find):
@@ -196,7 +204,7 @@ def test_the_nearest_chunk_is_found_by_meaning(find):
 
 def test_words_that_stand_nowhere_match_nothing(find):
     matches = find(SearchQuery("zyxwvut", mode="lexical", facets=("tags",)))
-    assert matches.total == 0
+    assert (matches.ranked.total, matches.weaker) == (0, 0)
     assert not matches.ranked.results
     assert matches.counts("tags") == ()
 
@@ -216,30 +224,97 @@ def test_a_title_comes_first(find):
         assert matches.candidates.ranks[best]
 
 
-def test_a_least_score_leaves_the_similar_ones(find):
-    every = find(SearchQuery("rotate the keys", limit=50, mode="semantic"))
-    least = float(np.median(every.candidates.semantic))
-    some = find(SearchQuery("rotate the keys", limit=50, mode="semantic", min_score=least))
-    assert 0 < some.total < every.total
-    assert (some.candidates.semantic >= least).all()
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_a_least_score_leaves_the_results_that_show_it(find, granularity, mode):
+    query = SearchQuery("rotate the keys", limit=50, mode=mode, granularity=granularity)
+    scores = [presented_score(item.score) for item in find(query).ranked.results]
+    assert len(set(scores)) > 2
+    for least in sorted(set(scores)):
+        some = find(query.with_min_score(least))
+        assert some.ranked.total == sum(score >= least for score in scores)
+        shown = [presented_score(item.score) for item in some.ranked.results]
+        assert shown == pytest.approx([score for score in scores if score >= least], abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_weak_results_stand_behind_the_matches(find, granularity, mode):
+    query = SearchQuery(
+        "pip install foo_bar once, FooBar.connect() server", limit=50, mode=mode, granularity=granularity
+    )
+    matches, every = find(query), find(query.with_weak())
+    assert matches.ranked.total > 0
+    assert matches.weaker == every.weaker > 0
+    assert not any(item.weak for item in matches.ranked.results)
+    total = every.ranked.total
+    assert [item.weak for item in every.ranked.results] == [
+        place >= total for place in range(len(every.ranked.results))
+    ]
+    assert len(every.ranked.results) == min(50, total + every.weaker)
+    scores = [item.score for item in every.ranked.results]
+    assert scores == sorted(scores, reverse=True)
+    assert matches.counts("tags") == every.counts("tags")
+    after = find(query.with_weak().with_offset(total)).ranked.results
+    assert len(after) == min(50, every.weaker)
+    assert all(item.weak for item in after)
+
+
+def test_a_phrase_that_occurs_nowhere_is_given_up(backend, find):
+    question = backend.read(read_question('"them rotate"'), correct=True)
+    assert (question.phrases, question.missing_phrases) == ((), ("them rotate",))
+    for mode in ("hybrid", "lexical"):
+        quoted, plain = (find(SearchQuery(text, mode=mode, limit=50)) for text in ('"them rotate"', "them rotate"))
+        assert quoted.ranked.total == plain.ranked.total > 0
+        assert quoted.candidates.rows.tolist() == plain.candidates.rows.tolist()
+    kept = backend.read(read_question('"rotate them"'), correct=True)
+    assert (kept.phrases, kept.missing_phrases) == (("rotate them",), ())
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_quotes_inside_a_question_remove_nothing(find, mode):
+    quoted, plain = (
+        find(SearchQuery(text, mode=mode, limit=50, include_weak=True))
+        for text in ('KeyError: "keys are secret" in the server', "KeyError: keys are secret in the server")
+    )
+    assert len(quoted.ranked.results) == len(plain.ranked.results) > 0
+    best = quoted.ranked.results[0].best
+    assert "Keys are secret" in ROWS[int(quoted.candidates.rows[best])][2].content
+
+
+def test_a_typo_is_corrected_unless_that_is_unwanted(backend, find):
+    question = backend.read(read_question("repositry"), correct=True)
+    assert question.corrections == {"repositry": ("repository",)}
+    assert question.embedded == "repository"
+    found = find(SearchQuery("repositry", mode="lexical"))
+    best = found.ranked.results[0].best
+    assert "repository" in ROWS[int(found.candidates.rows[best])][2].content
+    literally = backend.read(read_question("repositry"), correct=False)
+    assert (literally.corrections, literally.embedded) == ({}, "repositry")
+    assert find(SearchQuery("repositry", mode="lexical", correct=False)).ranked.total == 0
 
 
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_counts_are_those_of_the_results_and_leave_out_the_own_filter(backend, find, granularity):
-    condition = Equals("tags", "keys")
-    query = SearchQuery("rotate the keys", granularity=granularity, filters=(condition, Range("year", 2020, 2023)))
+def test_counts_are_those_of_the_matches_and_leave_out_the_own_filter(backend, find, granularity):
+    years = Range("year", 2020, 2023)
+    query = SearchQuery("rotate the keys", granularity=granularity, limit=50, filters=(Equals("tags", "keys"), years))
     matches = find(query)
     result_of = backend.chunk_map.page_of if granularity == "page" else backend.chunk_map.group_of
-    for field, rows in (
-        ("tags", kept_rows(Range("year", 2020, 2023))),
-        ("status", sorted(set(kept_rows(condition)) & set(kept_rows(Range("year", 2020, 2023))))),
+    for field, counted, left in (
+        ("tags", find(dataclasses.replace(query, filters=(years,))), kept_rows(years)),
+        ("status", matches, sorted(set(kept_rows(query.filters[0])) & set(kept_rows(years)))),
     ):
+        rows = counted.ranked.rows.tolist()
+        assert set(rows) <= set(left)
+        listed = {int(result_of[int(counted.candidates.rows[item.best])]) for item in counted.ranked.results}
+        assert {int(result_of[row]) for row in rows} == listed
         pairs = set()
         for row in rows:
             value = ROWS[row][0].facets.get(field)
             values = value if isinstance(value, tuple) else () if value is None else (value,)
             pairs |= {(int(result_of[row]), one) for one in values}
         wanted = Counter(value for _, value in pairs)
+        assert wanted
         assert {count.value: count.count for count in matches.counts(field)} == wanted
     assert matches.counts("nobody has this") == ()
 

@@ -137,7 +137,10 @@ MATCHES_NOTHING = [
     Equals("nobody has this", 1),
     Exists("nobody has this"),
 ]
-QUESTIONS = ("rotate keys", "servers running behind", "foo_bar", "keys.rotate()", '"rotate them"', "serv", "Server 3")
+QUESTIONS = (
+    "rotate keys", "servers running behind", "foo_bar", "keys.rotate()", '"rotate them"', "serv", "Server 3",
+    '"them rotate"', 'KeyError: "keys are secret" here', "repositry of the sever",
+)  # fmt: skip
 
 
 CLUSTERS = ["local mode", pytest.param("engine", marks=pytest.mark.slow)]
@@ -208,7 +211,9 @@ def same_ranking(theirs, ours):
 def check(both, query):
     here, there = (searcher.search(query) for searcher in both)
     same_ranking(there.results, here.results)
-    assert there.total_results == here.total_results
+    assert (there.total_results, there.weaker_results) == (here.total_results, here.weaker_results)
+    assert [result.weak for result in there.results] == [result.weak for result in here.results]
+    assert (there.corrected, there.missing_phrases) == (here.corrected, here.missing_phrases)
     assert there.facets == here.facets
     assert (there.mode, there.degraded) == (here.mode, here.degraded)
     scores = [
@@ -224,7 +229,9 @@ def check(both, query):
 @pytest.mark.parametrize("granularity", ["section", "page"])
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_questions(both, question, granularity, mode):
-    check(both, SearchQuery(question, mode=mode, granularity=granularity, facets=("tags", "price")))
+    query = SearchQuery(question, mode=mode, granularity=granularity, facets=("tags", "price"))
+    check(both, query)
+    check(both, query.with_weak().with_limit(50))
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
@@ -241,6 +248,7 @@ def test_filters(both, condition, request):
         pytest.skip("qdrant-edge-py 0.9 turns true into 1 on its way to the engine")
     query = SearchQuery("rotate the keys of a server", limit=50, filters=(condition,), facets=("tags", condition.field))
     assert check(both, query).results
+    check(both, query.with_weak())
     check(both, query.with_mode("lexical").with_filter(Equals("page.section", "Guide")).with_granularity("page"))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
@@ -117,7 +117,8 @@ def brute_force(index, query):
     left = [row for row, record in enumerate(index.rows) if all(holds(item, record) for item in query.filters)]
     similarity = index.similarities(query.query)
     least = MATCH * max((similarity[row] for row in left), default=0.0)
-    assume(not any(abs(similarity[row] - least) < ALIKE for row in left))
+    if any(abs(similarity[row] - least) < ALIKE for row in left):
+        reject()
     matches = {row for row in left if similarity[row] > least}
     by_page = query.granularity == "page"
     rows = defaultdict(list)
@@ -130,8 +131,8 @@ def brute_force(index, query):
             section = int(index.section_of[row])
             sections[section] = max(sections[section], float(similarity[row]))
         scores[key] = page_score(sections.values()) if by_page else max(sections.values())
-    if query.min_score:
-        assume(not any(abs(score - query.min_score) < ALIKE for score in scores.values()))
+    if query.min_score and any(abs(score - query.min_score) < ALIKE for score in scores.values()):
+        reject()
     scores = {key: score for key, score in scores.items() if score >= query.min_score}
     matching = {key: score for key, score in scores.items() if not matches.isdisjoint(rows[key])}
     weak = {key: score for key, score in scores.items() if key not in matching}
