@@ -118,7 +118,7 @@ def test_tools_answer_with_the_json_of_the_routes(searcher):
             {"query": "a", "filters": [{"op": "range", "field": "year", "min": "soon"}]},
             "year is of type integer: 'soon' is not a number.",
         ),
-        ("search_docs", {"query": "a", "top_k": 5}, "Unknown key 'top_k': allowed are explain, facets,"),
+        ("search_docs", {"query": "a", "top_k": 5}, "Unknown key 'top_k': allowed are correct, explain, facets,"),
         ("search_docs", {"query": "a", "indexes": ["a"]}, "Unknown key 'indexes'"),
         ("get_page", {}, "path is missing."),
         ("get_page", {"path": 5}, "path must be a string."),

@@ -94,8 +94,8 @@ def test_what_is_typed_finds_its_page_first(searcher, typed, page):
 def test_only_what_matches_is_found(searcher):
     assert found(searcher, "zebra") == []
     assert found(searcher, "?! ... --") == []
-    assert found(searcher, '"phrase exact"') == []
-    assert found(searcher, '"exact phrase" zebra') == ["phrases.md"]
+    assert found(searcher, '"exact phrase"') == ["phrases.md"]
+    assert found(searcher, '"exact phrase" zebra') == ["phrases.md", "words.md"]
 
 
 def test_an_identifier_finds_nothing_else(searcher):
@@ -103,11 +103,17 @@ def test_an_identifier_finds_nothing_else(searcher):
     assert identifier_parts("Größe") == ()
 
 
+def missing(searcher, text):
+    return searcher.search(SearchQuery(text, mode="lexical")).missing_phrases
+
+
 def test_a_phrase_crosses_no_gap(searcher):
-    assert found(searcher, '"exact here"') == []
+    assert missing(searcher, '"phrase exact"') == ("phrase exact",)
+    assert missing(searcher, '"exact here"') == ("exact here",)
+    assert missing(searcher, '"exact phrase"') == ()
     assert found(searcher, '"EXACT Phrase"') == ["phrases.md"]
     assert found(searcher, '"日本語の文書"') == ["ja.md"]
-    assert found(searcher, '"文書の日本語"') == []
+    assert missing(searcher, '"文書の日本語"') == ("文書の日本語",)
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,13 @@ def searcher(tmp_path_factory):
         yield searcher
 
 
+def matcher_of(searcher, query):
+    lexical = searcher._backend._sides.lexical
+    return lexical.matcher(lexical.read(read_question(query)))
+
+
 def excerpt(searcher, query, content):
-    return make_excerpt(content, searcher._backend._sides.lexical.matcher(read_question(query)))
+    return make_excerpt(content, matcher_of(searcher, query))
 
 
 def marked(found):
@@ -55,7 +60,7 @@ def nearest(word):
 
 
 def test_no_match_shows_the_nearest_sentence(searcher):
-    matcher = searcher._backend._sides.lexical.matcher(read_question("zebra"))
+    matcher = matcher_of(searcher, "zebra")
     content = f"The beginning.\n\n{FILLER * 9}The striped animal sleeps. {FILLER * 9}\n\n- a giraffe"
     found = make_excerpt(content, matcher, nearest("striped"))
     assert found.text.startswith("… The striped animal sleeps. Nothing")
@@ -66,7 +71,7 @@ def test_no_match_shows_the_nearest_sentence(searcher):
 
 def test_words_that_match_go_before_the_nearest_sentence(searcher):
     content = f"{FILLER * 9}\n\nHere the keys are rotated."
-    matcher = searcher._backend._sides.lexical.matcher(read_question("rotate keys"))
+    matcher = matcher_of(searcher, "rotate keys")
     assert make_excerpt(content, matcher, nearest("Nothing")) == make_excerpt(content, matcher)
 
 

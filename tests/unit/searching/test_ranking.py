@@ -96,7 +96,7 @@ def read(text, **more):
     ("text", "kinds"),
     [
         ("run code after the response", {"reference", "changelog", "blog", "archive"}),
-        ("what's new in 1.13", {"reference"}),
+        ("what's new in 1.13", set()),
         ("which version has that", {"reference"}),
         ("Settings.site_url", {"changelog", "blog", "archive"}),
     ],

@@ -96,7 +96,9 @@ def test_both_engines_find_the_same_page_first(engines, question, filters, page)
 def test_phrase_must_occur_in_both_engines(engines):
     for engine in engines:
         assert {r.page.path for r in engine.search(SearchQuery('"token expires"')).results} == {"keys.md"}
-        assert not engine.search(SearchQuery('"expires token"')).results
+        missing = engine.search(SearchQuery('"expires token"'))
+        assert missing.missing_phrases == ("expires token",)
+        assert "keys.md" in {result.page.path for result in missing.results}
 
 
 def test_facets_are_counted_alike(engines):
