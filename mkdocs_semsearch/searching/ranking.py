@@ -188,12 +188,15 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
     return Groups(starts, is_best[first], best_scores)
 
 
-def page_scores(pages: NDArray[np.int32], scores: NDArray[np.float32]) -> tuple[Groups, NDArray[np.float32]]:
+def page_scores(
+    pages: NDArray[np.int32], scores: NDArray[np.float32], *, evidence: float = PAGE_EVIDENCE
+) -> tuple[Groups, NDArray[np.float32]]:
     """Scores pages by their sections: the best one, and a little for each of the next five.
 
     Args:
         pages: int32 `[s]`, page of every section, never falling.
         scores: float32 `[s]`, 0 to 1.
+        evidence: what each of the next sections adds, as a share of its own score.
 
     Returns:
         The groups, and float32 `[g]`, 0 to 1.
@@ -205,8 +208,8 @@ def page_scores(pages: NDArray[np.int32], scores: NDArray[np.float32]) -> tuple[
         starts, lengths = groups.starts, np.diff(np.append(groups.starts, len(scores)))
         for place in range(1, _EVIDENCE_SECTIONS + 1):
             has = lengths > place
-            totals[has] += PAGE_EVIDENCE * scores[order[starts[has] + place]]
-    return groups, (totals / (1 + PAGE_EVIDENCE * _EVIDENCE_SECTIONS)).astype(np.float32)
+            totals[has] += evidence * scores[order[starts[has] + place]]
+    return groups, (totals / (1 + evidence * _EVIDENCE_SECTIONS)).astype(np.float32)
 
 
 def top(scores: NDArray[np.float32], offset: int, limit: int) -> NDArray[np.int64]:

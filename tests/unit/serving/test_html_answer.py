@@ -70,7 +70,7 @@ def test_what_is_wrong_is_said_on_the_page(api, query, part):
 
 
 def test_nothing_found_is_said(api):
-    status, tree = page(api, 'q="qqq+zzz"')
+    status, tree = page(api, "q=qqq+zzz&mode=lexical")
     assert status == 200
     assert "qqq zzz" in tree.css_first("[role=status]").text()
 
