@@ -359,9 +359,7 @@ def test_a_phrase_inside_a_question_adds_weight(searcher):
 def test_a_corrected_word_is_named_and_can_be_taken_literally(searcher):
     query = SearchQuery("restor a databse", mode="lexical")
     response = searcher.search(query)
-    assert response.corrected == {"restor": "restore", "databse": "database"} or response.corrected == {
-        "databse": "database"
-    }
+    assert response.corrected == {"databse": "database"}  # the stem of "restor" is one that the index has
     assert "backup.md" in paths(response)
     assert to_json(response)["corrected"] == response.corrected
     literally = searcher.search(dataclasses.replace(query, query="databse", correct=False))
