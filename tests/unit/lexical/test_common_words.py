@@ -1,0 +1,64 @@
+"""Words that stand on nearly every page say nothing about any: they are left out of what is embedded."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.lexical.vocabulary import common_words
+from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
+
+
+def texts(pages, holding, word="Acme"):
+    return [(f"{word} keeps number {n}.",) if n < holding else (f"Number {n}.",) for n in range(pages)]
+
+
+@pytest.mark.parametrize(
+    ("pages", "holding", "common"),
+    [(10, 8, ("acme", "keeps", "number")), (10, 7, ("number",)), (9, 9, ()), (1000, 800, ("acme", "keeps", "number"))],
+)
+def test_a_word_of_four_in_five_pages_is_common(pages, holding, common):
+    assert common_words(texts(pages, holding), "english") == common
+
+
+def test_stop_words_and_repetitions_do_not_count():
+    pages = [("the manual of the manual", "the and")] * 7 + [("the manual", "x x x x x x x x x x x x")] * 5
+    assert common_words(pages, "english") == ("manual",)
+    assert common_words(pages, None)[0] == "manual"
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """An index of which every page names the product, and the embedder of its questions."""
+    folder = tmp_path_factory.mktemp("common") / "index"
+    pages = [made_page(f"{n}.md", f"Acme handles topic{n}.", title=f"Page {n}") for n in range(12)]
+    pages.append(made_page("vault.md", "Acme rotates passwords in the vault.", title="Vault"))
+    built(folder, pages)
+    embedder = WordHashEmbedder()
+    with open_searcher(folder, embedder=embedder) as searcher:
+        yield searcher, embedder
+
+
+@pytest.mark.parametrize(
+    ("typed", "embedded"),
+    [
+        ("how does Acme rotate passwords", "how does rotate passwords"),
+        ("acme vault", "acme vault"),  # one word would be left
+        ("Acme", "Acme"),
+        ("rotate passwords in the vault", "rotate passwords in the vault"),
+        ("Acme: rotate pasword", "rotate passwords"),
+    ],
+)
+def test_what_is_embedded_is_without_common_words(asked, typed, embedded):
+    searcher, embedder = asked
+    response = searcher.search(SearchQuery(typed))
+    assert embedder.embedded[-1] == embedded
+    assert response.query == typed
+    assert "vault.md" in {result.page.path for result in response.results} or typed == "Acme"
+
+
+def test_words_are_embedded_as_typed_where_they_are_not_corrected(asked):
+    searcher, embedder = asked
+    searcher.search(SearchQuery("rotate pasword", correct=False))
+    assert embedder.embedded[-1] == "rotate pasword"
