@@ -1,4 +1,4 @@
-"""Who may ask, and how often."""
+"""Authentication and rate limits: which clients may send requests, and how many."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def is_loopback(host: str) -> bool:
 
 
 class Admission:
-    """What a request must pass before it is answered; shared by HTTP and MCP.
+    """Checks tokens and counts requests by client; shared by HTTP and MCP.
 
     Args:
-        tokens: any of these, as `Authorization: Bearer …`, opens the server; empty lets everybody in.
+        tokens: any of these, as `Authorization: Bearer …`, is accepted; without any, no token is needed.
         rate_limiter: counts requests of a client; None counts none.
     """
 
@@ -49,20 +49,20 @@ class Admission:
         self._tokens = tuple(token.encode() for token in tokens)
 
     def is_known(self, authorization: str | None) -> bool:
-        """Tells whether an `Authorization` header opens the server; takes as long for every wrong one."""
+        """Tells whether an `Authorization` header has a valid token, in the same time for every invalid one."""
         if not self._tokens:
             return True
         scheme, _, shown = (authorization or "").partition(" ")
         given = shown.strip().encode("utf-8", "replace")
-        # No short cut after the first match: which token it was must not show in the time.
+        # Every token is compared, so that the time does not show which one matched.
         matches = [hmac.compare_digest(given, token) for token in self._tokens]
         return scheme.lower() == "bearer" and any(matches)
 
     def check_token(self, authorization: str | None) -> None:
-        """Lets a client with a token pass.
+        """Checks the token of a request.
 
         Raises:
-            HttpError: 401, it shows none that is known.
+            HttpError: 401, there is no valid token.
         """
         if not self.is_known(authorization):
             raise HttpError(
@@ -73,10 +73,10 @@ class Admission:
             )
 
     def count(self, client: str | None) -> None:
-        """Counts one request of a client.
+        """Counts one request against the limit of a client.
 
         Raises:
-            HttpError: 429, it has made too many.
+            HttpError: 429, the client has sent too many.
         """
         if self._rate_limiter is None:
             return
@@ -88,10 +88,10 @@ class Admission:
 
 
 def client_key(address: str | None) -> str:
-    """Returns what stands for a client: its IPv4 address, or the /64 network of its IPv6 address, all of it its own.
+    """Returns the key that requests of one client are counted under: its IPv4 address, or its IPv6 /64 network.
 
     Args:
-        address: as a connection or a proxy has it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+        address: from a connection or a proxy: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
     """
     text = (address or "").strip().strip('"')
     bare = text.rpartition("]")[0].removeprefix("[") if text.startswith("[") else text
@@ -152,7 +152,7 @@ class RateLimiter:
             tokens = min(self._capacity, tokens + (now - then) * self._per_second)
             allowed = tokens >= 1.0 - 1e-9  # sums of fractions fall a hair short
             self._buckets[client] = (tokens - 1.0 if allowed else tokens, now)
-            # Forgetting the client seen longest ago gives it a full bucket: memory stays bounded.
+            # The client that was idle longest is forgotten, and gets a full bucket later: memory stays bounded.
             if len(self._buckets) > MAX_CLIENTS:
                 self._buckets.popitem(last=False)
         return 0.0 if allowed else (1.0 - tokens) / self._per_second

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class AnswerModel(BaseModel):
-    """What every model of an answer shares: clients must live with keys that later versions add."""
+    """The base of all answer models. Unknown keys are ignored, because later versions add some."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -54,7 +54,7 @@ def _list_of(kind: Any) -> Any:
 
 
 class IndexAnswer(AnswerModel):
-    """What one of several indexes has to do with an answer; URLs of its results are relative to `site_url`."""
+    """The part of one index in an answer of several; URLs of its results are relative to `site_url`."""
 
     name: str
     build_id: str
@@ -113,7 +113,7 @@ class HealthResponse(AnswerModel):
 
 
 class ReadyIndex(AnswerModel):
-    """What is loaded, and whether it is all it should be."""
+    """The loaded build, and whether it is complete and the newest."""
 
     build_id: str | None = None
     model: str | None = None
@@ -133,14 +133,14 @@ class NamedReadyIndex(ReadyIndex):
 
 
 class ReadyResponse(ReadyIndex):
-    """The index is loaded, or all of them; who shows no token where one is needed sees `status` alone."""
+    """The index is loaded, or all indexes are. Without a token, where one is needed, `status` is the only key."""
 
     status: Literal["ready"]
     indexes: list[NamedReadyIndex] | None = None
 
 
 class ErrorDetail(AnswerModel):
-    """What happened, and which request field is at fault."""
+    """What is wrong, and the request field that is wrong, if it is one."""
 
     code: str
     message: str

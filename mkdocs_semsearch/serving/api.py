@@ -1,4 +1,4 @@
-"""The HTTP API without a web framework: the sidecar and the preview inside `mkdocs serve` both call `handle`."""
+"""The HTTP API without a web framework: the sidecar and the preview inside `mkdocs serve` call `handle`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One request on its way to its route; `details` fills with what the log says of it."""
+    """One request; `details` collects what the log records about it."""
 
     query_string: str
     headers: Mapping[str, str]
@@ -66,11 +66,11 @@ class SearchApi:
     Args:
         source: a callable that returns the searcher of the moment (None while there is no index), a `LiveIndex`, or
             operations on one index or several.
-        defaults: what stands in for what a request leaves out.
-        admission: who may ask, and how often; None lets everything through.
+        defaults: values of fields that a request leaves out.
+        admission: tokens and rate limit; None checks nothing.
         metrics: where requests are counted.
         name: of the index, where a server has several.
-        log_queries: whether the log has the text of questions.
+        log_queries: whether the log contains the text of queries.
     """
 
     def __init__(
@@ -107,8 +107,8 @@ class SearchApi:
             method: in upper case.
             path: percent-decoded, from the API's own root (`/api/v1/search`).
             query_string: as it stands in the address, without `?`.
-            headers: names in any case; only `If-None-Match`, `Content-Length` and `Authorization` are looked at.
-            body: at most `MAX_BODY_BYTES` matter; a longer one is refused.
+            headers: names in any case; `If-None-Match`, `Content-Length` and `Authorization` are read.
+            body: a body longer than `MAX_BODY_BYTES` is refused.
             client: address of the client, for the rate limit.
         """
         started = time.perf_counter()
@@ -128,7 +128,7 @@ class SearchApi:
         return response.without_body() if method == "HEAD" else response
 
     def refuse(self, method: str, path: str, error: HttpError, seconds: float = 0.0) -> ApiResponse:
-        """Answers a request that does not get as far as `handle` with an error, counted and logged like all others."""
+        """Answers a request that failed before `handle` was called; counts and logs it like all others."""
         self._record(method, match_route(path)[0], error.status, seconds, {"error": error.code})
         return error_response(error)
 
@@ -136,11 +136,11 @@ class SearchApi:
         name = route.name if route else "unknown"
         known = method if method in _METHODS else "other"
         self._metrics.observe_request(route=name, method=known, status=status, seconds=seconds)
-        # Neither the query string nor the body, unless asked to: what people search for is theirs.
+        # Neither the query string nor the body is logged by default: what people search for is private.
         line: dict[str, Any] = {"method": known, "route": name, "status": status, "ms": round(seconds * 1000, 1)}
         line |= ({"index": self._name} if self._name else {}) | details
         query = f" {json.dumps(details['query'])}" if "query" in details else ""
-        # Probes ask every few seconds; what they get is worth a line only when it is bad.
+        # Probes come every few seconds; only their failures are logged at the usual level.
         level = logging.DEBUG if name in PROBED and status < 400 else logging.INFO
         log.log(level, "%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
 
@@ -148,7 +148,7 @@ class SearchApi:
         if not (route and route.open) and method != "OPTIONS":
             self._admission.check_token(call.headers.get("authorization"))
         if route is None:
-            raise HttpError(404, "not_found", "There is nothing at this address: /docs lists what there is.")
+            raise HttpError(404, "not_found", "There is nothing at this address: /docs lists the addresses of the API.")
         if method == "OPTIONS":
             return ApiResponse.of(204, None, b"", (("allow", route.allow),))
         asked = "GET" if method == "HEAD" else method
@@ -196,7 +196,7 @@ class SearchApi:
             )
 
     def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:
-        """Notes what the log says of a search."""
+        """Records mode and query of a search for the log."""
         call.details["mode"] = request.mode
         if self._log_queries:
             call.details["query"] = request.query
@@ -243,7 +243,7 @@ class SearchApi:
 
     @functools.cached_property
     def _documents(self) -> tuple[ApiResponse, ApiResponse]:
-        """OpenAPI for programs and for people; made once, they take a while."""
+        """The OpenAPI document as JSON and as HTML; made once, because this takes a while."""
         document = openapi_document(self._version, self._defaults)
         return json_response(200, document, (CACHE_CONTROL,)), docs_page(document, (CACHE_CONTROL,))
 
@@ -252,11 +252,11 @@ class SearchApi:
 
 
 def check_body_size(declared: str, received: int = 0) -> None:
-    """Refuses a body over `MAX_BODY_BYTES`.
+    """Checks the size of a body against `MAX_BODY_BYTES`.
 
     Args:
-        declared: the `Content-Length` header, whatever it says.
-        received: bytes of it that are here.
+        declared: the `Content-Length` header, valid or not.
+        received: bytes received so far.
 
     Raises:
         HttpError: 413.
@@ -274,13 +274,13 @@ def _search(opened: Opened, query: SearchQuery, call: _Call) -> dict[str, Any]:
 
 
 def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> ApiResponse:
-    """Answers 304 where the client has this very answer.
+    """Returns the answer with an entity tag, or 304 if the client has it already.
 
-    A degraded answer has no tag: the client must not keep it once the embedder is back.
+    A degraded answer has no tag: the client must not keep it after the embedder has recovered.
     """
     headers = (("etag", tag), CACHE_CONTROL)
     given = (call.headers.get("if-none-match") or "").strip()
-    if given == "*":  # whatever there is, which has to be there
+    if given == "*":  # matches any answer, if there is one
         produce()
     if given == "*" or tag_matches(given, tag):
         return ApiResponse.of(304, None, b"", headers)

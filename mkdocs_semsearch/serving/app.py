@@ -62,10 +62,10 @@ def create_app(
     """Makes the sidecar.
 
     Args:
-        index: folder or URL of an index, watched while the server runs; or where searchers come from; or several of
-            these by name, which then answer under `/{name}/` each and at the root together.
+        index: folder or URL of an index, which is watched while the server runs; or a source of searchers; or several
+            of these by name, each of which answers under `/{name}/`, and all together at the root.
         site_dir: a built site to serve from the same origin; the API's own addresses win.
-        settings: all the rest; its `index` and `indexes` say nothing here.
+        settings: everything else; its `index` and `indexes` are ignored.
         **options: fields of `ServerSettings`, in place of `settings`.
 
     Returns:
@@ -77,8 +77,8 @@ def create_app(
     settings = settings or ServerSettings(**options)
     if site_dir is not None and settings.tokens():
         raise ConfigurationError(
-            "A site for browsers and a token do not go together, for browsers have none: serve the site elsewhere, "
-            "behind a login, and let that web server add the token to what it passes on."
+            "A site for browsers cannot be protected by a token, which browsers do not send: serve the site elsewhere, "
+            "behind a login, and let that web server add the token to the requests that it passes on."
         )
     parts = _Parts.of(index, settings)
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
@@ -114,7 +114,7 @@ def create_app(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What the routes of one application share."""
+    """The objects that all routes of one application share."""
 
     settings: ServerSettings
     admission: Admission
@@ -174,7 +174,7 @@ class _Parts:
         return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
 
     def mcp(self) -> Made:
-        """Makes the endpoint for agents, whose SDK takes half a second to load and 30 MB."""
+        """Makes the endpoint for agents. It is made on demand: the SDK takes half a second to load and 30 MB."""
         from mkdocs_semsearch.serving.mcp import streamable_http
 
         return streamable_http(
@@ -188,7 +188,7 @@ class _Parts:
         )
 
     def admitted(self, endpoint: ASGIApp) -> ASGIApp:
-        """Lets only those through who may ask."""
+        """Puts token check, rate limit and time limit before the endpoint for agents."""
         return AgentEndpoint(
             endpoint,
             self.admission,
@@ -205,7 +205,7 @@ class _Parts:
         return name in map(str.lower, self.settings.mcp_hosts) or any(live.site_host() == name for live in self.watched)
 
     def reload(self) -> None:
-        """Looks for new builds and new tokens; where the tokens cannot be read, those of before stay."""
+        """Looks for new builds and reads the tokens again; if these cannot be read, the previous ones stay valid."""
         with _logged_errors():
             self.admission.set_tokens(self.settings.tokens())
         for live in self.watched:
@@ -217,7 +217,7 @@ def _logged_errors() -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
-        log.error("%s The tokens of before stay.", error)
+        log.error("%s The previous tokens stay valid.", error)
 
 
 def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) -> list[Middleware]:
@@ -238,7 +238,7 @@ def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) 
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What Starlette itself refuses (a missing file of the site, a wrong method on it), in our form."""
+    """Answers what Starlette refuses itself (a missing file of the site, a wrong method) in the shape of the API."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = tuple((error.headers or {}).items()) if isinstance(error, HTTPException) else ()
     code = {404: "not_found", 405: "method_not_allowed"}.get(status, "refused")
@@ -248,5 +248,5 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """What nobody foresaw; the traceback goes to the log of the server, not to the visitor."""
+    """Answers an unexpected error. The traceback goes to the log of the server, not to the client."""
     return starlette_response(error_response(HttpError(500, "internal", "The server failed; its log says why.")))

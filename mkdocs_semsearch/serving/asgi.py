@@ -28,15 +28,15 @@ __all__ = ["AgentEndpoint", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlett
 log = logging.getLogger(__name__)
 
 INLINE = ("/healthz", "/readyz", "/metrics")
-"""Quick, and asked just when all workers are busy."""
+"""Answered in the event loop: they are quick, and matter most while all workers are busy."""
 
 
 BODY_REFUSED = (408, 413)
 BODY_SECONDS = 10.0
-"""How long a client may take to send its body; only then does its request take a place."""
+"""Seconds in which a body must arrive. A request takes a place in the queue only after that."""
 
 PROBES = ("/healthz", "/readyz")
-"""Orchestrators ask these by the address of the machine, whatever names it has."""
+"""Orchestrators request these by IP address, so their `Host` header is not checked."""
 
 
 class ApiEndpoint:
@@ -46,7 +46,7 @@ class ApiEndpoint:
         api: the API.
         workers: the threads.
         client_header: header that holds the address of the client.
-        varies_by_origin: there is an allow-list of origins, so shared caches must keep answers apart.
+        varies_by_origin: answers depend on the origin (CORS), so shared caches must store them by origin.
         body_seconds: how long a client may take to send its body.
     """
 
@@ -74,7 +74,7 @@ class ApiEndpoint:
         if answer is None:
             return
         response = starlette_response(answer, vary=self._vary(scope))
-        if answer.status in BODY_REFUSED:  # else the server would go on reading what nobody wants
+        if answer.status in BODY_REFUSED:  # otherwise the server would go on reading the body
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 
@@ -100,21 +100,21 @@ class ApiEndpoint:
             return self._api.refuse(method, path, error, time.perf_counter() - started)
 
     def _vary(self, scope: Scope) -> str | None:
-        # Where there is an Origin, the CORS middleware says it itself.
+        # For a request with an Origin, the CORS middleware adds the header itself.
         return "Origin" if self._varies_by_origin and "origin" not in Headers(scope=scope) else None
 
 
 class AgentEndpoint:
-    """Guards the endpoint for agents: token, method, rate limit, and a body that arrives in time.
+    """Protects the endpoint for agents: checks token, method and rate limit, and reads the body under a deadline.
 
     Only POST gets through: the stream that MCP offers by GET would hold a connection for as long as its client likes,
-    for messages that a server without sessions never sends.
+    waiting for messages that a server without sessions never sends.
 
     Args:
-        app: the application; gets the body as a whole.
-        admission: who may ask, and how often.
+        app: the application; it receives the whole body at once.
+        admission: tokens and rate limit.
         client_header: header that holds the address of the client.
-        seconds: for an answer, however many calls it takes.
+        seconds: time limit of one HTTP request.
     """
 
     def __init__(
@@ -156,10 +156,10 @@ class AgentEndpoint:
 
 
 class EveryAnswer:
-    """Stands around everything: refuses what is no proper request, and completes whatever is answered.
+    """Wraps the whole application: refuses malformed requests, and adds headers to every answer.
 
-    Answers get the id of the request and the headers of security they do not have; what fails in any other way than by
-    an `Exception`, such as a panic, is answered like every error.
+    Answers get the id of the request and any missing security headers. A panic, which is no `Exception`, is answered
+    like every other error.
 
     Args:
         app: the application.
@@ -216,7 +216,7 @@ class EveryAnswer:
 
 
 class SiteFiles(StaticFiles):
-    """A built site: `index.html` of folders, its own `404.html`, and no hidden files.
+    """Serves a built site: `index.html` of folders, its own `404.html`, and no hidden files.
 
     Args:
         site_dir: the folder.
@@ -231,22 +231,22 @@ class SiteFiles(StaticFiles):
         super().__init__(directory=site_dir, html=True)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Answers with a file, hiding what starts with a dot (`.well-known` is public by its definition)."""
+        """Answers with a file. Names with a leading dot are hidden, except `.well-known`, which is public."""
         hidden = any(part.startswith(".") and part not in (".", ".well-known") for part in Path(path).parts)
         response = await super().get_response("404.html" if hidden else path, scope)
         if hidden and response.status_code < 400:
             response.status_code = 404
         if isinstance(response, RedirectResponse):
-            # Relative, so that it is right behind a proxy that ends TLS or adds a path.
+            # A relative address stays valid behind a proxy that ends TLS or adds a path.
             query = scope.get("query_string", b"").decode("latin-1")
             response.headers["location"] = f"./{quote(Path(path).name)}/" + (f"?{query}" if query else "")
         return response
 
 
 def client_address(scope: Scope, header: str | None) -> str | None:
-    """Returns the address of the client: where a trusted proxy writes it, else that of the connection.
+    """Returns the address of the client: from the header of a trusted proxy, else of the connection.
 
-    Of a list such as `X-Forwarded-For` the last entry counts: it is the proxy's, those before it are the client's word.
+    Of a list such as `X-Forwarded-For` the last entry is used: the proxy added it, earlier ones may be forged.
     """
     if header is not None:
         given = Headers(scope=scope).getlist(header)
@@ -271,7 +271,7 @@ async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECON
     """Reads the body of a request; None when the client has gone.
 
     Args:
-        declared: the `Content-Length` header, whatever it says.
+        declared: the `Content-Length` header, valid or not.
         receive: of the request.
         seconds: in which it must have arrived.
 
@@ -293,7 +293,7 @@ async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECON
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that gives a body that was read already, and then what really comes."""
+    """Returns a `receive` that yields a body that was already read, and then further messages."""
     parts = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -1,4 +1,4 @@
-"""The page for people at `/docs`: rendered here, with a style sheet and a script of our own, no CDN."""
+"""The documentation page at `/docs`, with its own style sheet and script, without a CDN."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiRespo
         HttpError: 404, there is no such file.
     """
     if name not in _ASSETS:
-        raise HttpError(404, "not_found", "There is nothing at this address: /docs lists what there is.")
+        raise HttpError(404, "not_found", "There is nothing at this address: /docs lists the addresses of the API.")
     return ApiResponse.of(200, _ASSETS[name], _read(name).encode(), headers)
 
 
 def _bounds(schema: dict[str, Any]) -> str:
-    """What a parameter may be, in words."""
+    """Describes the values that a parameter may have, in words."""
     words = [str(schema["type"])]
     if "enum" in schema:
         words = [", ".join(schema["enum"])]

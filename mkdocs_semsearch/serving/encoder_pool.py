@@ -1,4 +1,4 @@
-"""Query encoders that several builds share: a new build of a site, or another version of it, has mostly the same."""
+"""Query encoders that several indexes share: builds and versions of a site mostly have the same encoder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[tuple[str, str], ...]
 class EncoderPool:
     """Opens indexes; those with the default encoder or with the same `encoder/` files share one, loaded once.
 
-    An encoder takes some 100 MB, the rest of a small index far less. It is let go of with the last index that uses it.
+    An encoder takes some 100 MB, the rest of a small index far less. It is released with the last index that uses it.
     The default encoder is the package's own; one that came with a published index runs in a process with bounds.
     """
 
@@ -43,7 +43,7 @@ class EncoderPool:
             with self._lock:
                 embedder = self._encoder(index.manifest, index.build_dir, published)
             searcher = open_searcher(index_dir, embedder=embedder, verify=False)  # it just was
-            if searcher.build_id == index.manifest.build_id:  # else it was replaced meanwhile, and is not verified
+            if searcher.build_id == index.manifest.build_id:  # else the index was replaced
                 return searcher
             searcher.close()
         raise IndexCorruptError(f"The index in {index_dir} is being replaced faster than it can be read: try again.")
@@ -71,5 +71,5 @@ class EncoderPool:
                     found = load_query_encoder(build_dir / ENCODER)
                 self._encoders[key] = found
             except EmbeddingError:
-                return None  # the searcher tries again, knows what else there is, and says what is wrong
+                return None  # the searcher tries again, knows the alternatives, and reports the error
         return found

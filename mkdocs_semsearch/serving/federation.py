@@ -1,4 +1,4 @@
-"""One question to several indexes: versions, languages or sites behind one server."""
+"""Searches several indexes at once: versions, languages or sites behind one server."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mkdocs_semsearch.serving.responses import HttpError
 __all__ = ["FederatedOperations", "OpenedIndexes"]
 
 DEEPEST_RESULT = 200
-"""Results of several indexes cannot be paged further: every page before has to be ranked again in each of them."""
+"""The last result that can be reached: every page requires all results before it from every index."""
 
 EVIDENCE = 10
-"""Results of each index by which its scores are compared with those of the others."""
+"""The number of best results of each index whose scores are compared with those of the others."""
 
 
 class FederatedOperations:
@@ -91,12 +91,12 @@ class OpenedIndexes:
     def search(self, query: SearchQuery) -> dict[str, Any]:
         """Returns the body of one ranked answer; every result names its index.
 
-        The scores of an index are scaled to its own best result, so before they are merged they are multiplied by how
-        near its best comes to the best of all: the order within an index stays, and an index that has nothing to say
-        does not stand at the top.
+        The scores of an index are scaled to its own best result. Before they are merged they are multiplied by the
+        ratio of its best evidence to the best evidence of all: the order within an index stays, and an index without
+        good matches does not come first.
 
         Raises:
-            HttpError: 422, there is no comparing the scores, or the offset is too far.
+            HttpError: 422, the scores cannot be compared, or the offset is too large.
         """
         self._refuse_mixed_models(query)
         deepest = query.offset + query.limit
@@ -204,7 +204,7 @@ def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any
 
 
 def _factors(answers: Mapping[str, dict[str, Any]], query: SearchQuery, *, similarities: bool) -> dict[str, float]:
-    """By what the scores of each index are multiplied: 1 for the index with the best evidence, less for the others."""
+    """Returns the factor for the scores of each index: 1 for the index with the best evidence, less for the others."""
     if query.mode == "semantic":  # these scores are similarities, and mean the same everywhere
         return dict.fromkeys(answers, 1.0)
     words = _shares({name: _best(body, "lexical") for name, body in answers.items()})
@@ -227,7 +227,10 @@ def _added_up(counts: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[
     """Adds counts of the same values; most frequent first, equals in the order in which they came."""
     together: dict[tuple[str, Any], dict[str, Any]] = {}
     for item in (*counts, *more):
-        key = type(item["value"]).__name__, item["value"]  # true is no 1
+        key = (
+            type(item["value"]).__name__,
+            item["value"],
+        )  # True == 1 in Python
         found = together.get(key)
         together[key] = {"value": item["value"], "count": item["count"] + (found["count"] if found else 0)}
     return sorted(together.values(), key=lambda item: -item["count"])

@@ -1,4 +1,4 @@
-"""GET query string in, `SearchRequest` out: the linkable, cacheable form of a question."""
+"""Reads the query string of GET requests: the form of a query that can be linked and cached."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) 
 
 
 def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    """Reads the parameters of a route that knows few.
+    """Reads the parameters of a route that has only a few.
 
     Raises:
-        HttpError: 422 for one it does not know, or that is given twice.
+        HttpError: 422 for an unknown parameter, or one that occurs twice.
     """
     parameters = parse_parameters(query_string)
     for name in parameters:
@@ -90,7 +90,7 @@ def whole_number(name: str, text: str) -> int:
     """Reads a decimal integer.
 
     Raises:
-        HttpError: 422 when it is none.
+        HttpError: 422 if it is not one.
     """
     if not re.fullmatch(r"-?[0-9]{1,100}", text):
         raise _wrong(f"{name} is {text[:40]!r}: it must be a whole number.", name)
@@ -128,7 +128,7 @@ _READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     for field in fields(SearchRequest)
     if field.name != "filters"
 }
-"""Every parameter but the filters, with the field of the request that it sets and how its text is read."""
+"""Every parameter except the filters, with the request field that it sets and the function that reads its text."""
 
 
 def _field_and_suffix(name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The answer as a page: for readers without JavaScript, and for links that work without it."""
+"""Search results as an HTML page, for readers without JavaScript."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Parameters = Mapping[str, Sequence[str]]
 
 
 def answer_page(opened: Opened, query_string: str, search: Callable[[SearchRequest], dict[str, Any]]) -> ApiResponse:
-    """Renders results, facets and the form that asks again; what is wrong with a question is said on the page.
+    """Renders results, facets and the search form; an error in the query is shown on the page.
 
     Args:
         opened: the index or indexes.
         query_string: the parameters of `GET /api/v1/search`; those without a value, as forms send them, are left out.
-        search: answers a question.
+        search: answers a query.
     """
     import jinja2
 
@@ -89,7 +89,7 @@ def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
 
 
 def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A group of the form: check boxes with the values of the answer, or two ends."""
+    """Describes one group of the form: check boxes with the values of the facet, or the two ends of a range."""
     name = f"f.{field['name']}"
     group = {"label": field["label"], "name": name, "range": RANGES.get(field["type"])}
     if group["range"]:
@@ -128,7 +128,7 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
 
 
 def _root(site_url: str) -> str:
-    """Where the site is; without `site_url` it is taken to be at the root of this host."""
+    """Returns the root URL of the site; without `site_url`, the root of this host."""
     return site_url.rstrip("/") + "/" if site_url.startswith(("http://", "https://")) else "/"
 
 

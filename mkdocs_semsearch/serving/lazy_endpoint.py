@@ -1,4 +1,4 @@
-"""An ASGI application that is made when it is first asked for, and lives as long as the server."""
+"""An ASGI application that is made for its first request, and lives as long as the server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
 
 
 class LazyEndpoint:
-    """Stands in for an application whose making takes time and memory that most servers can do without.
+    """Makes an application on demand, because it takes time and memory that most servers do not need.
 
     Args:
         make: makes it, on a worker thread.
@@ -38,7 +38,7 @@ class LazyEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The time in which it may be asked."""
+        """Runs the application within this context, once it is made."""
         async with anyio.create_task_group() as self._group:
             yield
             self._group.cancel_scope.cancel()
@@ -52,9 +52,9 @@ class LazyEndpoint:
         await self._app(scope, receive, send)
 
     async def _live(self, *, task_status: TaskStatus[ASGIApp]) -> None:
-        """Enters and leaves the application's context in one task, as task groups inside of it want.
+        """Enters and leaves the context of the application in one task, as task groups inside it require.
 
-        What ends the application ends nothing else: the next request makes it anew.
+        A failure of the application ends nothing else: it is made again for the next request.
         """
         app, context = await anyio.to_thread.run_sync(self._make)
         try:

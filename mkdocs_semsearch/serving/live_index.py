@@ -44,14 +44,14 @@ Trouble = Literal["refused", "unreachable"]
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
-    """How an index that is watched is doing.
+    """Health of a watched index.
 
     Attributes:
-        update: `ok`, or why what is loaded may not be the newest: the newest build was `refused`, or the place it comes
-            from is `unreachable`.
-        by_words: the query encoder did not load, so questions are answered by words alone.
-        loaded, refused: builds taken in and builds refused since the start.
-        loaded_at: Unix time when the current build was taken in; 0 while there is none.
+        update: `ok`, or why the loaded build may not be the newest: the newest was `refused`, or its publisher is
+            `unreachable`.
+        by_words: the query encoder did not load, so queries are answered in text-only mode.
+        loaded, refused: number of builds loaded and refused since the start.
+        loaded_at: Unix time when the current build was loaded; 0 while there is none.
     """
 
     update: Literal["ok", "refused", "unreachable"] = "ok"
@@ -162,7 +162,7 @@ class LiveIndex:
 
     @property
     def health(self) -> IndexHealth:
-        """How it is doing."""
+        """Health of the index: whether it is the newest, and whether its encoder works."""
         troubles = {trouble for trouble, _ in list(self._complaints.values())}
         update: Literal["ok", "refused", "unreachable"] = "ok"
         if troubles:
@@ -170,10 +170,10 @@ class LiveIndex:
         return replace(self._health, update=update)
 
     def refresh(self, *, again: bool = False) -> bool:
-        """Looks at the manifest once and takes a new build in; returns whether the searcher changed.
+        """Looks at the manifest once and loads a new build; returns whether the searcher changed.
 
         Args:
-            again: look also at what was refused a moment ago, and say once more what is wrong with it.
+            again: look also at a build that was just refused, and report again what is wrong with it.
         """
         with self._refreshing:
             if again:
@@ -184,7 +184,7 @@ class LiveIndex:
             return self._look()
 
     def _look(self) -> bool:
-        """Takes in what the folder has, if it is new; the lock is held."""
+        """Loads the build in the folder if it is new; the caller holds the lock."""
         stamp = self._stamp()
         if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
             return False
@@ -207,10 +207,10 @@ class LiveIndex:
         return loaded is not None and self._take_in(loaded)
 
     def start(self, *, patience: float = 0.0) -> None:
-        """Opens what the folder has, and watches it from a background thread from now on.
+        """Opens the index in the folder, and watches it from a background thread from now on.
 
-        Where the index is a copy of a published one, that thread brings it up to date: nobody waits for a publisher
-        while there is something to search.
+        If the index is a copy of a published one, the background thread updates it: the start does not wait for the
+        publisher while there is a build to search.
 
         Args:
             patience: seconds to wait for the first look of the background thread while there is nothing to search.
@@ -247,7 +247,7 @@ class LiveIndex:
             self.refresh()
 
     def _updated(self) -> bool:
-        """Whether the copy is up to date; where it cannot be brought there, what there is has to do."""
+        """Updates the copy; returns whether this worked. If not, the existing copy stays in use."""
         try:
             if self._update is not None:
                 self._update()
@@ -261,7 +261,7 @@ class LiveIndex:
         return True
 
     def _stamp(self) -> Stamp | None:
-        """What changes whenever the manifest is replaced, at the price of one `stat`."""
+        """Returns values that change whenever the manifest is replaced; costs one `stat`."""
         try:
             status = (self.index_dir / "manifest.json").stat()
         except OSError:
@@ -269,7 +269,7 @@ class LiveIndex:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _open(self) -> _Loaded | None:
-        """A searcher that is ready to answer; None when the build is the one in use."""
+        """Opens the build and loads its encoder; returns None if the build is already in use."""
         current = self._loaded
         if current is not None and read_manifest(self.index_dir).build_id == current.searcher.build_id:
             return None
@@ -323,11 +323,11 @@ class LiveIndex:
 
     def _what_stays(self) -> str:
         if self._loaded is None:
-            return "There is nothing to search yet."
+            return "There is no build to search yet."
         return f"Build {self._loaded.searcher.build_id} stays in use."
 
     def _complain(self, stage: Stage, trouble: Trouble, sentence: str) -> None:
-        """One line a reason, not one a second, whatever stands in a manifest from elsewhere."""
+        """Logs a problem once, not every second, and as one line, whatever the manifest contains."""
         sentence = " ".join(sentence.split())
         if self._complaints.get(stage) == (trouble, sentence):
             return
@@ -338,10 +338,10 @@ class LiveIndex:
 
 
 def _warm_up(searcher: Searcher, *, must_load: bool) -> bool:
-    """Loads the query encoder now, so that the first reader does not wait for it; returns whether it answers.
+    """Loads the query encoder, so that the first query does not wait for it; returns whether it works.
 
     Raises:
-        IndexFolderError: it must load and never will, however often it is tried.
+        IndexFolderError: it must load, and trying again will not help.
     """
     try:
         searcher.warm_up()
@@ -354,10 +354,10 @@ def _warm_up(searcher: Searcher, *, must_load: bool) -> bool:
 
 
 def _spare_the_collector() -> None:
-    """Takes everything there is now out of the collector's rounds; to be called when an index has been taken in.
+    """Excludes all present objects from garbage collection; called after an index was loaded.
 
-    A full round visits every object of the process, tens of milliseconds long, and some reader waits for it. What is
-    left of an index that was replaced is collected here, once.
+    A full collection visits every object of the process, which takes tens of milliseconds while a request waits. What
+    remains of a replaced index is collected here, once.
     """
     gc.unfreeze()
     gc.collect()

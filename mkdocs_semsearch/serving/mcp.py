@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["build_server", "run_stdio", "streamable_http"]
 
 SECONDS_FOR_A_FIRST_COPY = 60.0
-"""An agent that starts the server asks at once; on its first start, a published index is copied before that."""
+"""On its first start, the server copies a published index before it accepts calls, which agents send at once."""
 
 INSTRUCTIONS = (
     "Searches the documentation of {site}. Ask search_docs in whole sentences or in exact names; put a phrase that "
@@ -47,11 +47,11 @@ def build_server(
     """Makes the MCP server with its tools.
 
     Args:
-        operations: what the tools call.
-        defaults: what stands in for what a call leaves out.
-        indexes: names of the indexes, where there are several; the tools then take names.
+        operations: the operations that the tools call.
+        defaults: values of arguments that a call leaves out.
+        indexes: names of the indexes, if there are several; the tools then take names.
         site_name: for the instructions that agents read.
-        workers: run the calls; a few of their own by default.
+        workers: threads that run the calls; new ones by default.
 
     Raises:
         MissingExtraError: the extra `mcp` is not installed.
@@ -105,7 +105,7 @@ def streamable_http(
     """Makes the HTTP endpoint of MCP.
 
     Args:
-        operations: what the tools call.
+        operations: the operations that the tools call.
         hosts: values of `Host` to answer to besides localhost; `*` answers to all.
         origins: web pages that may call it.
         **described: as `build_server` takes it.
@@ -145,7 +145,7 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def _untouched_logging() -> Iterator[None]:
-    """The SDK sets up the root logger unless it has a handler; that is for the program to decide."""
+    """Keeps the SDK from configuring the root logger, which it does when that has no handler."""
     root = logging.getLogger()
     placeholder = logging.NullHandler()
     root.addHandler(placeholder)

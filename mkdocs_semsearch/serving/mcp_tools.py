@@ -53,7 +53,7 @@ class IndexNames:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What one tool does.
+    """Description of one tool.
 
     Attributes:
         name: of the tool.
@@ -114,7 +114,7 @@ def tools(operations: Operations, defaults: Defaults, workers: Workers, *, sever
 
 
 def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> Tool:
-    """Makes a tool of the SDK that hands its arguments over as they came: `serving.wire` checks them, as in HTTP."""
+    """Makes a tool that passes its arguments on unchecked: `serving.wire` validates them, as for HTTP."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata

@@ -19,7 +19,7 @@ Gauges = Mapping[str, Mapping[Labels, float]]
 
 
 class Metrics:
-    """What the server counts. Label values come from fixed sets, never from what a visitor sends."""
+    """Counters and histograms of the server. Label values come from fixed sets, never from requests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,11 +39,11 @@ class Metrics:
         """Counts one answered search.
 
         Args:
-            mode: by what it was ranked.
+            mode: how it was ranked.
             seconds: of every stage of it.
             results: how many there are.
-            degraded: the embedder did not answer.
-            index: name of what answered, where a server has several.
+            degraded: the embedder failed, and words alone ranked.
+            index: name of the index, on a server with several.
         """
         labels = (("index", index), ("mode", mode)) if index else (("mode", mode),)
         with self._lock:
@@ -55,7 +55,7 @@ class Metrics:
                 self._histograms[(("stage", stage), *labels)].add(spent)
 
     def render(self, gauges: Gauges | None = None) -> str:
-        """Returns everything counted so far and what is given in the Prometheus text format 0.0.4."""
+        """Returns all counters, histograms and the given gauges in the Prometheus text format 0.0.4."""
         with self._lock:
             lines = [
                 line for name in sorted(self._counters) for line in _samples(name, "counter", self._counters[name])

@@ -43,11 +43,11 @@ _PROBLEMS = {
 
 
 def openapi_document(version: str, defaults: Defaults = Defaults()) -> dict[str, Any]:  # noqa: B008 - immutable
-    """Returns the description of the API.
+    """Returns the OpenAPI document.
 
     Args:
         version: of the package.
-        defaults: what this server takes for what a request leaves out.
+        defaults: values of this server for fields that a request leaves out.
     """
     schemas = _schemas()
     schemas["SearchRequest"] = with_defaults(schemas["SearchRequest"], defaults)

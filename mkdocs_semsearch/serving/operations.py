@@ -33,7 +33,7 @@ SearcherProvider = Callable[[], Searcher | None]
 
 @runtime_checkable
 class SearcherLender(Protocol):
-    """A provider that has to know when a request is done with its searcher, to close replaced ones."""
+    """A provider that is told when a request has finished with its searcher, so that it can close replaced ones."""
 
     def lease(self) -> AbstractContextManager[Searcher | None]:
         """Lends the searcher of the moment for the length of the `with` block; None while there is no index."""
@@ -46,11 +46,11 @@ MAX_RELATED = 20
 
 
 class Opened(Protocol):
-    """What one request may ask, all of it of the same builds."""
+    """Indexes that are open for one request, which sees the same builds throughout."""
 
     @property
     def build_id(self) -> str:
-        """Identity of what answers."""
+        """Identity of the builds that answer."""
         ...
 
     @property
@@ -76,7 +76,7 @@ class Opened(Protocol):
 
 
 class Operations(Protocol):
-    """Where requests get what they ask."""
+    """Opens indexes for requests, and reports their state."""
 
     def open(self, names: Sequence[str] = ()) -> AbstractContextManager[Opened]:
         """Opens the indexes with these names for the length of a request; all there are where there are no names.
@@ -99,7 +99,7 @@ class IndexOperations:
     """The operations on one index.
 
     Args:
-        source: where the searcher comes from.
+        source: provides the searcher.
         metrics: counts searches.
         name: of the index, where a server has several.
     """

@@ -35,13 +35,13 @@ PUBLISHED_UNDER = "semsearch/"
 
 MAX_MANIFEST_BYTES = 8 * 1024 * 1024
 MANIFEST_SECONDS = 30.0
-"""A manifest has some kilobytes; whoever needs longer for it is taken for one who does not answer."""
+"""A manifest has some kilobytes; a publisher that needs longer counts as unreachable."""
 
 DOWNLOADS = ".downloads"
 
 SIZE_VARIABLE = "SEMSEARCH_MAX_INDEX_BYTES"
 LARGEST_INDEX = 8 << 30
-"""What a published index may have on disk unless the environment says otherwise."""
+"""The most bytes that a published index may have, unless the environment sets another limit."""
 
 
 def is_url(index: str) -> bool:
@@ -61,7 +61,7 @@ def default_folder(url: str) -> Path:
 def local_folder(index: str | Path) -> Path:
     """Returns the folder of an index; of a URL, that of its copy in this user's cache, brought up to date.
 
-    Where the URL does not answer, the copy of last time has to do.
+    If the URL does not answer, the existing copy is used.
 
     Raises:
         ConfigurationError: the URL cannot be one of an index.
@@ -84,8 +84,8 @@ class PublishedIndex:
 
     Only files whose size and SHA-256 are those of the manifest get into the copy, and a build gets into place as a
     whole, so the copy is readable at any moment. What the previous build has already is not fetched again, nor what an
-    attempt that was interrupted got. Before it gets into place a build is opened in a process of its own, so that
-    whoever publishes cannot break the one that answers.
+    attempt that was interrupted got. Before it gets into place a build is opened in a process of its own, so that a
+    bad build cannot break the server.
 
     Args:
         url: of the index, of its manifest, or of the site that has the index under `semsearch/`.
@@ -189,7 +189,7 @@ class PublishedIndex:
         return manifest
 
     def _refuse_if_known(self, manifest: Manifest) -> None:
-        """What was refused once is not fetched again every minute."""
+        """Raises the error of a build that was refused before, so that it is not fetched again every minute."""
         if self._refused is not None and self._refused[0] == manifest:
             raise IndexCorruptError(self._refused[1])
 
@@ -213,7 +213,7 @@ def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Puts a file into a build; a link costs nothing, and its source goes soon."""
+    """Puts a file into a build, by a hard link where possible; the source is deleted soon."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,4 +1,4 @@
-"""One line a request, as text or as JSON, with an id that ties together what belongs together."""
+"""Request logging: one line per request, as text or JSON, with the id of the request."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Any
 __all__ = ["REQUEST_ID", "JsonFormatter", "accepted_request_id"]
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("semsearch_request_id", default=None)
-"""Id of the request that is being answered in this context; worker threads inherit it."""
+"""Id of the request of the current context; worker threads inherit it."""
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def accepted_request_id(given: str | None) -> str:
-    """Returns the id that a proxy gave the request, or a new one where it gave none that is safe to write down."""
+    """Returns the request id from a proxy if it is safe to log, else a new one."""
     return given if given and _ACCEPTED.fullmatch(given) else uuid.uuid4().hex
 
 
 class JsonFormatter(logging.Formatter):
     """Writes a record as one line of JSON: time, level, message, the id of the request, and what `extra` adds.
 
-    Whatever a message holds, it cannot begin a new line.
+    Line breaks in a message are escaped.
     """
 
     def format(self, record: logging.LogRecord) -> str:

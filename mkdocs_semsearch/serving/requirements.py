@@ -1,4 +1,4 @@
-"""What a search server needs installed: a fraction of what a build needs."""
+"""The requirements of a search server, which are fewer than those of a build."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PACKAGES = frozenset(
         "uvicorn",
     }
 )
-"""Of the requirements of this package, those that answering questions imports."""
+"""The requirements of this package that a search server imports."""
 
 EXTRAS = ("mcp", "qdrant")
-"""Extras that a search server may have a use for."""
+"""Extras that are useful for a search server."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")

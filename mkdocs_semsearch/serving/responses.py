@@ -38,10 +38,10 @@ Headers = tuple[tuple[str, str], ...]
 
 NO_STORE = ("cache-control", "no-store")
 SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
-"""What every answer has."""
+"""Headers of every answer."""
 
 _INERT = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
-"""An answer that is no page cannot become one."""
+"""Policy for answers that are not pages: a browser must not run or embed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ApiResponse:
 
     @classmethod
     def of(cls, status: int, content_type: str | None, body: bytes, headers: Headers = ()) -> ApiResponse:
-        """Makes an answer with the headers that every answer has."""
+        """Makes an answer with the common headers."""
         kind: Headers = (("content-type", content_type),) if content_type else ()
         length: Headers = (("content-length", str(len(body))),) if status not in (204, 304) else ()
         policy: Headers = () if any(name == _INERT[0] for name, _ in headers) else (_INERT,)
@@ -74,14 +74,14 @@ def encode_json(content: Any) -> bytes:
     """Returns UTF-8 JSON that every parser reads: front matter may hold NaN (becomes null) and half surrogates."""
     try:
         return to_json(content, inf_nan_mode="null")
-    except PydanticSerializationError:  # what it refuses, half surrogates and 255 levels, the slower one does not
+    except PydanticSerializationError:  # the slower encoder accepts lone surrogates and more than 255 levels
         plain = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
         finite = json.loads(plain, parse_constant=lambda name: None)
         return json.dumps(finite, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def entity_tag(*parts: str) -> str:
-    """Returns a weak entity tag: two answers with it say the same, `took_ms` apart."""
+    """Returns a weak entity tag: answers with the same tag are equal except for `took_ms`."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
     return f'W/"{digest[:32]}"'
 
@@ -129,13 +129,13 @@ def error_response(error: HttpError) -> ApiResponse:
 
 
 def from_semsearch_error(error: SemsearchError) -> HttpError:
-    """Returns the HTTP answer that an error of the search stands for, and logs what visitors are not told."""
+    """Returns the HTTP error for an error of the search, and logs the details that clients must not see."""
     message = str(error)
     if isinstance(error, PageNotFoundError):
         return HttpError(404, "not_found", message, field=error.field)
     if isinstance(error, QueryError):
         return HttpError(422, "invalid_request", message, field=error.field)
-    # The text of the others names addresses, models and folders of the server: it is for the log, not for visitors.
+    # The text of the other errors names addresses, models and folders of the server, so it goes to the log only.
     log.error("%s: %s", type(error).__name__, message)
     if isinstance(error, EmbedderUnavailableError):
         message = "The embedder does not answer at the moment: try again, or search by words with mode lexical."

@@ -62,23 +62,23 @@ def run(
         app,
         http=_protocol(),
         log_config=None,
-        # The access log of uvicorn shows what people search for.
+        # Uvicorn's access log contains the query strings, and with them what people search for.
         access_log=False,
         server_header=False,
-        # Uvicorn believes X-Forwarded-For from this machine; whom to believe is for SEMSEARCH_CLIENT_HEADER to say.
+        # Uvicorn trusts X-Forwarded-For from this machine; SEMSEARCH_CLIENT_HEADER decides this here.
         proxy_headers=False,
-        # Longer than the idle time of the usual reverse proxies, which must be the ones to hang up.
+        # Longer than the idle time of usual reverse proxies: these must close idle connections first.
         timeout_keep_alive=75,
         timeout_graceful_shutdown=SECONDS_TO_DRAIN,
         lifespan="on",
     )
-    # Uvicorn raises SIGINT again when it is done; Ctrl-C is a way to end, not an error.
+    # Uvicorn raises SIGINT again at its end; Ctrl-C is a normal way to stop.
     with listener, _reloading_on_hangup(app), contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
 
 
 def _protocol() -> type[asyncio.Protocol]:
-    """Returns uvicorn's HTTP, but what is no HTTP at all is refused in the shape that every error has."""
+    """Returns uvicorn's HTTP protocol; malformed requests are refused in the shape of all errors."""
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 

@@ -21,12 +21,12 @@ LogFormat = Literal["text", "json"]
 
 SHORTEST_TOKEN = 16
 _RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
-"""What the first part of an address may be already."""
+"""First parts of addresses that have another meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What a server can be told.
+    """Settings of a server.
 
     Attributes:
         index: folder or URL of the index (`SEMSEARCH_INDEX`).
@@ -34,17 +34,17 @@ class ServerSettings:
             `name=place` with commas).
         default_limit: `limit` of requests that give none (`SEMSEARCH_DEFAULT_LIMIT`).
         min_score: `min_score` of requests that give none (`SEMSEARCH_MIN_SCORE`).
-        cors_origins: origins whose pages may ask; `*` is any (`SEMSEARCH_CORS_ORIGINS`, with commas).
+        cors_origins: origins whose pages may send requests; `*` is any (`SEMSEARCH_CORS_ORIGINS`, with commas).
         cors_origin_regex: pattern that a whole origin must match (`SEMSEARCH_CORS_ORIGIN_REGEX`).
         rate_limit: for one client address, `60/minute`; None is no limit (`SEMSEARCH_RATE_LIMIT`).
         client_header: header of a trusted proxy that holds the address of the client (`SEMSEARCH_CLIENT_HEADER`).
         max_concurrent: requests that are answered or wait for it at the same time (`SEMSEARCH_MAX_CONCURRENT`).
         request_seconds: after which a request is given up (`SEMSEARCH_REQUEST_SECONDS`).
-        token: what a client must show as `Authorization: Bearer …` (`SEMSEARCH_TOKEN`).
+        token: must be sent as `Authorization: Bearer …` (`SEMSEARCH_TOKEN`).
         token_file: a file with such tokens, one a line (`SEMSEARCH_TOKEN_FILE`).
         log_level: (`SEMSEARCH_LOG_LEVEL`).
         log_format: `text` or `json` (`SEMSEARCH_LOG_FORMAT`).
-        log_queries: whether the log has the text of questions (`SEMSEARCH_LOG_QUERIES`).
+        log_queries: whether the log contains the text of queries (`SEMSEARCH_LOG_QUERIES`).
         hosts: host names under which the server answers, besides those of this machine and of its sites; none is any
             name (`SEMSEARCH_HOSTS`, with commas).
         mcp_hosts: host names besides localhost under which `/mcp` answers (`SEMSEARCH_MCP_HOSTS`, with commas).
@@ -106,7 +106,7 @@ class ServerSettings:
 
         Args:
             environment: `os.environ` by default.
-            **flags: what the command line says; None, False and `()` mean that it says nothing.
+            **flags: values from the command line; None, False and `()` count as not set.
 
         Raises:
             ConfigurationError: a value that cannot work; names the variable or the setting.
@@ -124,7 +124,7 @@ class ServerSettings:
         return replace(cls(**values), **said)
 
     def tokens(self) -> tuple[str, ...]:
-        """Returns every token that opens the server, those of the file as they are now; empty where all may ask.
+        """Returns all valid tokens, those of the file as it is now; empty if no token is needed.
 
         Raises:
             ConfigurationError: the file cannot be read, or holds none; names the file, never a token.
@@ -247,10 +247,10 @@ def _check_names(names: list[str]) -> None:
 
 
 def _check_index_name(name: str) -> None:
-    """Refuses a name that cannot stand in an address, or that means something else there.
+    """Checks that a name can be the first part of an address, and has no other meaning there.
 
     Raises:
-        ConfigurationError: says which names are possible.
+        ConfigurationError: it cannot; lists what names may consist of.
     """
     if name in _RESERVED or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         raise ConfigurationError(

@@ -1,8 +1,8 @@
-"""Opens an index that came from elsewhere in a process of its own first, with bounds.
+"""Opens an index from elsewhere in a separate process with limits, before the server opens it.
 
-Hashes say that a file is the one its publisher meant, not that he meant well: a small Parquet file can unfold to any
-size, and a damaged one can bring down the library that reads it. A process whose memory, time and files are bounded
-and which the system kills first finds out at no risk to the one that answers.
+Hashes show that a file is what its publisher published, not that it is harmless: a small Parquet file can expand to any
+size, and a malformed one can crash the library that reads it. The separate process has limited memory, time and file
+sizes, so only this process fails.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["MEMORY", "MEMORY_FACTOR", "try_build"]
 
 MEMORY = 512 << 20
 MEMORY_FACTOR = 8
-"""An index may take `MEMORY` bytes and this many times the size of its files; a real one takes a third of that."""
+"""An index may take `MEMORY` bytes plus this multiple of the size of its files; real ones take a third of that."""
 
 RESERVED = 4 << 30
-"""Libraries reserve memory that they never use; a limit on what is reserved has to be that much wider."""
+"""Libraries reserve memory that they never use, so the limit on reserved memory is that much larger."""
 
 SECONDS = 300
 LARGEST_TEXT = 1 << 20
@@ -65,7 +65,7 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
         (folder / MANIFEST).write_text(manifest_to_json(manifest), encoding="utf-8")
         try:
             (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
-        except OSError:  # a system that lets no user link has no bounds for a process either
+        except OSError:  # a system without symbolic links for users has no limits for processes either
             return
         problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up or threading.Event())
     if problem:
@@ -128,7 +128,7 @@ def _try(folder: Path) -> None:
     manifest = searcher.manifest
     _check_vectors(folder / manifest.build_id / VECTORS)
     _check_front_matter(folder / manifest.build_id / PAGES)
-    encodes = manifest.encoder.at_hand  # else the model comes from elsewhere, which is not for this process to fetch
+    encodes = manifest.encoder.at_hand  # else it is a download
     if encodes:
         try:
             searcher.warm_up()
@@ -184,7 +184,7 @@ def _depth(text: str) -> int:
 def _bound_this_process(memory: int) -> None:
     try:
         import resource
-    except ImportError:  # no bounds on this system; a crash still stays in here
+    except ImportError:  # this system has no limits; a crash still stays in this process
         return
     for limit, value in (
         (resource.RLIMIT_DATA, RESERVED + memory),
@@ -200,9 +200,9 @@ def _bound_this_process(memory: int) -> None:
 
 
 def _peak_memory() -> int:
-    """The most memory this process had, in bytes; 0 where that cannot be told.
+    """Returns the peak memory of this process in bytes; 0 if it is unknown.
 
-    Not `ru_maxrss`: that begins with what the process had that started this one.
+    `ru_maxrss` is not used: it starts with the memory of the parent process.
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")

@@ -1,4 +1,4 @@
-"""Reads requests: the body of POST, the parameters of GET and the arguments of MCP, all under the same rules."""
+"""Reads requests: bodies of POST, parameters of GET and arguments of MCP, all by the same rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Validated = TypeVar("Validated")
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a server takes for what a request leaves out."""
+    """The values of a server for fields that a request leaves out."""
 
     limit: int = 10
     min_score: float = 0.0

@@ -1,4 +1,4 @@
-"""The threads that answer, and how many requests may wait for them."""
+"""Worker threads, and a limit on the requests that wait for them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
 class Workers:
     """Runs requests in threads: some at a time, some more in a queue, and none beyond that.
 
-    A queue that grows answers everybody late; who is refused at once can come back.
+    A queue that grows makes every answer late; a client that is refused at once can try again.
 
     Args:
         max_concurrent: requests that run or wait.
-        request_seconds: after which a request is given up. Its thread cannot be stopped, so it counts as running
-            until it ends by itself.
+        request_seconds: time limit of a request. Its thread cannot be stopped, so it keeps its place until it ends.
     """
 
     def __init__(self, max_concurrent: int = 64, request_seconds: float = 10.0) -> None:
@@ -43,7 +42,7 @@ class Workers:
         """
         self._take_place()
         turn = _Turn(self._places)
-        if self._limiter is None:  # belongs to the event loop, which there is only now
+        if self._limiter is None:  # belongs to the event loop, which exists only now
             self._limiter = anyio.CapacityLimiter(THREADS)
         try:
             with anyio.fail_after(self._seconds):
@@ -61,7 +60,7 @@ class Workers:
 
 
 class _Turn:
-    """One place, given back once: by the thread when its work ends, or by the waiter when it never began."""
+    """A place in the queue that is released once: by the thread at its end, or by the waiter if it never started."""
 
     def __init__(self, places: threading.Semaphore) -> None:
         self._places = places
@@ -70,7 +69,7 @@ class _Turn:
 
     def take(self, work: Callable[[], Answer]) -> Answer:
         if not self._begin():
-            raise RuntimeError("given up before it began")  # nobody waits for the answer
+            raise RuntimeError("given up before it began")  # no client waits for the answer
         try:
             return work()
         finally:

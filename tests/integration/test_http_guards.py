@@ -76,11 +76,12 @@ def test_tokens_of_a_file_are_read_again_on_reload(index_dir, tmp_path, caplog):
             client.get("/api/v1/facets", headers={"Authorization": "Bearer another-token-of-some-length"}).status_code
             == 200
         )
-    assert f"The token file {file} cannot be read: No such file or directory. The tokens of before stay." in caplog.text
+    assert f"The token file {file} cannot be read: No such file or directory." in caplog.text
+    assert "The previous tokens stay valid." in caplog.text
 
 
 def test_a_site_for_browsers_and_a_token_do_not_go_together(index_dir, tmp_path):
-    with pytest.raises(ConfigurationError, match="do not go together"):
+    with pytest.raises(ConfigurationError, match="cannot be protected by a token"):
         create_app(index_dir, site_dir=tmp_path, token=TOKEN)
 
 
