@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.embedding.http_json import JsonEndpoint, parse_endpoint
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 from mkdocs_semsearch.http_client import Reply
 
@@ -182,21 +182,17 @@ class OpenAIEmbedder:
             document_prompt=self._prompts["document"],
         )
 
-    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all) as requests are answered."""
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`."""
         dimension = self._known_dimension()
         prompted = [self._prompts[role] + well_formed(text) for text in texts]
         limit = self._max_tokens * CHARACTERS_PER_TOKEN
         cut = [text[:limit] if text.strip() else BLANK for text in prompted]
         batches = list(_batches(cut, self._batch_size))
         parts: list[NDArray[np.float32]] = [np.zeros((0, dimension), dtype=np.float32)]
-        done = 0
         for batch, answer in self._answers(batches, role):
             source = f"The embedder at {self._where}"
             parts.append(unit_rows(answer, count=len(batch), dimension=dimension, source=source))
-            done += len(batch)
-            if progress is not None:
-                progress(done, len(cut))
         return np.concatenate(parts)
 
     def _answers(self, batches: list[list[str]], role: Role) -> Iterator[tuple[list[str], list[Any]]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.embedding.model_folder import ModelFolder, read_model_folder
 from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
 
 __all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]
@@ -143,41 +143,31 @@ class SentenceTransformerEmbedder:
                 self._model = self._load()
             return self._model
 
-    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all) as batches are finished."""
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`."""
         identity = self.identity
         if not texts:
             return np.zeros((0, identity.dimension), dtype=np.float32)
         model = self.model
         encode = model.encode_query if role == "query" else model.encode_document
         batch_size = self._batch_size or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
-        rows = np.empty((len(texts), identity.dimension), dtype=np.float32)
-        # Long texts first, in slices of neighbours in length: little padding, and progress that does not slow down.
-        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-        step = batch_size * 4 if progress is not None else len(order)
-        for start in range(0, len(order), step):
-            part = order[start : start + step]
-            prompt = self._prompts[role]
-            with self._lock:
-                try:
-                    vectors = encode(
-                        [well_formed(texts[i]) for i in part],
-                        prompt=prompt,
-                        batch_size=batch_size,
-                        show_progress_bar=False,
-                        normalize_embeddings=False,
-                    )
-                except (RuntimeError, ValueError, IndexError) as error:
-                    raise EmbeddingError(f"The model {self._name!r} failed on {len(part)} texts: {error}") from error
-            rows[part] = unit_rows(
-                np.asarray(vectors, dtype=np.float32),
-                count=len(part),
-                dimension=identity.dimension,
-                source=f"The model {self._name!r}",
-            )
-            if progress is not None:
-                progress(min(start + step, len(order)), len(order))
-        return rows
+        with self._lock:
+            try:  # sentence-transformers sorts the texts by length itself
+                vectors = encode(
+                    [well_formed(text) for text in texts],
+                    prompt=self._prompts[role],
+                    batch_size=batch_size,
+                    show_progress_bar=False,
+                    normalize_embeddings=False,
+                )
+            except (RuntimeError, ValueError, IndexError) as error:
+                raise EmbeddingError(f"The model {self._name!r} failed on {len(texts)} texts: {error}") from error
+        return unit_rows(
+            np.asarray(vectors, dtype=np.float32),
+            count=len(texts),
+            dimension=identity.dimension,
+            source=f"The model {self._name!r}",
+        )
 
     def load_model(self, *, device: str | None = None, attention: str | None = None) -> Any:
         """Loads another `SentenceTransformer` of the same model, in float32; from the disk, never from the hub.

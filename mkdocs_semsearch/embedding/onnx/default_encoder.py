@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.embedding.onnx.encoder import TOKENIZER, OnnxEmbedder, load_query_encoder, read_identity
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
 from mkdocs_semsearch.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class DefaultEmbedder:
         self._lock = threading.Lock()
         self._loaded: OnnxEmbedder | None = None
 
-    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all)."""
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = load_default_encoder(self.identity, threads=self._threads)
-        return self._loaded.embed(texts, role, progress)
+        return self._loaded.embed(texts, role)
 
 
 @cache

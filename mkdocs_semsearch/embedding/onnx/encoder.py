@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.checks import unit_rows, well_formed
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
 from mkdocs_semsearch.embedding.tokens import open_tokenizer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
@@ -122,14 +122,12 @@ class OnnxEmbedder:
         self.tokenizer_file = encoder_folder / TOKENIZER
         self.quantized = quantized
 
-    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Embeds texts, see `Embedder.embed`; `progress` is called with (done, all)."""
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`."""
         rows = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
         prompt = self.identity.query_prompt if role == "query" else self.identity.document_prompt
         for number, row in enumerate(self._encode_all([prompt + well_formed(text) for text in texts])):
             rows[number] = row
-            if progress is not None and (number % 32 == 31 or number + 1 == len(texts)):
-                progress(number + 1, len(texts))
         return unit_rows(
             rows,
             count=len(texts),

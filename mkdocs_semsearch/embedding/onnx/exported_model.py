@@ -18,7 +18,7 @@ from mkdocs_semsearch.embedding.models import is_default_model
 from mkdocs_semsearch.embedding.onnx.default_encoder import DefaultEmbedder
 from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES, OnnxEmbedder, load_query_encoder, read_identity
 from mkdocs_semsearch.embedding.onnx.export import cached_export, export_query_encoder
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Progress, Role
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
@@ -137,13 +137,13 @@ class OnnxModelEmbedder:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
-    def embed(self, texts: Sequence[str], role: Role, progress: Progress | None = None) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`; the first call may take seconds, for the export."""
         with self._lock:
             if self._embedder is None:
                 self._embedder = self._load()
             embedder = self._embedder
-        return embedder.embed(texts, role, progress)
+        return embedder.embed(texts, role)
 
     def _load(self) -> OnnxEmbedder | SentenceTransformerEmbedder:
         folder = self.encoder_folder

@@ -60,14 +60,6 @@ def test_it_goes_into_the_index_as_it_is(cache, model, tmp_path):
     np.testing.assert_array_equal(from_folder.embed(TEXTS, "document"), embedder.embed(TEXTS, "document"))
 
 
-@pytest.mark.model
-def test_progress_counts_texts(cache, model):
-    seen = []
-    embedder = open_embedder("onnx", model, cache_dir=str(cache))
-    embedder.embed(["text"] * 70, "document", progress=lambda done, count: seen.append((done, count)))
-    assert seen == [(32, 70), (64, 70), (70, 70)]
-
-
 def test_a_model_that_is_nowhere(tmp_path):
     with pytest.raises(ModelNotFoundError):
         open_embedder("onnx", str(tmp_path / "nothing"))

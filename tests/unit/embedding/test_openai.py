@@ -53,12 +53,6 @@ def test_requests_are_limited_by_characters_too(server):
     assert sorted(len(request["input"]) for request, _ in server.requests) == [1, 2, 2]
 
 
-def test_progress_counts_texts(server):
-    seen = []
-    connect(server).embed(["a"] * 40, "document", progress=lambda done, count: seen.append((done, count)))
-    assert seen == [(32, 40), (40, 40)]
-
-
 def test_prompts_blanks_and_long_texts(server):
     embedder = connect(server, query_prompt="q: ", document_prompt="d: ", max_tokens=10)
     embedder.embed(["x" * 500, "a\ud800"], "query")
