@@ -111,7 +111,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
 
     sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
-    sub.add_argument("text", nargs="?", metavar="TEXT", help='the question; "a phrase in double quotes" must occur')
+    sub.add_argument("text", nargs="?", metavar="TEXT", help='the question; all of it in "double quotes": that phrase')
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
@@ -119,7 +119,13 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     _add_mode(sub, "static")
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
     sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
-    sub.add_argument("--min-score", type=float, metavar="S", help="least cosine similarity, 0 to 1")
+    sub.add_argument("--min-score", type=float, metavar="S", help="least score of a result, 0 to 1")
+    sub.add_argument(
+        "--include-weak", action="store_true", help="results that do not match follow those that do, marked weak"
+    )
+    sub.add_argument(
+        "--literal", "--no-correct", action="store_true", help="take every word as it is typed, never as a typo"
+    )
     sub.add_argument("--explain", action="store_true", help="show the parts of each score")
     _add_format(sub)
 

@@ -160,6 +160,8 @@ def _query(given: argparse.Namespace) -> int:
         min_score=settings.min_score if given.min_score is None else given.min_score,
         filters=tuple(parse_filter(expression) for expression in given.filter),
         facets=tuple(given.facet),
+        include_weak=given.include_weak,
+        correct=not given.literal,
         explain=given.explain,
     )
     with open_engine("static" if given.mode == "static" else given.engine)(_index_dir(given.index)) as searcher:
@@ -169,7 +171,7 @@ def _query(given: argparse.Namespace) -> int:
         elif response.results:
             print(results_text(response))
         else:
-            print(no_results_text(response, searcher))
+            print(no_results_text(query, response, searcher))
     return 0
 
 

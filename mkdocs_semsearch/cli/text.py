@@ -19,19 +19,42 @@ __all__ = ["evaluation_text", "inspection", "inspection_text", "no_results_text"
 
 
 def results_text(response: SearchResponse) -> str:
-    """Returns ranked results, each with its place in the source."""
+    """Returns ranked results, each with its place in the source, and how the query was read."""
     lines = [_result_text(number, result) for number, result in enumerate(response.results, 1)]
+    if response.corrected or response.missing_phrases:
+        lines.insert(0, "\n".join(_reading(response)))
     for name, counts in response.facets.items():
         lines.append(f"{name}: " + ", ".join(f"{item.value} ({item.count})" for item in counts))
     shown, total = len(response.results), response.total_results
     note = " (by words alone: the embedder does not answer)" if response.degraded else ""
-    lines.append(f"{shown} of {total} results in {response.took_ms:.0f} ms{note}")
+    shown -= sum(result.weak for result in response.results)
+    lines.append(f"{shown} of {total} results in {response.took_ms:.0f} ms{_weaker(response)}{note}")
     return "\n\n".join(lines)
+
+
+def _reading(response: SearchResponse) -> list[str]:
+    """Says which words were read as others, and which phrases occur nowhere."""
+    lines = []
+    if response.corrected:
+        read = ", ".join(response.corrected.values())
+        typed = ", ".join(response.corrected)
+        lines.append(f"Showing results for {read} (add --literal for {typed} as typed).")
+    if response.missing_phrases:
+        phrases = ", ".join(f"“{phrase.strip(chr(34))}”" for phrase in response.missing_phrases)
+        lines.append(f"No phrase {phrases}: nearest results.")
+    return lines
+
+
+def _weaker(response: SearchResponse) -> str:
+    count = response.weaker_results
+    if any(result.weak for result in response.results):
+        return f", {count} weaker"
+    return f", {count} weaker with --include-weak" if count else ""
 
 
 def _result_text(number: int, result: Result) -> str:
     sections = (result.section,) if result.section else tuple(part.section for part in result.sections)
-    head = f"{number:>2}. {result.page.title}  [{result.score:.3f}]"
+    head = f"{number:>2}. {result.page.title}  [{result.score:.3f}{', weak' if result.weak else ''}]"
     body = [line for section in sections if section is not None for line in _section_lines(section, result)]
     if result.explain is not None:
         body.append("    " + ", ".join(f"{name} {_short(value)}" for name, value in result.explain.items()))
@@ -54,20 +77,24 @@ def _short(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def no_results_text(response: SearchResponse, searcher: Searcher) -> str:
-    """Returns what to try after a search without results: fewer filters, other words, the nearest weaker hit."""
-    lines = [f"No results for “{response.query}”."]
-    query = SearchQuery(response.query, limit=1, mode=response.mode)
-    filters = response.filters_applied
-    for dropped in filters:
-        rest = replace(query, filters=tuple(item for item in filters if item != dropped))
+def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Searcher) -> str:
+    """Returns what to try after a search without results: fewer filters, other words, the nearest weak result."""
+    if response.total_results:
+        return f"No results from {query.offset} on: there are {response.total_results}."
+    lines = [*_reading(response), f"Nothing found here for “{response.query}”."]
+    query = replace(query, limit=1, offset=0, facets=())
+    for dropped in query.filters:
+        rest = replace(query, filters=tuple(item for item in query.filters if item != dropped))
         total = searcher.search(rest).total_results
         if total:
             lines.append(f"  Without the filter on {dropped.field} ({_filter_text(dropped)}): {total} results.")
-    weaker = searcher.search(replace(query, mode="hybrid")).results
-    if weaker and weaker[0].section is not None:
-        trail = " › ".join(weaker[0].section.heading_hierarchy)
-        lines.append(f"  Nearest without filters or a least score: {trail} ({weaker[0].page.path}).")
+    nearest = replace(query, granularity="section", min_score=0.0, include_weak=True)
+    found = searcher.search(nearest).results or searcher.search(replace(nearest, filters=())).results
+    if found and found[0].section is not None:
+        trail = " › ".join(found[0].section.heading_hierarchy)
+        lines.append(f"  Nearest: {trail} ({found[0].page.path}).")
+    if response.weaker_results:
+        lines.append(f"  With --include-weak: {response.weaker_results} weaker results.")
     lines.append("  Or try other words: a synonym, fewer words, no quotation marks.")
     return "\n".join(lines)
 

@@ -162,9 +162,7 @@ def evaluate(
         if not any(searcher.has_page(page) for page in question.pages):
             skipped += 1
             continue
-        query = SearchQuery(
-            question.query[:1000], mode=mode, limit=DEPTH, granularity="section" if by_section else "page"
-        )
+        query = SearchQuery(question.query, mode=mode, limit=DEPTH, granularity="section" if by_section else "page")
         results = searcher.search(query).results
         judged.append(Judged(question, _rank(question, results, by_section), results[0].page.path if results else None))
     return Evaluation(tuple(judged), skipped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -104,6 +105,7 @@ class OpenedIndexes:
             message = f"offset and limit reach result {deepest}: over several indexes {DEEPEST_RESULT} can be reached."
             raise HttpError(422, "invalid_request", message, field="offset")
         answers = {name: _first(index, query, max(deepest, EVIDENCE)) for name, index in self._indexes.items()}
+        _leave_to_those_with_the_phrase(answers)
         comparable = self._same_model and not any(body.get("degraded") for body in answers.values())
         factors = _factors(answers, query, similarities=comparable)
         for name, body in answers.items():
@@ -111,9 +113,12 @@ class OpenedIndexes:
                 result["score"] = presented_score(result["score"] * factors[name])
         merged = heapq.merge(
             *([{"index": name, **result} for result in body["results"]] for name, body in answers.items()),
-            key=lambda result: -result["score"],
+            key=lambda result: (result.get("weak", False), -result["score"]),
         )
-        return self._merged_body(query, answers, list(merged)[query.offset : deepest])
+        results = list(merged)[:deepest]
+        for before, result in itertools.pairwise(results):  # no score rises, whatever a weak result has
+            result["score"] = min(before["score"], result["score"])
+        return self._merged_body(query, answers, results[query.offset :])
 
     def facets(self) -> dict[str, Any]:
         """Returns the facet fields of all indexes; the counts of fields with the same name and type are added up."""
@@ -183,24 +188,44 @@ class OpenedIndexes:
             "indexes": described,
             "took_ms": round(sum(body["took_ms"] for body in bodies), 3),
             "total_results": sum(body["total_results"] for body in bodies),
+            "weaker_results": sum(body["weaker_results"] for body in bodies),
             "facets": facets,
             "results": results,
         }
-        merged.pop("degraded", None)
-        if any(body.get("degraded") for body in bodies):
-            merged["degraded"] = True
+        corrected = {
+            word: read for body in reversed(bodies) for word, read in body.get("corrected", {}).items()
+        }  # where indexes read a word differently, the first one is told
+        added = {
+            "degraded": any(body.get("degraded") for body in bodies),
+            "corrected": corrected,
+            "missing_phrases": bodies[0].get("missing_phrases", []),
+        }
+        for key, value in added.items():
+            merged.pop(key, None)
+            if value:
+                merged[key] = value
         return merged
 
 
 def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any]:
     """The answer of one index with its first `wanted` results."""
     body = index.search(replace(query, offset=0, limit=min(wanted, MAX_LIMIT)))
-    while len(body["results"]) < min(wanted, body["total_results"]):
+    there = body["total_results"] + (body["weaker_results"] if query.include_weak else 0)
+    while len(body["results"]) < min(wanted, there):
         more = index.search(replace(query, offset=len(body["results"]), limit=MAX_LIMIT, facets=()))
         if not more["results"]:
             break
         body["results"] += more["results"]
     return body
+
+
+def _leave_to_those_with_the_phrase(answers: Mapping[str, dict[str, Any]]) -> None:
+    """Takes out what indexes without a phrase found instead of it, where another index has the phrase."""
+    missing = [body for body in answers.values() if body.get("missing_phrases")]
+    if len(missing) < len(answers):
+        for body in missing:
+            none: dict[str, Any] = {name: [] for name in body["facets"]}
+            body.update(results=[], total_results=0, weaker_results=0, facets=none, corrected={}, missing_phrases=[])
 
 
 def _factors(answers: Mapping[str, dict[str, Any]], query: SearchQuery, *, similarities: bool) -> dict[str, float]:
@@ -215,7 +240,8 @@ def _factors(answers: Mapping[str, dict[str, Any]], query: SearchQuery, *, simil
 
 
 def _best(body: dict[str, Any], part: str) -> float:
-    return max((result["scores"][part] or 0.0 for result in body["results"][:EVIDENCE]), default=0.0)
+    matches = (result for result in body["results"][:EVIDENCE] if not result.get("weak"))
+    return max((result["scores"][part] or 0.0 for result in matches), default=0.0)
 
 
 def _shares(best: dict[str, float]) -> dict[str, float] | None:

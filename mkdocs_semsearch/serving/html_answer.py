@@ -59,6 +59,8 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
         query=parameters.get("q", [""])[0],
         complaint=complaint,
         count=_count(strings, body),
+        notes=_notes(strings, parameters, body),
+        weaker=_weaker(strings, parameters, body),
         degraded=bool(body and body.get("degraded")),
         facets=[_facet(field, parameters, body) for field in fields],
         filtered=any(name.startswith("f.") for name in parameters),
@@ -86,6 +88,48 @@ def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
     count = body["total_results"]
     one = strings.get("count_one", strings["count_other"])
     return (one if count == 1 else strings["count_other"]).replace("{count}", str(count))
+
+
+def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Says which words were read as others, with the address of the search for the words as typed, and which phrases
+    occur nowhere.
+    """
+    notes: list[dict[str, Any]] = []
+    corrected = (body or {}).get("corrected", {})
+    if corrected:
+        literal = {"correct": ["false"], "offset": ["0"]}
+        notes.append(
+            {
+                "text": strings["corrected"].replace("{query}", ", ".join(corrected.values())),
+                "link": strings["literal"].replace("{words}", ", ".join(corrected)),
+                "href": _changed(parameters, literal),
+            }
+        )
+    missing = (body or {}).get("missing_phrases", [])
+    if missing:
+        phrases = ", ".join(f"“{phrase.strip(chr(34))}”" for phrase in missing)
+        notes.append({"text": strings["missing"].replace("{phrases}", phrases)})
+    return notes
+
+
+def _weaker(
+    strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None
+) -> dict[str, str] | None:
+    """Returns text and address of the search that has the weaker results too; None where there are none to add."""
+    if body is None or not body["weaker_results"] or _wants_weak(parameters):
+        return None
+    if int(parameters.get("offset", ["0"])[0]) + PAGES < body["total_results"]:
+        return None  # on the last page of matches, where they would follow
+    text = strings["weaker"].replace("{count}", str(body["weaker_results"]))
+    return {"text": text, "href": _changed(parameters, {"include_weak": ["true"]})}
+
+
+def _wants_weak(parameters: Parameters) -> bool:
+    return parameters.get("include_weak", [""])[0] in ("true", "1")
+
+
+def _changed(parameters: Parameters, changed: Parameters) -> str:
+    return "?" + urlencode({**parameters, **changed}, doseq=True)
 
 
 def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -116,6 +160,7 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
         "title": result["page"]["title"] or result["page"]["url"],
         "url": root + result["page"]["url"].lstrip("/"),
         "index": result.get("index", ""),
+        "weak": result.get("weak", False),
         "sections": [
             {
                 "heading": " › ".join(section["heading_hierarchy"][1:]) or section["heading_hierarchy"][0],
@@ -145,6 +190,5 @@ def _following(parameters: Parameters, body: Mapping[str, Any] | None) -> str | 
     if body is None or not body["results"]:
         return None
     offset = int(parameters.get("offset", ["0"])[0]) + PAGES
-    if offset >= body["total_results"]:
-        return None
-    return "?" + urlencode({**parameters, "offset": [str(offset)]}, doseq=True)
+    there = body["total_results"] + (body["weaker_results"] if _wants_weak(parameters) else 0)
+    return _changed(parameters, {"offset": [str(offset)]}) if offset < there else None

@@ -217,7 +217,7 @@ def test_a_question_may_begin_with_a_dash(run, index_dir):
 
 def test_no_results_are_fine_and_say_what_to_try(run, index_dir):
     said = run("query", "revoke", "--index", index_dir, "--filter", "status=draft", *LEXICAL).stdout
-    assert "No results for “revoke”." in said
+    assert "Nothing found here for “revoke”." in said
     assert "Without the filter on status" in said
     assert "1 results" in said
     body = json.loads(run("query", "zebra", "--index", index_dir, "--format", "json", *LEXICAL).stdout)

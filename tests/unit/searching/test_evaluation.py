@@ -103,3 +103,8 @@ def test_several_indexes_each_for_its_corpus(tmp_path):
     indexes = {"fruit": tmp_path / "fruit", "trees": tmp_path / "trees"}
     found = evaluate_indexes(indexes, questions, mode="lexical", by_section=False)
     assert ([item.rank for item in found.judged], found.skipped) == ([1, 1], 1)
+
+
+def test_long_queries_are_asked_whole(searcher):
+    question = asked("nothing " * 200 + "plums", "plums.md")
+    assert evaluate(searcher, [question], mode="lexical").judged[0].rank == 1

@@ -1,0 +1,182 @@
+"""What matches, what is weak and how a query was read: the same by Python, HTTP, MCP, command line and as a page."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client
+from selectolax.lexbor import LexborHTMLParser
+
+from mkdocs_semsearch import SearchQuery
+from mkdocs_semsearch.cli import main
+from mkdocs_semsearch.searching import to_json
+from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.federation import FederatedOperations
+from mkdocs_semsearch.serving.mcp import build_server
+from mkdocs_semsearch.serving.operations import IndexOperations
+from tests.made_index import made_page, opened
+from tests.unit.serving.small_index import build, open_small
+
+QUERIES = (
+    {"query": "keys"},
+    {"query": "keys", "include_weak": True},
+    {"query": "keys", "include_weak": True, "granularity": "page"},
+    {"query": "resstore"},
+    {"query": "resstore", "correct": False},
+    {"query": '"keys of nobody"'},
+)
+
+
+@pytest.fixture(scope="module")
+def index_dir(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("matches") / "index")
+
+
+@pytest.fixture(scope="module")
+def searcher(index_dir):
+    with open_small(index_dir) as searcher:
+        yield searcher
+
+
+@pytest.fixture
+def api(searcher):
+    return SearchApi(lambda: searcher)
+
+
+def without_time(body):
+    return {key: value for key, value in body.items() if key != "took_ms"}
+
+
+def call_tool(searcher, arguments):
+    async def run():
+        async with Client(build_server(IndexOperations(lambda: searcher), site_name="Example")) as client:
+            return (await client.call_tool("search_docs", arguments)).structured_content
+
+    return anyio.run(run)
+
+
+@pytest.mark.parametrize("asked", QUERIES, ids=str)
+def test_every_surface_gives_the_same_answer(api, searcher, index_dir, capsys, asked):
+    given = {"mode": "lexical"} | asked
+    wanted = without_time(json.loads(json.dumps(to_json(searcher.search(SearchQuery(**given))))))
+    posted = api.handle("POST", "/api/v1/search", body=json.dumps(given).encode())
+    assert without_time(json.loads(posted.body)) == wanted
+    parameters = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+    parameters["q"] = parameters.pop("query")
+    got = api.handle("GET", "/api/v1/search", urlencode(parameters))
+    assert without_time(json.loads(got.body)) == wanted
+    assert without_time(call_tool(searcher, given)) == wanted
+    flags = ["--include-weak"] * given.get("include_weak", False) + ["--literal"] * (not given.get("correct", True))
+    command = ["query", given["query"], "--index", str(index_dir), "--mode", "lexical", "--format", "json", *flags]
+    assert main([*command, "--granularity", given.get("granularity", "section")]) == 0
+    assert without_time(json.loads(capsys.readouterr().out)) == wanted
+
+
+def said(capsys, index_dir, *arguments):
+    assert main(["query", *arguments, "--index", str(index_dir), "--mode", "lexical"]) == 0
+    return capsys.readouterr().out
+
+
+def test_command_line_says_how_many_results_are_weaker(capsys, index_dir):
+    assert "2 of 2 results" in (text := said(capsys, index_dir, "keys"))
+    assert "3 weaker with --include-weak" in text
+    text = said(capsys, index_dir, "keys", "--include-weak")
+    assert "2 of 2 results" in text
+    assert text.count(", weak]") == 3
+
+
+def test_command_line_says_how_the_query_was_read(capsys, index_dir):
+    text = said(capsys, index_dir, "resstore")
+    assert text.startswith("Showing results for restore (add --literal for resstore as typed).\n")
+    assert said(capsys, index_dir, "resstore", "--no-correct").startswith("Nothing found here for “resstore”.\n")
+    assert said(capsys, index_dir, '"keys of nobody"').startswith("No phrase “keys of nobody”: nearest results.\n")
+
+
+def test_command_line_names_the_nearest_result_where_nothing_is_found(capsys, index_dir):
+    text = said(capsys, index_dir, "keys", "--filter", "tags=nobody")
+    assert text.startswith("Nothing found here for “keys”.\n")
+    assert "Without the filter on tags (equals nobody): 2 results." in text
+    assert "Nearest: Command line › Keys (reference/cli.md)." in text
+    assert said(capsys, index_dir, "keys", "--offset", "9") == "No results from 9 on: there are 2.\n"
+
+
+def page(api, query):
+    return LexborHTMLParser(api.handle("GET", "/api/v1/search.html", query).body.decode())
+
+
+def links(tree):
+    return {link.text(): link.attributes["href"] for link in tree.css("main p a")}
+
+
+def test_page_offers_the_weaker_results_and_marks_them(api):
+    tree = page(api, "q=keys&mode=lexical")
+    assert len(tree.css("article")) == 2
+    href = links(tree)["Less related (2)"]
+    assert len(page(api, href[1:]).css("article")) == 4
+    assert len(page(api, href[1:]).css("article.weak")) == 2
+    assert "Less related (2)" not in links(page(api, href[1:]))
+
+
+def test_page_says_how_the_query_was_read(api):
+    tree = page(api, "q=resstore&mode=lexical")
+    assert tree.css_first("[role=status]").text() == "Showing results for restore Search for resstore instead"
+    assert page(api, links(tree)["Search for resstore instead"][1:]).css("article") == []
+    assert (
+        "“keys of nobody” occurs nowhere here" in page(api, "q=%22keys+of+nobody%22").css_first("[role=status]").text()
+    )
+
+
+@pytest.fixture(scope="module")
+def several(searcher, tmp_path_factory):
+    pages = (
+        made_page("soup.md", "Salt the soup. Serve it hot with bread and butter and oil.", "A recipe for bread."),
+        made_page("stew.md", "Nothing but restful words on a long day: stew, stew, stew, with a little soup in it."),
+    )
+    with opened(tmp_path_factory.mktemp("several") / "index", pages) as other:
+        indexes = {"manual": lambda: searcher, "cooking": lambda: other}
+        operations = {name: IndexOperations(source, name=name) for name, source in indexes.items()}
+        yield SearchApi(FederatedOperations(operations)), {"manual": searcher, "cooking": other}
+
+
+def ask(api, **given):
+    response = api.handle("POST", "/api/v1/search", body=json.dumps(given).encode())
+    assert response.status == 200, response.body
+    return json.loads(response.body)
+
+
+def test_several_indexes_add_up_matches_and_weaker_results(several):
+    api, searchers = several
+    for text in ("keys", "soup", "bread and keys"):
+        answers = [searcher.search(SearchQuery(text)) for searcher in searchers.values()]
+        body = ask(api, query=text, include_weak=True, limit=50)
+        assert body["total_results"] == sum(answer.total_results for answer in answers)
+        assert body["weaker_results"] == sum(answer.weaker_results for answer in answers)
+        weak = [result.get("weak", False) for result in body["results"]]
+        assert weak == sorted(weak)
+        assert weak.count(False) == body["total_results"]
+        assert weak.count(True) == body["weaker_results"]
+        scores = [result["score"] for result in body["results"]]
+        assert scores == sorted(scores, reverse=True)
+        pages = [ask(api, query=text, include_weak=True, limit=3, offset=at)["results"] for at in (0, 3)]
+        assert [result for some in pages for result in some] == body["results"][:6]
+
+
+def test_several_indexes_say_together_how_the_query_was_read(several):
+    api, _ = several
+    assert ask(api, query="resstore")["corrected"]["resstore"] == "restore"
+    assert "corrected" not in ask(api, query="resstore", correct=False)
+    assert ask(api, query='"soup of nobody"')["missing_phrases"]
+
+
+def test_a_phrase_that_one_index_has_is_not_missing(several):
+    api, _ = several
+    body = ask(api, query='"salt the soup"', facets=["page.path"])
+    assert "missing_phrases" not in body
+    assert [result["index"] for result in body["results"]] == ["cooking"]
+    assert body["facets"]["page.path"] == [{"value": "soup.md", "count": 1}]
