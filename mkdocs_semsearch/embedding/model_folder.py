@@ -1,4 +1,4 @@
-"""What the small files of a sentence-transformers model say about it, without PyTorch: dimension, length, prompts."""
+"""Reads the description of a sentence-transformers model from its small files, without PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mkdocs_semsearch.errors import EmbeddingError
 __all__ = ["ModelFolder", "read_model_folder"]
 
 UNLIMITED_TOKENS = 1_000_000
-# Longest an encoder is asked to read when its files do not say: attention costs the square of it.
+# Longest text, in tokens, where the files do not say: the cost of attention grows with its square.
 DEFAULT_MAX_TOKENS = 512
 SHIFTED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "xmod", "data2vec-text", "longformer")
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
@@ -49,9 +49,9 @@ class ModelFolder:
         transformer_dir: the folder of the transformer's own files; `path` for most models.
         pooling: pooling modes in the order of their concatenation.
         include_prompt: whether the prompt's tokens take part in pooling.
-        dimension: length of a vector; `None` when only the loaded model knows.
+        dimension: length of a vector; `None` where only the loaded model knows it.
         max_tokens: tokens after which a text is cut.
-        query_prompt, document_prompt: what the model's own configuration puts in front of texts.
+        query_prompt, document_prompt: put in front of texts, by the model's own configuration.
         lower_case: whether texts are lower-cased before they are tokenized.
     """
 
@@ -75,7 +75,7 @@ class ModelFolder:
         return None
 
     def fingerprint(self) -> str:
-        """Returns a SHA-256 over everything on disk that has a say in the vectors: one read of the weights."""
+        """Returns a SHA-256 over all files that the vectors depend on; reads the weights once."""
         digest = hashlib.sha256()
         for file in sorted(self._files()):
             with file.open("rb") as stream:
@@ -165,8 +165,7 @@ def _max_tokens(types: tuple[str, ...], folder: Path, config: dict[str, Any], se
     stated = sentence_config.get("max_seq_length")
     if stated:
         return int(stated)
-    # RoBERTa's kin count positions from behind the padding id: the table is longer than a text may be. 2 is right for
-    # all that were published, and costs a model with another padding id nothing but a token.
+    # RoBERTa and similar models count positions from the padding id on: their table is 2 longer than a text may be.
     positions = config.get("max_position_embeddings", DEFAULT_MAX_TOKENS)
     offset = 2 if config.get("model_type") in SHIFTED_POSITIONS else 0
     limit = _read_json(folder / "tokenizer_config.json").get("model_max_length", positions)
@@ -181,5 +180,5 @@ def _read_json(path: Path, *, kind: type = dict) -> Any:
     except (ValueError, OSError) as error:
         raise EmbeddingError(f"{path} cannot be read ({error}): fetch the model again.") from error
     if not isinstance(value, kind):
-        raise EmbeddingError(f"{path} does not hold what such a file holds: fetch the model again.")
+        raise EmbeddingError(f"{path} has other content than expected: fetch the model again.")
     return value

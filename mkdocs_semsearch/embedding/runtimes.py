@@ -20,7 +20,7 @@ __all__ = ["RUNTIMES", "open_model"]
 
 RUNTIMES = ("auto", "torch", "onnx")
 
-# What a driver leaves where PyTorch could compute on a graphics card.
+# Files of the drivers of graphics cards that PyTorch can use.
 _DRIVERS = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 _WINDOWS_DRIVER = Path("System32", "nvcuda.dll")
 

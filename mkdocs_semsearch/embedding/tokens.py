@@ -1,4 +1,4 @@
-"""Counting tokens as the encoder will, with its `tokenizer.json` alone."""
+"""Counts tokens as the encoder does, with its `tokenizer.json` alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEWLINES = re.compile(r"\n+")
 def open_token_counter(embedder: Embedder) -> TokenCounter:
     """Opens the counter that belongs to `embedder`; needs the `tokenizers` package, never PyTorch.
 
-    An embedder whose tokenizer is out of reach (a remote endpoint) gets an estimate that errs on the high side. The
+    For an embedder without a tokenizer file (a remote endpoint) the counter estimates, rather too high. The
     counter raises `EmbeddingError` when the `tokenizer.json` cannot be read.
     """
     file: Path | None = getattr(embedder, "tokenizer_file", None)
@@ -72,7 +72,7 @@ class WordTokenCounter:
             raise EmbeddingError(f"{self._file} cannot be read ({error.strerror}): fetch the model again.") from error
         return hashlib.sha256(content + Path(__file__).read_bytes()).hexdigest()
 
-    # Opened by the first word: a build in which no page has changed counts none.
+    # Opened by the first word: a build in which no page has changed counts no words.
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return open_tokenizer(self._file)
@@ -87,7 +87,7 @@ class WordTokenCounter:
 
     @cached_property
     def _byte_level(self) -> bool:
-        """Byte-level BPE sees a word with the space before it, and every run of newlines as a token."""
+        """Whether the tokenizer is byte-level BPE: a word has the space before it, and a run of newlines is a token."""
         return "ByteLevel" in self._pre_tokenizer
 
     def __call__(self, text: str) -> int:
@@ -113,7 +113,7 @@ class WordTokenCounter:
 
 
 class ApproximateTokenCounter:
-    """Estimates tokens for an encoder whose tokenizer is not here: a token per punctuation mark and per 5 letters."""
+    """Estimates tokens without a tokenizer: one for each punctuation mark and for every 5 letters."""
 
     fingerprint = "approximate 1"
 

@@ -1,4 +1,4 @@
-"""Encoding with sentence-transformers on PyTorch: any model of that library, on a GPU when there is one."""
+"""Encodes with sentence-transformers on PyTorch: any model of that library, on a GPU if there is one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_sentence_transformer(
         device: `cpu`, `cuda`, `mps`, …; by default the best there is.
         precision: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.
         batch_size: texts per forward pass; by default 16 on a CPU, 128 on a GPU.
-        query_prompt: put in front of questions in place of what the model's configuration says (E5 models want
+        query_prompt: put in front of queries in place of what the model's configuration says (E5 models want
             `query: ` but do not say so).
         document_prompt: the same for documents.
 
@@ -205,7 +205,7 @@ class SentenceTransformerEmbedder:
                 if bars:
                     transformers_logging.enable_progress_bar()
             if "Transformer" in self.folder.modules:
-                # The identity promises this length; the library's own answer changed between its versions.
+                # The identity states this length; the library's own default changed between its versions.
                 model.max_seq_length = self.folder.max_tokens
             return model.float().eval()
 
@@ -217,7 +217,7 @@ class SentenceTransformerEmbedder:
 
 @contextlib.contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keeps the libraries' bars, warnings and log lines from the user; errors still come as exceptions."""
+    """Hides the libraries' progress bars, warnings and log lines; errors are still raised."""
     levels = {name: logging.getLogger(name).level for name in LIBRARIES}
     for name in LIBRARIES:
         logging.getLogger(name).setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""The exported query encoder: ONNX Runtime, the tokenizer and numpy, ready in a fraction of a second."""
+"""Runs an exported encoder with ONNX Runtime, its tokenizer and NumPy; ready in a fraction of a second."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ OLDEST_RUNTIME = "1.23"
 GRAPH, TOKENIZER, SETTINGS = "encoder.onnx", "tokenizer.json", "encoder.json"
 ENCODER_FILES = (SETTINGS, GRAPH, TOKENIZER)
 THREADS_VARIABLE = "SEMSEARCH_ENCODER_THREADS"
-# A question is a dozen tokens: a second thread gains little on an idle machine and loses much on a busy one, and a
-# server encodes several questions at the same time anyway.
+# A query has a dozen tokens: a second thread gains little on an idle machine and costs much on a busy one, and a
+# server encodes several queries at the same time anyway.
 DEFAULT_THREADS = 1
 FEW_TEXTS = 4
 
@@ -42,8 +42,8 @@ def load_query_encoder(
 
     Args:
         folder: holds `encoder.onnx`, `tokenizer.json` and `encoder.json`.
-        threads: threads for one question; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
-            Questions that come from several threads are encoded side by side in any case.
+        threads: threads for one query; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
+            Queries that come from several threads are encoded side by side in any case.
         prompts: put in front of queries and of documents, in place of those in `encoder.json`.
 
     Raises:
@@ -71,7 +71,7 @@ def load_query_encoder(
         quantized=bool(settings["quantized"]),
         lower_case=bool(settings["lower_case"]),
     )
-    # A runtime too old for 8-bit weights only notices when it computes: better now than at the first question.
+    # A runtime that is too old for 8-bit weights fails when it computes: let it fail now, not at the first query.
     embedder.embed(["probe"], "query")
     return embedder
 
@@ -94,14 +94,14 @@ def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case:
 class OnnxEmbedder:
     """An `Embedder` over an exported encoder; safe for use from several threads at once.
 
-    Its identity is, but for the precision, that of the embedder it was exported from: vectors of both can be compared.
-    Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours at all.
+    Its identity differs from that of the embedder it was exported from in the precision alone: vectors of both can be
+    compared. Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours.
 
     Attributes:
-        identity: what makes these vectors these vectors.
-        encoder_folder: what it was loaded from.
+        identity: of the model, with the prompts and the precision.
+        encoder_folder: where it was loaded from.
         tokenizer_file: the `tokenizer.json`.
-        quantized: whether the weights are in 8 bits.
+        quantized: whether the weights have 8 bits.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ def _open_session(file: Path, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # An idle sidecar must not keep a core busy waiting for the next question.
+    # An idle sidecar must not keep a core busy while it waits for the next query.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
@@ -205,7 +205,7 @@ def import_onnxruntime() -> Any:
 
 
 def _cores() -> int:
-    """Those that this process may use, which in a container are often fewer than the machine has."""
+    """Returns the number of cores that this process may use: in a container often fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

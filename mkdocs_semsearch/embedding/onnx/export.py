@@ -1,4 +1,4 @@
-"""Puts the query encoder into the index, so that the query side needs no PyTorch."""
+"""Exports the query encoder into the index, so that the query side needs no PyTorch."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = ["LOWEST_SIMILARITY", "EncoderExport", "cached_export", "export_query_
 
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
-# Part of the cache's key: raise it when the same model would give another graph.
+# Part of the cache's key: raise it when the same model gives another graph.
 RECIPE = 1
 LOWEST_SIMILARITY = 0.99
 MOST_SAMPLES = 64
-# Checked beside the caller's sample, which may be empty or all of one kind.
+# Compared in addition to the caller's sample, which may be empty or one-sided.
 PROBES = (
     "",
     "install",
@@ -51,12 +51,12 @@ PROBES = (
 
 @dataclass(frozen=True, slots=True)
 class EncoderExport:
-    """What became of an export.
+    """Result of an export.
 
     Attributes:
-        exported: whether the folder holds an encoder now.
+        exported: whether the folder holds an encoder.
         reason: why not, or why in float32; a sentence without its full stop.
-        quantized: whether the weights are in 8 bits.
+        quantized: whether the weights have 8 bits.
         files: names of the files in the folder.
         similarity: lowest cosine between the original's and the encoder's vectors of a text; `None` when not measured
             (nothing exported, or taken from the cache).
@@ -74,16 +74,15 @@ def export_query_encoder(
 ) -> EncoderExport:
     """Writes the encoder of `embedder` to `folder` as ONNX with 8-bit weights, `tokenizer.json` and `encoder.json`.
 
-    Its vectors are compared with the original's: when one has a cosine under 0.99, the weights stay in float32; when
-    that does not help either, nothing is exported. Nothing raised by the libraries in between comes out of here: an
-    index without an encoder still works, with PyTorch.
+    Its vectors are compared with the original's: where one has a cosine below 0.99, the weights stay in float32; where
+    that is not enough either, nothing is exported. An error of the libraries becomes the reason in the result: an index
+    without an encoder still works, with PyTorch.
 
     Args:
-        embedder: a `SentenceTransformerEmbedder` is exported; an encoder that already is (there is an attribute
-            `encoder_folder`) gets copied; for others the
-            result says that there is nothing to export.
-        folder: made if it is not there; left without encoder files if nothing is exported.
-        sample: texts of the kind that will be asked; the first 64 are used.
+        embedder: a `SentenceTransformerEmbedder` is exported; one with an `encoder_folder` is exported already and
+            copied; for others the result says that there is nothing to export.
+        folder: made if it is missing; gets no encoder files if nothing is exported.
+        sample: texts like the expected queries; the first 64 are used.
         cache_dir: where exports are kept by the model's fingerprint; `None` for no cache.
     """
     exported: Path | None = getattr(embedder, "encoder_folder", None)
@@ -151,7 +150,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
 
 
 def _failed(folder: Path, reason: str | None) -> EncoderExport:
-    """Leaves a note in place of an encoder: the next build need not spend the same seconds to learn the same."""
+    """Writes the reason in place of an encoder, so that the next build does not try the same again."""
     for file in folder.iterdir():
         file.unlink()
     note = {"reason": reason, "libraries": _libraries()}
@@ -160,7 +159,7 @@ def _failed(folder: Path, reason: str | None) -> EncoderExport:
 
 
 def _known_failure(cached: Path) -> str | None:
-    """Returns why an earlier export failed, unless the libraries are others by now."""
+    """Returns why an earlier export failed; None where the libraries have changed since."""
     try:
         note = json.loads((cached / FAILURE).read_text(encoding="utf-8"))
         return str(note["reason"]) if note["libraries"] == _libraries() else None
@@ -195,13 +194,13 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _keep(source: Path, cached: Path) -> None:
-    """Copies the export into the cache so that a half-written entry is never seen; a full disk only costs the cache."""
+    """Copies the export into the cache in one step; does nothing where the disk is full."""
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
             fresh = Path(name) / "encoder"
             _copy(source, fresh)
-            if not _is_complete(cached):  # else another build was faster, and may be reading it
+            if not _is_complete(cached):  # else another build has written it, and may be reading it
                 shutil.rmtree(cached, ignore_errors=True)
                 fresh.replace(cached)
     except OSError:

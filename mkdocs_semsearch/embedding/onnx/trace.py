@@ -1,4 +1,4 @@
-"""A sentence-transformers model as one ONNX graph: token ids in, unit vectors out."""
+"""Traces a sentence-transformers model to one ONNX graph: token ids in, unit vectors out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_WEIGHTS = 1_800_000_000
 
 
 def why_not_traceable(embedder: SentenceTransformerEmbedder) -> str | None:
-    """Returns the reason why the model cannot become a graph, one sentence without its full stop, or `None`."""
+    """Returns why the model cannot be traced, as a sentence without its full stop, or `None`."""
     folder = embedder.folder
     strange = [module for module in folder.modules if module not in TRACEABLE]
     if strange:
@@ -36,8 +36,8 @@ def why_not_traceable(embedder: SentenceTransformerEmbedder) -> str | None:
 def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
     """Writes the model of `embedder`, with its pooling and normalisation, to `file` in float32.
 
-    The older, TorchScript-based exporter is used on purpose: it needs neither `onnxscript` nor torch.export's several
-    seconds, and gives the same bytes for the same model.
+    It uses the older exporter, based on TorchScript: that needs neither `onnxscript` nor several seconds for
+    torch.export, and gives the same bytes for the same model.
 
     Raises:
         Exception: whatever the exporter raises on a model that it cannot trace.
@@ -60,10 +60,10 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
             return torch.nn.functional.normalize(vectors, p=2.0, dim=1)
 
     with quiet_libraries(), torch.no_grad():
-        # Fused attention does not survive the exporter; the plain one computes the same.
+        # The exporter cannot trace fused attention; the plain one computes the same.
         model = embedder.load_model(device="cpu", attention="eager").float().eval()
         encoder = QueryEncoder(model[0].auto_model, list(model)[1:], embedder.identity.dimension).eval()
-        # Any ids will do, as long as every vocabulary has them and none of them is the padding.
+        # Ids that every vocabulary has, none of them the padding.
         ids = torch.arange(12).reshape(2, 6) + 5
         mask = torch.ones_like(ids)
         mask[1, 4:] = 0
