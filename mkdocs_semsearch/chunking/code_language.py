@@ -12,6 +12,10 @@ _CANONICAL = {
     "console": "bash",
     "cs": "csharp",
     "docker": "dockerfile",
+    "ir": "r",
+    "ipython": "python",
+    "ipython2": "python",
+    "ipython3": "python",
     "golang": "go",
     "js": "javascript",
     "jsonc": "json",
@@ -39,10 +43,23 @@ _CANONICAL = {
     "zsh": "bash",
 }
 _NO_LANGUAGE = frozenset(
-    {"", "default", "no-highlight", "nohighlight", "none", "output", "plain", "plaintext", "raw", "text", "txt"}
+    {
+        "",
+        "default",
+        "ipynb",
+        "no-highlight",
+        "nohighlight",
+        "none",
+        "output",
+        "plain",
+        "plaintext",
+        "raw",
+        "text",
+        "txt",
+    }
 )
 _ANNOTATION = re.compile(r"[ \t]*(?:#|//|--|;|%)[ \t]*\(\d+\)![ \t]*$", re.MULTILINE)
-_PREFIXES = ("language-", "lang-", "highlight-")
+_PREFIXES = ("language-", "lang-", "highlight-", "hl-")
 
 
 def canonical_language(name: str | None) -> str | None:
@@ -55,8 +72,8 @@ def language_of_classes(classes: str | None) -> str | None:
     """Returns the language that class names such as `language-py` give, or None."""
     for name in (classes or "").split():
         for prefix in _PREFIXES:
-            if name.startswith(prefix) and len(name) > len(prefix):
-                return canonical_language(name[len(prefix) :])
+            if name.startswith(prefix) and (language := canonical_language(name[len(prefix) :])):
+                return language
     return None
 
 

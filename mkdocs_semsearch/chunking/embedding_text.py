@@ -10,6 +10,9 @@ __all__ = ["embedding_text", "heading_text", "without_fences"]
 _FENCE_LINE = re.compile(r"^`{3,}[^`\n]*\n?", re.MULTILINE)
 _FENCED_BLOCK = re.compile(r"^(`{3,})[^`\n]*\n.*?(?:^\1`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
+MOST_OF_HEADING, MOST_OF_PATH = 100, 250
+"""Characters of one heading, and of the whole heading path, that are embedded."""
+
 LEAST_PROSE_WORDS = 6
 """A chunk with fewer words beside its code is about the code."""
 
@@ -34,8 +37,20 @@ def embedding_text(heading_hierarchy: Sequence[str], content: str) -> str:
 
 
 def heading_text(heading_hierarchy: Sequence[str]) -> str:
-    """Returns the heading path joined by ` > `."""
-    return " > ".join(part for part in heading_hierarchy if part)
+    """Returns the heading path joined by ` > `, with long headings shortened and headings in the middle left out.
+
+    The path shares the encoder's budget with the text: an uncapped signature of a function would leave it no room.
+    """
+    parts = [_shortened(part) for part in heading_hierarchy if part]
+    while len(parts) > 2 and sum(map(len, parts)) > MOST_OF_PATH:
+        del parts[1]
+    return " > ".join(parts)
+
+
+def _shortened(heading: str) -> str:
+    if len(heading) <= MOST_OF_HEADING:
+        return heading
+    return heading[:MOST_OF_HEADING].rpartition(" ")[0] or heading[:MOST_OF_HEADING]
 
 
 def without_fences(content: str) -> str:

@@ -175,8 +175,21 @@ def _split_table(block: Block, budget: int, cost: Cost) -> list[str]:
     room = budget - (cost(block.header) if block.header else 0)
     if room < budget // 3:  # a header this long is not repeated
         header, room = [], budget
-    units = (piece + "\n" for row in rows[len(header) :] for piece in _fitting(row, room, cost))
-    return ["\n".join([*header, *piece.rstrip("\n").split("\n")]) for piece in _pack(units, room, cost)]
+    pieces: list[str] = []
+    together: list[str] = []  # rows that fit under one header
+    for row in rows[len(header) :]:
+        if cost(row) <= room:
+            together.append(row + "\n")
+            continue
+        pieces.extend(_under_header(header, together, room, cost))
+        together = []
+        # A row that only fits without the header stays whole.
+        pieces.extend(_fitting(row, budget, cost))
+    return [*pieces, *_under_header(header, together, room, cost)]
+
+
+def _under_header(header: list[str], rows: list[str], room: int, cost: Cost) -> list[str]:
+    return ["\n".join([*header, *piece.rstrip("\n").split("\n")]) for piece in _pack(iter(rows), room, cost)]
 
 
 def _split_code(block: Block, budget: int, cost: Cost) -> list[Block]:

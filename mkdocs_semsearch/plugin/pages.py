@@ -67,7 +67,7 @@ class MkDocsPages:
 
     def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
         """Remembers the source text of a page, before any plugin edits it, if lines can refer to it."""
-        if not _has_source(page.file, config):
+        if page.file.src_uri.endswith(".ipynb") or not _has_source(page.file, config):  # JSON has no lines to show
             return
         try:
             source = page.file.content_string

@@ -50,7 +50,7 @@ def _code_element(node: LexborNode) -> LexborNode:
 
 def _code_text(node: LexborNode) -> str:
     """Text as it stands, without line numbers."""
-    if node.css_first(".linenos, .lineno, .md-annotation, .headerlink, br, [hidden]") is None:
+    if node.css_first(".linenos, .lineno, .md-annotation, .headerlink, .boring, br, [hidden]") is None:
         return node.text() or ""
     parts: list[str] = []
     pending = list(node.iter(include_text=True))[::-1]

@@ -29,6 +29,7 @@ _DROPPED_TAGS = frozenset(
         "audio",
         "button",
         "canvas",
+        "clipboard-copy",
         "embed",
         "iframe",
         "input",
@@ -49,10 +50,17 @@ _DROPPED_TAGS = frozenset(
 )
 _DROPPED_CLASSES = frozenset(
     {
+        "anchor-link",
+        "boring",
+        "clipboard-copy-txt",
         "doc-labels",
         "footnote-backref",
         "footnote-ref",
+        "hash-link",
+        "header-anchor",
         "headerlink",
+        "jp-InputPrompt",
+        "jp-OutputPrompt",
         "lineno",
         "linenodiv",
         "linenos",
@@ -60,6 +68,9 @@ _DROPPED_CLASSES = frozenset(
         "md-tooltip",
         "mkdocstrings-source",
         "permalink",
+        "sl-anchor-link",
+        "subheading-anchor",
+        "td-heading-self-link",
         "toc",
         "tooltiptext",
     }
@@ -73,7 +84,9 @@ def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
         return True
     if not attributes:
         return False
-    if "hidden" in attributes or ("data-search-exclude" in attributes and not _is_heading(tag)):
+    # Docusaurus hides the tabs that are not in front; a reader sees them after one click.
+    is_tab = attributes.get("role") == "tabpanel"
+    if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and not _is_heading(tag)):
         return True
     classes = attributes.get("class")
     return bool(classes) and not _DROPPED_CLASSES.isdisjoint(classes.split())  # type: ignore[union-attr]

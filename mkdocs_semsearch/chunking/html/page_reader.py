@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.code_language import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
 from mkdocs_semsearch.chunking.html.api_objects import api_object
 from mkdocs_semsearch.chunking.html.code_and_tables import code_block, is_code_table, table_block
 from mkdocs_semsearch.chunking.html.footnotes import FootnoteMark, Footnotes, is_footnote_reference
+from mkdocs_semsearch.chunking.html.heading_anchor import anchor_of, text_without_permalink
 from mkdocs_semsearch.chunking.html.inline_text import (
     child_nodes,
     flat_text,
@@ -27,6 +29,9 @@ __all__ = ["parse_html", "read_body", "read_links", "read_page"]
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200
+_MOST_OF_HEADING = 80
+"""Characters; a longer signature of a function is shown as its name, and stands whole in the section's text."""
+_LONG_SIGNATURE = re.compile(r"((?:(?:async|class|def|function) )*[\w.$:~]+) ?\(.*")
 _BLOCK_TAGS = frozenset(
     {
         "address",
@@ -199,12 +204,17 @@ class _PageReader:
 
     def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._flush()
-        text = flat_text(node)
+        text = text_without_permalink(node)
         excluded = "data-search-exclude" in attributes
         if text or excluded:
             level = int((node.tag or "h6")[1])
-            anchor = attributes.get("id") or _id_of_section(node)
-            self._found.append(Heading(level, text, anchor, excluded, api_object(node)))
+            signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
+            shown = f"{signature[1]}(…)" if signature else text
+            self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node)))
+            if signature:
+                code = node.css_first("code")
+                language = language_of_classes(code.attributes.get("class")) if code is not None else None
+                self._found.append(Block("code", text, language))
 
     def _flush(self, *, as_item: bool = False) -> None:
         """Ends the paragraph at hand."""
@@ -245,15 +255,6 @@ class _ListLevel:
 def _start_number(attributes: dict[str, str | None]) -> int:
     start = attributes.get("start") or "1"
     return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
-
-
-def _id_of_section(heading: LexborNode) -> str | None:
-    """Id of the `<section>` that starts with a heading: where Sphinx and other generators put it."""
-    section = heading.parent
-    if section is None or section.tag != "section":
-        return None
-    first = next((child for child in section.iter()), None)
-    return section.attributes.get("id") or None if first is not None and first.mem_id == heading.mem_id else None
 
 
 def _is_docstring_part(node: LexborNode) -> bool:

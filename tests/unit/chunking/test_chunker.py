@@ -115,6 +115,28 @@ def test_a_long_table_repeats_its_header() -> None:
     assert sum(c.content.count("value") for c in found) == 40
 
 
+def test_rows_stay_whole_under_a_heading_path_longer_than_a_chunk() -> None:
+    signature = "Thing.run(" + ", ".join(f"option_{number}: str = None" for number in range(60)) + ")"
+    rows = "".join(f"<tr><td>option_{n}</td><td>{'word ' * 12}end</td></tr>" for n in range(20))
+    table = f"<table><thead><tr><th>Name</th><th>What</th></tr></thead>{rows}</table>"
+    found = chunks(f'<h2 id="a">{signature}</h2><h3 id="b">{"a long heading " * 30}</h3>{table}', size=120)
+    pieces = [c for c in found if c.anchor == "b"]
+    assert len(pieces) == 5
+    for piece in pieces:
+        header, *lines = piece.content.split("\n")
+        assert header == "| Name | What |"
+        assert all(line.startswith("| option_") and line.endswith("end |") for line in lines)
+        assert len(embedding_text(piece.heading_hierarchy, piece.content)) < 1000
+
+
+def test_a_row_that_only_fits_without_the_header_stays_whole() -> None:
+    rows = "<tr><td>a</td><td>b</td></tr>" + f"<tr><td>{'word ' * 24}end</td><td>x</td></tr>"
+    header = "<thead><tr><th>Name of it</th><th>What it is for all</th></tr></thead>"
+    found = chunks(f"<table>{header}{rows}</table>", size=40)
+    assert [c.content.count("end | x |") for c in found] == [0, 1]
+    assert found[0].content == "| Name of it | What it is for all |\n| a | b |"
+
+
 def test_lists_are_cut_between_items() -> None:
     items = "".join(f"<li>item {n} of the list</li>" for n in range(30))
     for piece in chunks(f"<ul>{items}</ul>", size=20):

@@ -124,3 +124,66 @@ def test_hostile_html_is_read_to_the_end(html: str) -> None:
     for item in read_page(html):
         assert "\0" not in item.text
         item.text.encode("utf-8")
+
+
+NOTEBOOK = """
+<div class="jp-Cell jp-MarkdownCell"><div class="jp-RenderedMarkdown">
+<h1 id="Load-data">Load data<a class="anchor-link" href="#Load-data">¶</a></h1></div></div>
+<div class="jp-Cell jp-CodeCell"><div class="jp-InputArea">
+<div class="jp-InputPrompt jp-InputArea-prompt">In&nbsp;[1]:</div>
+<div class="zeroclipboard-container"><clipboard-copy for="cell-1"><div>copy</div></clipboard-copy></div>
+<div class="highlight-ipynb hl-ipython3"><pre><span></span><span class="n">frame</span> <span>= 1</span></pre></div>
+<div id="cell-1" class="clipboard-copy-txt">frame = 1</div></div>
+<div class="jp-OutputArea"><div class="jp-OutputPrompt jp-OutputArea-prompt">Out[1]:</div>
+<div class="jp-RenderedText"><pre>1</pre></div></div></div>
+"""
+
+
+def test_a_notebook_has_its_cells_once_without_prompts_and_permalinks() -> None:
+    assert read_page(NOTEBOOK) == [
+        Heading(1, "Load data", "Load-data"),
+        Block("code", "frame = 1", "python"),
+        Block("code", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('<section id="a"><span id="target"></span><h2>A<a class="headerlink" href="#a">¶</a></h2></section>', "a"),
+        ('<section id="a"><span id="target"></span><h2>A</h2></section>', "a"),
+        ('<div class="section" id="a"><h2>A</h2></div>', "a"),
+        ('<h2>A<a class="headerlink" href="#%C3%A9t%C3%A9">#</a></h2>', "été"),
+        ('<h1><a class="header" href="#a">A</a></h1>', "a"),
+        ('<p>x</p><a name="a"></a><h2>A</h2>', "a"),
+        ('<p>x</p>\n<span id="a"></span>\n<h2>A</h2>', "a"),
+        ('<h2>A<span id="a"></span><a href="#a" class="subheading-anchor"></a></h2>', "a"),
+        ('<h2 id="a" tabindex="-1">A <a class="header-anchor" href="#a">&ZeroWidthSpace;</a></h2>', "a"),
+        ('<h2 class="anchor" id="a">A<a href="#a" class="hash-link" aria-label="Direct link">​</a></h2>', "a"),
+        ('<h2 id="a">A<a class="anchor" href="#a">#</a></h2>', "a"),
+        ('<h2><a href="#elsewhere">A</a> and more</h2>', None),
+        ('<p>x</p><span id="b">words</span><h2>A</h2>', None),
+    ],
+)
+def test_the_anchor_is_where_the_link_to_a_heading_leads(html: str, expected: str | None) -> None:
+    (heading,) = [item for item in read_page(html) if isinstance(item, Heading)]
+    assert heading.anchor == expected
+    assert heading.text in ("A", "A and more")
+
+
+def test_a_heading_that_is_only_a_sign_keeps_it() -> None:
+    assert read_page('<h2 id="plus"><a href="#plus">+</a></h2>') == [Heading(2, "+", "plus")]
+
+
+def test_a_long_signature_is_a_short_heading_and_stands_whole_in_the_text() -> None:
+    signature = (
+        "SamGeo2.__init__(model_id='sam2-hiera-large', " + ", ".join(f"option_{n}=None" for n in range(20)) + ")"
+    )
+    found = read_page(f'<h3 id="a"><code class="highlight language-python">{signature}</code></h3>')
+    assert found == [Heading(3, "SamGeo2.__init__(…)", "a"), Block("code", signature, "python")]
+
+
+def test_tabs_that_are_not_in_front_are_read() -> None:
+    assert text_of('<div role="tabpanel">npm</div><div role="tabpanel" hidden>yarn</div><div hidden>x</div>') == (
+        "npm\n\nyarn"
+    )

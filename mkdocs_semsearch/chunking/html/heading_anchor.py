@@ -1,0 +1,82 @@
+"""Where a link to a heading leads, whichever generator wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mkdocs_semsearch.chunking.html.inline_text import flat_text, is_dropped
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+__all__ = ["anchor_of", "text_without_permalink"]
+
+
+def anchor_of(heading: LexborNode) -> str | None:
+    """Returns the id that a link to a heading names, or None.
+
+    It is the heading's own (most generators), the one its permalink leads to (Sphinx, mdBook), that of the section it
+    starts (docutils, Hugo themes), or that of an empty element in it or just before it (explicit targets).
+    """
+    return (
+        heading.attributes.get("id")
+        or _target_of_permalink(heading)
+        or _id_of_section(heading)
+        or _id_of_empty(heading.css_first("span[id], a[id], a[name]"))
+        or _id_of_empty(_element_before(heading))
+    )
+
+
+def text_without_permalink(heading: LexborNode) -> str:
+    """Returns the text of a heading without a link to itself that is only a sign, such as `#` or `¶`."""
+    text = flat_text(heading)
+    for link in heading.css('a[href^="#"]'):
+        sign = flat_text(link)
+        if sign and not _has_letters(sign) and text != sign:
+            text = text.removesuffix(sign).removeprefix(sign).strip()
+    return text
+
+
+def _target_of_permalink(heading: LexborNode) -> str | None:
+    text = flat_text(heading)
+    for link in heading.css('a[href^="#"]'):
+        shown = flat_text(link)
+        # mdBook makes the whole heading the link; a link inside of a heading may lead to another one.
+        if is_dropped("a", link.attributes) or not _has_letters(shown) or shown == text:
+            return unquote(link.attributes.get("href") or "")[1:] or None
+    return None
+
+
+def _id_of_section(heading: LexborNode) -> str | None:
+    section = heading.parent
+    if section is None or not _is_section(section):
+        return None
+    for child in section.iter():
+        if child.mem_id == heading.mem_id:
+            return section.attributes.get("id") or None
+        if _id_of_empty(child) is None:
+            return None
+    return None
+
+
+def _is_section(node: LexborNode) -> bool:
+    return node.tag == "section" or (node.tag == "div" and "section" in (node.attributes.get("class") or "").split())
+
+
+def _element_before(heading: LexborNode) -> LexborNode | None:
+    node = heading.prev
+    while node is not None and node.tag == "-text" and not (node.text_content or "").strip():
+        node = node.prev
+    return node
+
+
+def _id_of_empty(node: LexborNode | None) -> str | None:
+    """Id of a `span` or `a` without text: the target of links, not content."""
+    if node is None or node.tag not in ("span", "a") or flat_text(node):
+        return None
+    return node.attributes.get("id") or node.attributes.get("name") or None
+
+
+def _has_letters(text: str) -> bool:
+    return any(character.isalnum() for character in text)
