@@ -1,7 +1,7 @@
 """Documentation search for MkDocs that understands the question and never loses the literal hit.
 
-The names below are the public Python API. They are loaded on first use, so that importing the package, as MkDocs does
-for every site, costs nothing.
+The names below are the public Python API, whole. They are loaded on first use, so that importing the package, as MkDocs
+does for every site, costs nothing.
 """
 
 from __future__ import annotations
@@ -10,35 +10,73 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.errors import SemsearchError
+    from mkdocs_semsearch.errors import (
+        ConfigurationError,
+        EmbedderUnavailableError,
+        EmbeddingError,
+        EmptyQueryError,
+        FilterError,
+        IndexCorruptError,
+        IndexFolderError,
+        IndexFormatError,
+        IndexNotFoundError,
+        IndexWriteError,
+        MissingExtraError,
+        ModelNotFoundError,
+        PageNotFoundError,
+        QueryError,
+        SemsearchError,
+        StoreUnavailableError,
+    )
     from mkdocs_semsearch.searching import (
         Equals,
         Exists,
+        Filter,
         In,
         Prefix,
         Range,
+        Result,
         Searcher,
         SearchQuery,
         SearchResponse,
         open_searcher,
+        to_json,
     )
 
 __all__ = [
+    "ConfigurationError",
+    "EmbedderUnavailableError",
+    "EmbeddingError",
+    "EmptyQueryError",
     "Equals",
     "Exists",
+    "Filter",
+    "FilterError",
     "In",
+    "IndexCorruptError",
+    "IndexFolderError",
+    "IndexFormatError",
+    "IndexNotFoundError",
+    "IndexWriteError",
+    "MissingExtraError",
+    "ModelNotFoundError",
+    "PageNotFoundError",
     "Prefix",
+    "QueryError",
     "Range",
+    "Result",
     "SearchQuery",
     "SearchResponse",
     "Searcher",
     "SemsearchError",
+    "StoreUnavailableError",
     "open_searcher",
+    "to_json",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "mkdocs_semsearch.errors" if name == "SemsearchError" else "mkdocs_semsearch.searching"
+    home = "mkdocs_semsearch.errors" if name.endswith("Error") else "mkdocs_semsearch.searching"
     return getattr(import_module(home), name)

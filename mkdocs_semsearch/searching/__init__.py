@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.searching.response import SearchResponse, to_json
+from mkdocs_semsearch.searching.response import Result, SearchResponse, to_json
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "In",
     "Prefix",
     "Range",
+    "Result",
     "SearchQuery",
     "SearchResponse",
     "Searcher",

@@ -103,3 +103,18 @@ def test_a_server_loads_what_agents_need_when_one_comes():
     code = f"import sys; from {NAME}.serving.app import create_app; create_app('nowhere'); print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_public_names_are_there_and_hold_every_error():
+    from mkdocs_semsearch import errors, searching
+
+    assert {name for name in mkdocs_semsearch.__all__ if name.endswith("Error")} == set(errors.__all__)
+    assert set(mkdocs_semsearch.__all__) - set(errors.__all__) == set(searching.__all__)
+    for home in (errors, searching):
+        assert all(getattr(mkdocs_semsearch, name) is getattr(home, name) for name in home.__all__)
+
+
+def test_importing_the_package_loads_no_part_of_it():
+    code = f"import sys, {NAME}; print([name for name in sys.modules if name.startswith('{NAME}.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
