@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "docs" / "assets" / "screenshots"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-DESKTOP, PHONE = (1280, 800), (390, 780)
+DESKTOP, WIDE, PHONE, LANDSCAPE = (1280, 860), (1920, 1080), (390, 844), (844, 390)
 QUESTION = "how do I let readers narrow results by topic"
 QUALITY = 58
 SETTLE = 700
@@ -38,7 +39,9 @@ class Shot:
         size: of the window.
         address: after the site's root; the fragment opens the dialog.
         dark: whether the reader prefers it so.
-        keys: pressed once the results are there.
+        forced: whether the reader's system forces its colours.
+        language: of the dialog, where it is not the site's.
+        tap: what is pressed once the results are there.
     """
 
     name: str
@@ -46,22 +49,29 @@ class Shot:
     size: tuple[int, int] = DESKTOP
     address: str = f"guide/facets/#semsearch={QUESTION.replace(' ', '+')}"
     dark: bool = False
-    keys: tuple[str, ...] = ("ArrowDown",)
+    forced: bool = False
+    language: str = ""
+    tap: str = ""
 
 
 SHOTS = (
     Shot("material-light", "material"),
     Shot("material-dark", "material", dark=True),
+    Shot("material-wide", "material", WIDE),
+    Shot("material-forced-colours", "material", forced=True),
+    Shot("material-arabic", "material", language="ar"),
     Shot("material-phone", "material", PHONE),
+    Shot("material-landscape", "material", LANDSCAPE),
+    Shot("filters-phone", "material", PHONE, tap=".ss-toggle"),
     Shot("mkdocs-light", "mkdocs"),
     Shot("mkdocs-dark", "mkdocs", dark=True),
     Shot("mkdocs-phone", "mkdocs", PHONE),
     Shot("readthedocs-light", "readthedocs"),
     Shot("readthedocs-phone", "readthedocs", PHONE),
-    Shot("start", "material", address="guide/facets/#semsearch=", keys=()),
-    Shot("filters", "material", address="#semsearch=deploy&f.audience=operators&f.difficulty=advanced", keys=()),
-    Shot("nothing-found", "material", address="#semsearch=%22zebra+crossing%22&f.status=beta", keys=()),
-    Shot("results-page", "material", address="search/?query=run+the+sidecar+in+a+container", keys=()),
+    Shot("start", "material", address="guide/facets/#semsearch="),
+    Shot("filters", "material", address="#semsearch=deploy&f.audience=operators&f.difficulty=advanced"),
+    Shot("nothing-found", "material", address="#semsearch=zebra+crossing&f.status=beta"),
+    Shot("results-page", "material", address="search/?query=run+the+sidecar+in+a+container"),
 )
 
 
@@ -98,22 +108,30 @@ def take(browser: Any, address: str, shot: Shot) -> None:
     context = browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if shot.dark else "light",
+        forced_colors="active" if shot.forced else "none",
         reduced_motion="reduce",
-        has_touch=shot.size == PHONE,
+        has_touch=shot.size in (PHONE, LANDSCAPE),
     )
     page = context.new_page()
+    if shot.language:
+        page.route("**/semsearch/config.json", lambda route: _speak(route, shot.language))
     page.goto(address + shot.address)
     page.locator("[data-semsearch=option]:visible, .ss-chip:visible").first.wait_for()
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(SETTLE)
     page.evaluate("document.activeElement.setSelectionRange?.(999, 999)")
-    for key in shot.keys:
-        page.keyboard.press(key)
+    if shot.tap:
+        page.locator(shot.tap).click()
     page.wait_for_timeout(SETTLE)
     session = context.new_cdp_session(page)
     picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
     (TARGET / f"{shot.name}.webp").write_bytes(base64.b64decode(picture["data"]))
     context.close()
+
+
+def _speak(route: Any, language: str) -> None:
+    settings = route.fetch().json()
+    route.fulfill(body=json.dumps(settings | {"language": language}), content_type="application/json")
 
 
 def main() -> None:

@@ -51,6 +51,16 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.fill(INPUT, "zzzz")
         page.locator("[data-semsearch=empty]").wait_for()
         assert violations(page) == [], "nothing found"
+        page.get_by_role("button", name="Clear all").click()
+        server.sidecar.change = lambda body: body | {"corrected": {"tokne": "token"}, "missing_phrases": ["a b"]}
+        page.fill(INPUT, "token for api")
+        page.locator("[data-semsearch=notice]").wait_for()
+        page.get_by_text("more on this page").click()
+        page.get_by_role("option", name="Less related").click()
+        page.locator("[role=group][aria-label='Tabs and details']").wait_for()
+        page.get_by_role("button", name="Filter: Tags: api").wait_for()
+        assert violations(page) == [], "notices and less related"
+        server.sidecar.change = lambda body: body
         server.sidecar.alive = False
         page.fill(INPUT, "token rotate")
         page.locator("[data-semsearch=mode]").wait_for()

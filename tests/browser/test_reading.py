@@ -134,6 +134,25 @@ def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     assert page.evaluate(CLIPBOARD) == "rotate token"
 
 
+def test_code_is_copied_with_a_button(page, site):
+    page.context.grant_permissions(["clipboard-read"])
+    ask(page, site, "rotate script")
+    page.locator(PREVIEW).get_by_role("navigation").wait_for()
+    page.locator(PREVIEW).get_by_role("button", name="Copy code").click()
+    page.locator(PREVIEW).get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate(CLIPBOARD).startswith("def rotate(token: str) -> str:\n")
+    page.locator(PREVIEW).get_by_role("button", name="Copy code").wait_for()  # it says so for a while
+
+
+def test_words_are_passed_to_the_page_only_where_the_site_highlights_them(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        ask(page, server, "rotate token")
+        assert "?h=" not in page.locator(OPTION).first.get_attribute("href")
+    with serving.SiteServer(build_site("material")) as server:
+        ask(page, server, "rotate token")
+        assert "?h=" in page.locator(OPTION).first.get_attribute("href")
+
+
 def test_the_preview_opens_in_a_new_tab_and_the_dialog_stays(page, site):
     ask(page, site, "rotate token")
     with page.context.expect_page() as opened:

@@ -691,3 +691,26 @@ def test_the_dialog_does_not_collapse_between_the_start_view_and_the_results(pag
 def test_motion_is_left_out_on_request(page, site):
     ask(page, site, "token")  # the page asks for reduced motion
     assert page.locator("dialog").evaluate("element => getComputedStyle(element).animationName") == "none"
+
+
+def test_nothing_moves_by_itself_while_answers_come(page, site):
+    """Layout shifts that follow no input: the answers here come after the half second that counts as one."""
+    site.sidecar.delay = lambda query: 0.8
+    page.add_init_script(
+        "window.shifts = [];"
+        "new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput)"
+        ".map((one) => [one.value, one.sources.map((source) => source.node?.className)])))"
+        ".observe({type: 'layout-shift', buffered: true})"
+    )
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip").first.wait_for()
+    page.wait_for_timeout(700)
+    for query in ("token", "rotate token", "zzzz", "install"):
+        page.fill(INPUT, query)
+        page.locator("[data-semsearch=list]:not([aria-busy])").wait_for(state="attached")
+        page.wait_for_timeout(1700)
+    page.locator("#semsearch-facets").get_by_label("setup").check()
+    page.wait_for_timeout(1700)
+    ours = [shift for shift in page.evaluate("shifts") if any(name.startswith("ss-") for name in shift[1] if name)]
+    assert sum(value for value, _ in ours) < 0.01, ours

@@ -202,12 +202,13 @@ export class SemsearchDialog extends HTMLElement {
       set(this.ends, "hidden", !answer?.results.length);
       this.total.textContent = answer ? this.#count(answer) : "";
       set(this.dialog, "data-results", !!answer);
-      set(this.summary, "hidden", !answer);
     });
     store.on(["answer", "filters"], ({ answer, filters, fields }) => {
       const chosen = countFilters(filters);
-      const any = answer?.facets && (chosen || fields.some(({ name }) => answer.facets[name]?.length));
-      set(this.dialog, "data-facets", !!any);
+      const known = answer?.facets && (chosen || fields.some(({ name }) => answer.facets[name]?.length));
+      if (answer) this.beside = answer.facets && (this.beside || known);
+      // The column keeps its place, so that nothing moves.
+      set(this.dialog, "data-facets", answer ? !!this.beside : fields.length > 0);
       if (chosen) this.later("./chips.js", this.active);
       if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, this.root);
       this.badge.textContent = chosen || "";
