@@ -16,17 +16,23 @@ export async function addPages(search, weak) {
   if (next) search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
 }
 
-/** Shows all sections of one page of the answer. */
+/** Shows all sections of one page of the answer: first those that match. */
 export async function expand(search, path) {
   const { answer, filters } = search.store.state;
-  const place = { filters: { ...filters, "page.path": [path] }, sections_per_page: 10, include_weak: true };
-  const found = answer.engine.page ? await ask(search, place) : null;
+  const { engine } = answer;
+  const place = { filters: { ...filters, "page.path": [path] }, sections_per_page: 10 };
+  const [found, page] = engine.page
+    ? await Promise.all([ask(search, place), engine.page(path).catch((error) => search.reportError(error))])
+    : [];
   if (search.store.state.answer !== answer) return;
-  const results = answer.results.map((result) =>
-    result.page.path === path
-      ? { ...result, sections: found?.results[0]?.sections ?? result.sections, expanded: true }
-      : result,
-  );
+  const results = answer.results.map((result) => {
+    if (result.page.path !== path) return result;
+    const sections = found?.results[0]?.sections ?? result.sections;
+    const known = new Set(sections.map((section) => section.chunk_index));
+    const others = (page?.sections ?? []).filter((section) => !known.has(section.chunk_index));
+    const plain = others.map((section) => ({ ...section, excerpt: section.content, highlights: [] }));
+    return { ...result, sections: [...sections, ...plain], expanded: true };
+  });
   search.store.set({ answer: { ...answer, results } });
 }
 

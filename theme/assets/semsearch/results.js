@@ -4,7 +4,6 @@ import { marked, renderExcerpt, wordsOf } from "./excerpt.js";
 import { h, icon, set } from "./ui.js";
 
 const SECTIONS = 3; // named with a page
-const EXPANDED = 10; // the API's limit
 const LINES = 2; // of an excerpt
 
 export const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
@@ -55,7 +54,7 @@ export function createResults(parts) {
           expanded && renderExcerpt(section, 1),
         ),
       );
-      const more = expanded || sections.length <= SECTIONS ? 0 : moreOf(page, sections) - rows.length - 1;
+      const more = expanded || sections.length <= SECTIONS ? 0 : (page.chunk_count ?? sections.length) - rows.length - 1;
       if (more > 0)
         rows.push(action("div.ss-option.ss-section.ss-more", t("more_sections", { count: more }), () => search.extend("expand", page.path)));
       const row = rows.length > 0 && h("div.ss-sections", { role: "presentation" }, rows);
@@ -100,9 +99,6 @@ export function createResults(parts) {
   store.on(["busy"], ({ busy }) => set(list, "aria-busy", busy && "true"));
   return list;
 }
-
-/** Counts the sections that an expanded page would show. */
-const moreOf = ({ chunk_count: chunks = EXPANDED }, { length }) => Math.max(length, Math.min(chunks, EXPANDED));
 
 /** Links never lead off the site. `h` makes Material highlight words on the page. */
 function linkMaker(root) {
