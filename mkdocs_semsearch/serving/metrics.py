@@ -1,4 +1,8 @@
-"""Counters and histograms in the Prometheus text format, safe to use from many threads."""
+"""Counters and histograms in the Prometheus text format, safe to use from many threads.
+
+prometheus_client was tried: a metric has one set of label names there, so that every duration would carry empty labels,
+and each counter a `_created` series, which can be switched off for the whole process only.
+"""
 
 from __future__ import annotations
 
