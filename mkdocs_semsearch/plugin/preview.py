@@ -100,7 +100,7 @@ class Preview:
             path = path.removeprefix(prefix) or "/"
             if is_loopback(address) and host_name(environ.get("HTTP_HOST", "localhost")) not in LOOPBACK_NAMES:
                 refusal = HttpError(421, "wrong_host", "The preview answers as localhost only.")
-                return _send(api.refuse(environ["REQUEST_METHOD"], path, refusal), start_response)
+                return _send(api.refuse(environ["REQUEST_METHOD"], None, refusal), start_response)
             return _respond(api, path, environ, start_response)
 
         return answer

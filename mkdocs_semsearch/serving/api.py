@@ -111,8 +111,32 @@ class SearchApi:
             body: a body longer than `MAX_BODY_BYTES` is refused.
             client: address of the client, for the rate limit.
         """
-        started = time.perf_counter()
         route, argument = match_route(path)
+        return self.answer(route, argument, method, query_string, headers, body, client=client)
+
+    def answer(
+        self,
+        route: Route | None,
+        argument: str,
+        method: str,
+        query_string: str = "",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        client: str | None = None,
+    ) -> ApiResponse:
+        """Answers one request whose route is known; never raises.
+
+        Args:
+            route: None for an address that the API does not have.
+            argument: the part of the path that varies, `""` for most routes.
+            method: in upper case.
+            query_string: as for `handle`.
+            headers: as for `handle`.
+            body: as for `handle`.
+            client: as for `handle`.
+        """
+        started = time.perf_counter()
         call = _Call(query_string, {name.lower(): value for name, value in (headers or {}).items()}, body, argument)
         try:
             with panics_as_errors():
@@ -127,9 +151,9 @@ class SearchApi:
         self._record(method, route, response.status, time.perf_counter() - started, call.details)
         return response.without_body() if method == "HEAD" else response
 
-    def refuse(self, method: str, path: str, error: HttpError, seconds: float = 0.0) -> ApiResponse:
-        """Answers a request that failed before `handle` was called; counts and logs it like all others."""
-        self._record(method, match_route(path)[0], error.status, seconds, {"error": error.code})
+    def refuse(self, method: str, route: Route | None, error: HttpError, seconds: float = 0.0) -> ApiResponse:
+        """Answers a request that failed before `answer` was called; counts and logs it like all others."""
+        self._record(method, route, error.status, seconds, {"error": error.code})
         return error_response(error)
 
     def _record(self, method: str, route: Route | None, status: int, seconds: float, details: dict[str, Any]) -> None:

@@ -35,6 +35,7 @@ from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
 from mkdocs_semsearch.serving.responses import HttpError, error_response
 from mkdocs_semsearch.serving.routes import ROUTES
+from mkdocs_semsearch.serving.routes import Route as ApiRoute
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import Defaults
 from mkdocs_semsearch.serving.workers import Workers
@@ -85,7 +86,7 @@ def create_app(
     routes = parts.routes(parts.operations, "", parts.admitted(agents) if agents is not None else None)
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
-    everything_else = parts.endpoint(parts.operations, "")
+    everything_else = parts.endpoint(parts.api(parts.operations, ""))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -150,8 +151,8 @@ class _Parts:
     def defaults(self) -> Defaults:
         return Defaults(self.settings.default_limit, self.settings.min_score)
 
-    def endpoint(self, operations: Operations, name: str) -> ApiEndpoint:
-        api = SearchApi(
+    def api(self, operations: Operations, name: str) -> SearchApi:
+        return SearchApi(
             operations,
             defaults=self.defaults,
             admission=self.admission,
@@ -159,17 +160,20 @@ class _Parts:
             name=name,
             log_queries=self.settings.log_queries,
         )
+
+    def endpoint(self, api: SearchApi, route: ApiRoute | None = None) -> ApiEndpoint:
         return ApiEndpoint(
             api,
             self.workers,
+            route,
             client_header=self.settings.client_header,
             varies_by_origin=bool(self.settings.cors_origins or self.settings.cors_origin_regex),
         )
 
     def routes(self, operations: Operations, name: str, mcp_app: ASGIApp | None = None) -> list[BaseRoute]:
-        endpoint = self.endpoint(operations, name)
+        api = self.api(operations, name)
         routes: list[BaseRoute] = [
-            Route(route.path.replace("{path}", "{path:path}"), endpoint=endpoint) for route in ROUTES
+            Route(route.path.replace("{path}", "{path:path}"), endpoint=self.endpoint(api, route)) for route in ROUTES
         ]
         return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
 

@@ -1,4 +1,4 @@
-"""The ASGI applications of the sidecar: the API around `SearchApi.handle`, and the files of a built site."""
+"""The ASGI applications of the sidecar: the API around `SearchApi.answer`, and the files of a built site."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from mkdocs_semsearch.serving.api import SearchApi, check_body_size
 from mkdocs_semsearch.serving.panics import is_panic
 from mkdocs_semsearch.serving.request_log import REQUEST_ID, accepted_request_id
 from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response
+from mkdocs_semsearch.serving.routes import Route as ApiRoute
 from mkdocs_semsearch.serving.workers import Workers
 
 __all__ = ["AgentEndpoint", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlette_response"]
 
 log = logging.getLogger(__name__)
 
-INLINE = ("/healthz", "/readyz", "/metrics")
+INLINE = frozenset({"healthz", "readyz", "metrics"})
 """Answered in the event loop: they are quick, and matter most while all workers are busy."""
 
 
@@ -40,11 +41,12 @@ PROBES = ("/healthz", "/readyz")
 
 
 class ApiEndpoint:
-    """Runs `SearchApi.handle` in worker threads.
+    """Runs `SearchApi.answer` in worker threads.
 
     Args:
         api: the API.
         workers: the threads.
+        route: of the API; None for all other addresses.
         client_header: header that holds the address of the client.
         varies_by_origin: answers depend on the origin (CORS), so shared caches must store them by origin.
         body_seconds: how long a client may take to send its body.
@@ -54,6 +56,7 @@ class ApiEndpoint:
         self,
         api: SearchApi,
         workers: Workers,
+        route: ApiRoute | None = None,
         *,
         client_header: str | None = None,
         varies_by_origin: bool = False,
@@ -61,6 +64,7 @@ class ApiEndpoint:
     ) -> None:
         self._api = api
         self._workers = workers
+        self._route = route
         self._client_header = client_header
         self._body_seconds = body_seconds
         self._varies_by_origin = varies_by_origin
@@ -80,24 +84,27 @@ class ApiEndpoint:
 
     async def _answer(self, scope: Scope, receive: Receive) -> ApiResponse | None:
         started = time.perf_counter()
-        method, path = scope["method"], _path_in_api(scope)
+        method, argument = scope["method"], scope.get("path_params", {}).get("path", "")
+        # A page without a path is no page: Starlette's `{path:path}` matches nothing as well.
+        route = None if self._route is not None and "{path}" in self._route.path and not argument else self._route
         try:
             headers = dict(Headers(scope=scope))
             body = await read_body(headers.get("content-length", ""), receive, self._body_seconds)
             if body is None:
                 return None
             handle = functools.partial(
-                self._api.handle,
+                self._api.answer,
+                route,
+                argument,
                 method,
-                path,
                 scope.get("query_string", b"").decode("latin-1"),
                 headers,
                 body,
                 client=client_address(scope, self._client_header),
             )
-            return handle() if path in INLINE else await self._workers.run(handle)
+            return handle() if route is not None and route.name in INLINE else await self._workers.run(handle)
         except HttpError as error:
-            return self._api.refuse(method, path, error, time.perf_counter() - started)
+            return self._api.refuse(method, route, error, time.perf_counter() - started)
 
     def _vary(self, scope: Scope) -> str | None:
         # For a request with an Origin, the CORS middleware adds the header itself.
@@ -300,9 +307,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return parts.pop() if parts else await receive()
 
     return receive_again
-
-
-def _path_in_api(scope: Scope) -> str:
-    root = scope.get("root_path", "")
-    path: str = scope["path"]
-    return path[len(root) :] if root and path.startswith(f"{root}/") else path

@@ -1,7 +1,7 @@
 """Settings of the server: flags win over the environment, the environment over the defaults.
 
-pydantic-settings was tried: it reads lists as JSON, where these variables are written with commas, takes white space for
-a value, and its errors name fields in place of the variables that a user has set.
+pydantic-settings was tried: it reads lists as JSON, where these variables are written with commas, takes white space
+for a value, and its errors name fields in place of the variables that a user has set.
 """
 
 from __future__ import annotations

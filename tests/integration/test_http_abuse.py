@@ -19,6 +19,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.workers import Workers
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
@@ -178,11 +179,12 @@ def test_a_slow_body_costs_nobody_else_anything(index_dir):
     live = LiveIndex(index_dir, open_index=open_small)
     live.refresh()
     api = SearchApi(live)
-    endpoint = ApiEndpoint(api, Workers(max_concurrent=1), body_seconds=0.5)
+    workers = Workers(max_concurrent=1)
+    endpoints = {route.path: ApiEndpoint(api, workers, route, body_seconds=0.5) for route in ROUTES}
 
     async def app(scope, receive, send):
         if scope["type"] == "http":
-            await endpoint(scope, receive, send)
+            await endpoints[scope["path"]](scope, receive, send)
 
     with running(app) as port:
         slow = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(20)]
