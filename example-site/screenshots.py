@@ -116,7 +116,7 @@ def take(browser: Any, address: str, shot: Shot) -> None:
     if shot.language:
         page.route("**/semsearch/config.json", lambda route: _speak(route, shot.language))
     page.goto(address + shot.address)
-    page.locator("[data-semsearch=option]:visible, .ss-chip:visible").first.wait_for()
+    page.locator("[role=option]:visible, .ss-chip:visible").first.wait_for()
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(SETTLE)
     page.evaluate("document.activeElement.setSelectionRange?.(999, 999)")
