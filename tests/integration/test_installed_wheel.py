@@ -108,15 +108,16 @@ def test_wheel_holds_the_default_encoder_with_its_licence(wheel):
         assert any(name.endswith(".dist-info/licenses/NOTICE") for name in archive.namelist())
 
 
-def test_small_site_builds_without_torch_and_numba(built):
+def test_small_site_builds_without_torch_and_numba(built, site):
     assert "installed: []" in built
     assert "imported: []" in built
+    assert (site / "site" / "semsearch" / "static.json").is_file()
 
 
 def test_built_site_is_searched_by_meaning(built, site, python):
-    question = ("change my passwords", "--mode", "semantic", "--format", "json")
+    question = ("is my data safe in a fire", "--mode", "semantic", "--format", "json")
     found = run(site, python, "-m", "mkdocs_semsearch", "query", *question)
-    assert json.loads(found)["results"][0]["page"]["path"] == "tokens.md"
+    assert json.loads(found)["results"][0]["page"]["path"] == "backup.md"
 
 
 def test_server_answers(built, site, python):
