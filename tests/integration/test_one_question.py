@@ -149,16 +149,20 @@ def ids(body):
 
 @pytest.fixture(scope="module")
 def wanted(site):
-    """The answers of the Python API: (first page, chunk ids) of every question."""
+    """The answers of the Python API: (first page, chunk ids, those of the matches) of every question."""
     answers = {}
     with open_searcher(site.index_dir, verify=True) as searcher:
         for question in QUESTIONS:
             filters = tuple(map(parse_filter, question.filters))
             query = SearchQuery(question.text, limit=LIMIT, granularity=question.granularity, filters=filters)
-            response = searcher.search(query)
+            response = searcher.search(query.with_weak())
             assert not response.degraded
-            parts = [part for result in response.results for part in result.sections or (result,)]
-            answers[question] = response.results[0].page.path, [part.section.chunk_id for part in parts]
+            parts = [(part, result.weak) for result in response.results for part in result.sections or (result,)]
+            answers[question] = (
+                response.results[0].page.path,
+                [part.section.chunk_id for part, _ in parts],
+                [part.section.chunk_id for part, weak in parts if not weak],
+            )
     return answers
 
 
@@ -180,9 +184,41 @@ def address(site):
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text)
 def test_the_expected_page_is_first(wanted, question):
-    first, chunks = wanted[question]
+    first, chunks, matches = wanted[question]
     assert first == question.page
     assert len(chunks) == len(set(chunks))
+    assert matches or not set(question.text.strip('"').split()) & {"E4521", "default_locale", "restore", "requests"}
+
+
+@pytest.mark.parametrize("text", ["zzxqv blorpt", "how do I bake sourdough bread", "qwrtp"])
+def test_a_question_that_the_site_says_nothing_about_has_no_match(site, text):
+    with open_searcher(site.index_dir) as searcher:
+        for granularity, every in (("section", 23), ("page", len(DOCS))):
+            query = SearchQuery(text, granularity=granularity, facets=("tags",), limit=50)
+            nothing = searcher.search(query)
+            assert (nothing.results, nothing.total_results, nothing.facets) == ((), 0, {"tags": ()})
+            assert nothing.weaker_results == every
+            weak = searcher.search(query.with_weak())
+            assert len(weak.results) == every
+            assert all(result.weak for result in weak.results)
+            assert (weak.total_results, weak.weaker_results, weak.facets) == (0, every, {"tags": ()})
+            scores = [result.score for result in weak.results]
+            assert scores == sorted(scores, reverse=True)
+
+
+def test_a_pasted_traceback_finds_its_cause(site):
+    frames = "".join(
+        f'  File "/srv/acme/python3.11/site-packages/http/layer_{number}.py", line {number}, in check\n'
+        f"    return self.request_{number}(header, token, service)\n"
+        for number in range(30)
+    )
+    pasted = f"Traceback (most recent call last):\n{frames}OSError: E4521: the disk is full\n"
+    assert len(pasted) > 3000
+    with open_searcher(site.index_dir) as searcher:
+        for mode in ("hybrid", "semantic", "lexical"):
+            response = searcher.search(SearchQuery(pasted, mode=mode))
+            assert response.results[0].page.path == "operate/logs.md"
+            assert response.results[0].section.anchor == "errors"
 
 
 def test_the_command_line_gives_the_same(site, wanted, tmp_path):
@@ -192,7 +228,7 @@ def test_the_command_line_gives_the_same(site, wanted, tmp_path):
         command += [flag for expression in question.filters for flag in ("--filter", expression)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert ids(json.loads(done.stdout)) == wanted[question][1], question
+        assert ids(json.loads(done.stdout)) == wanted[question][2], question
 
 
 @pytest.mark.parametrize(
@@ -200,7 +236,7 @@ def test_the_command_line_gives_the_same(site, wanted, tmp_path):
 )
 def test_without_a_server_the_expected_page_is_first(site, question):
     with StaticEngine(site.site_dir) as engine:
-        answer = engine.search(question.text, limit=LIMIT, filters=as_json(question))
+        answer = engine.search(question.text, limit=LIMIT, filters=as_json(question), include_weak=True)
     assert answer["results"][0]["page"]["path"] == question.page
 
 
@@ -210,6 +246,7 @@ def as_json(question):
 
 def as_parameters(question):
     parameters = [("q", question.text), ("limit", LIMIT), ("granularity", question.granularity)]
+    parameters.append(("include_weak", "true"))
     for condition in as_json(question):
         suffix = ".prefix" if condition["op"] == "prefix" else ""
         parameters.append((f"f.{condition['field']}{suffix}", condition["value"]))
@@ -218,7 +255,7 @@ def as_parameters(question):
 
 def as_request(question):
     named = {"limit": LIMIT, "granularity": question.granularity, "filters": as_json(question)}
-    return {"query": question.text, **named}
+    return {"query": question.text, "include_weak": True, **named}
 
 
 def test_http_gives_the_same_by_get_and_by_post(address, wanted):
