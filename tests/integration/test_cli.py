@@ -164,8 +164,8 @@ def test_answers_as_text(run, index_dir):
     assert " 1. guide/keys  [1.000]" in said
     assert "Part 1" in said
     assert "guide/keys.md:3-9  #part-1" in said
-    assert "tags: api (2), security (2), operations (1)" in said
-    assert "of 4 results in " in said
+    assert "tags: api (2), security (2)" in said
+    assert "of 2 results in " in said
 
 
 def test_answers_as_json_are_the_http_body(run, index_dir):

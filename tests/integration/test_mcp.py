@@ -149,8 +149,9 @@ def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
 
 def test_the_servers_defaults_hold_here_too(searcher):
     server = build_server(IndexOperations(lambda: searcher), defaults=Defaults(limit=2))
-    assert len(call(server, "search_docs", {"query": "keys"})[1]["results"]) == 2
-    assert len(call(server, "search_docs", {"query": "keys", "limit": 3})[1]["results"]) == 3
+    asked = {"query": "keys", "include_weak": True}
+    assert len(call(server, "search_docs", asked)[1]["results"]) == 2
+    assert len(call(server, "search_docs", asked | {"limit": 3})[1]["results"]) == 3
 
 
 def test_making_a_server_leaves_logging_alone(searcher):
