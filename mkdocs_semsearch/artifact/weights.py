@@ -27,5 +27,6 @@ WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
 * `matches`: share of the best score, and of the best similarity where meaning alone ranks, from which a chunk matches.
 * `nothing`: a site has nothing to say where the best similarity stays below `similarity`, less `known` times the share
   of the question's words that the site has and `words` times how well its best chunk has them; a question of up to
-  `short` words, all of them known, is always answered.
+  `short` words, all of them known, is always answered. Below `chunks` chunks less similarity will do: the best of
+  few is less similar by chance.
 """

@@ -209,7 +209,7 @@ class QdrantBackend:
         candidates = score(rows, similarities, words, literal, priors)
         if self._is_measured and similarities is not None and len(rows) and not literal:
             best = float(found.worded.similarities.max(initial=0))
-            if not is_answerable(question, float(similarities.max()), best):
+            if not is_answerable(question, float(similarities.max()), best, self.chunk_map.chunks):
                 candidates = candidates.without_matches()
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
 

@@ -7,6 +7,7 @@ lifts what has the query as its title, heading or identifier above everything el
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,19 +80,21 @@ def kind_priors(question: Question) -> Mapping[str, float]:
     return priors
 
 
-def is_answerable(question: Question, similarity: float, words: float) -> bool:
+def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
     """Returns whether a site has anything to say to a question, by its best chunks; for models that were measured.
 
     Args:
         question: as the index has read it.
         similarity: the best one, cosine.
         words: the best BM25 score.
+        chunks: number of chunks of the site. The best of n random similarities grows with the root of ln n.
     """
     rule = WEIGHTS["nothing"]
     if question.known == 1 and len(question.telling) <= rule["short"]:
         return True
     held = min(1.0, words / question.weight) if question.weight else 0.0
-    return bool(similarity >= rule["similarity"] - rule["known"] * question.known - rule["words"] * held)
+    size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
+    return bool(similarity >= rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,11 @@ class Scoring:
         assert candidates.semantic is not None
         similarity = float(candidates.semantic.max())
         words = float(self._hits.scores.max(initial=0))
-        return candidates if is_answerable(self._question, similarity, words) else candidates.without_matches()
+        return (
+            candidates
+            if is_answerable(self._question, similarity, words, len(self._priors))
+            else candidates.without_matches()
+        )
 
     def _near(self, vector: NDArray[np.float32], reach: int | None) -> tuple[Neighbors, SemanticScale]:
         """Returns the nearest chunks, as many as count for anything, and the scale of their similarities."""

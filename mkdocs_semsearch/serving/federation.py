@@ -198,7 +198,9 @@ class OpenedIndexes:
         added = {
             "degraded": any(body.get("degraded") for body in bodies),
             "corrected": corrected,
-            "missing_phrases": bodies[0].get("missing_phrases") if all("missing_phrases" in b for b in bodies) else None,
+            "missing_phrases": bodies[0].get("missing_phrases")
+            if all("missing_phrases" in b for b in bodies)
+            else None,
         }
         for key, value in added.items():
             merged.pop(key, None)

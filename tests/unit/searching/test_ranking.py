@@ -110,13 +110,20 @@ def test_a_question_lifts_the_prior_of_the_kind_it_asks_for(text, kinds):
 def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
     words = ("bake", "sourdough", "bread", "without", "yeast", "overnight")
     unknown = read("bake sourdough bread without yeast overnight", telling=words, weight=40.0, known=0.2)
-    assert not is_answerable(unknown, 0.3, 5.0)
-    assert is_answerable(unknown, 0.62, 5.0)
+    assert not is_answerable(unknown, 0.3, 5.0, 5000)
+    assert is_answerable(unknown, 0.62, 5.0, 5000)
     known = replace(unknown, known=1.0)
-    assert is_answerable(known, 0.42, 10.0)
-    assert not is_answerable(known, 0.2, 10.0)
+    assert is_answerable(known, 0.42, 10.0, 5000)
+    assert not is_answerable(known, 0.2, 10.0, 5000)
 
 
 def test_a_few_known_words_are_always_answered():
-    assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0)
-    assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0)
+    assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0, 5000)
+    assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000)
+
+
+def test_less_similarity_will_do_on_a_small_site():
+    question = read("how often do I have to change my passwords", weight=20.0, known=0.42)
+    assert not is_answerable(question, 0.45, 4.2, 5000)
+    assert is_answerable(question, 0.45, 4.2, 23)
+    assert not is_answerable(replace(question, known=0.0), 0.15, 0.0, 23)

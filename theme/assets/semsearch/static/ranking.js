@@ -19,10 +19,11 @@ export function kindPriors(question, kinds) {
 }
 
 /** Whether the site has anything to say, by its best similarity and its best score of words. */
-function isAnswerable({ known, weight, telling }, similarity, words, rule) {
+function isAnswerable({ known, weight, telling }, similarity, words, { rule, chunks }) {
   if (known === 1 && telling.length <= rule.short) return true;
   const held = weight ? Math.min(1, words / weight) : 0;
-  return similarity >= rule.similarity - rule.known * known - rule.words * held;
+  const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
+  return similarity >= rule.similarity * size - rule.known * known - rule.words * held;
 }
 
 /**
@@ -49,7 +50,7 @@ export function findCandidates({ mode, question, asked, similarities, mask, dept
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
   const answers = !side?.measured || !semantic || !rows.length || ranks.size;
-  if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), weights.nothing)) matching.fill(0);
+  if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
   return { rows, scores: applyLiteralRule(fused, ranks, rows), matching, semantic: semantic ?? null, lexical };
 }
 
