@@ -44,8 +44,8 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
         given.text = unknown.pop()
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if getattr(given, "text", "") is None:
-        parser.error("the following arguments are required: TEXT")
+    if getattr(given, "text", "") is None and not given.filter:
+        parser.error("the following arguments are required: TEXT, or --filter to list pages")
     return given
 
 
@@ -111,7 +111,12 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
 
     sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
-    sub.add_argument("text", nargs="?", metavar="TEXT", help='the question; all of it in "double quotes": that phrase')
+    sub.add_argument(
+        "text",
+        nargs="?",
+        metavar="TEXT",
+        help='the question; all of it in "double quotes": that phrase; without it, pages that the filters leave',
+    )
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")

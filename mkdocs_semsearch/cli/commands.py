@@ -152,7 +152,7 @@ def _query(given: argparse.Namespace) -> int:
 
     settings = ServerSettings.from_environment()
     query = SearchQuery(
-        given.text,
+        given.text or "",
         limit=settings.default_limit if given.limit is None else given.limit,
         offset=given.offset,
         granularity=given.granularity,

@@ -54,7 +54,9 @@ def _weaker(response: SearchResponse) -> str:
 
 def _result_text(number: int, result: Result) -> str:
     sections = (result.section,) if result.section else tuple(part.section for part in result.sections)
-    head = f"{number:>2}. {result.page.title}  [{result.score:.3f}{', weak' if result.weak else ''}]"
+    scored = result.scores.semantic is not None or result.scores.lexical is not None
+    score = f"  [{result.score:.3f}{', weak' if result.weak else ''}]" if scored else ""
+    head = f"{number:>2}. {result.page.title}{score}"
     body = [line for section in sections if section is not None for line in _section_lines(section, result)]
     if result.explain is not None:
         body.append("    " + ", ".join(f"{name} {_short(value)}" for name, value in result.explain.items()))
@@ -81,6 +83,8 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
     """Returns what to try after a search without results: fewer filters, other words, the nearest weak result."""
     if response.total_results:
         return f"No results from {query.offset} on: there are {response.total_results}."
+    if not query.query:
+        return "No page has these filters."
     lines = [*_reading(response), f"Nothing found here for “{response.query}”."]
     query = replace(query, limit=1, offset=0, facets=())
     for dropped in query.filters:

@@ -31,6 +31,7 @@ from mkdocs_semsearch.qdrant.reading import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.qdrant.sparse_words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.qdrant.terms import TermList
 from mkdocs_semsearch.searching.backend import Matches
+from mkdocs_semsearch.searching.browsing import DATE_FIELD, Listing, day_of, listed_pages
 from mkdocs_semsearch.searching.candidates import Candidates, score
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.facets import facet_counts
@@ -51,6 +52,9 @@ _QUERY_SECONDS = 10
 
 _MOST_VALUES = 100_000
 """Values of a field that are read at once, to compare them one by one or to count all pages."""
+
+_MOST_LISTED = 100_000
+"""Chunks whose pages are listed for a query without text."""
 
 _PAGES_AT_ONCE = 1000
 """Pages that one request reads when all are listed."""
@@ -148,6 +152,32 @@ class QdrantBackend:
             return self._counts(field, rows, by_page=query.granularity == "page")
 
         return Matches(candidates, ranked, ranked.weaker, self._clauses.matcher(question), counts)
+
+    def browse(self, query: SearchQuery) -> Listing:
+        """Lists the pages that filters leave, see `Backend.browse`; those of the first `_MOST_LISTED` chunks."""
+        rows = self._reader.rows(self._filters.translated(query.filters), _MOST_LISTED)
+        pages, total = listed_pages(rows, self.chunk_map, self._days, query)
+
+        def counts(name: str) -> tuple[FacetCount, ...]:
+            field = self._filters.field(name)
+            if field is None:
+                return ()
+            others = tuple(item for item in query.filters if item.field != name)
+            same = len(others) == len(query.filters)
+            counted = rows if same else self._reader.rows(self._filters.translated(others), _MOST_LISTED)
+            return self._counts(field, counted, by_page=True)
+
+        return Listing(pages, total, counts)
+
+    def _days(self, pages: NDArray[np.int32]) -> list[int]:
+        """Returns the day of each page by its date, the latest where it has several; 0 without one."""
+        field = self._filters.field(DATE_FIELD)
+        if field is None:
+            return [0] * len(pages)
+        points = [self._page_point(row) for row in pages.tolist()]
+        payloads = self._reader.payloads(points, (field.counting_key,))
+        values = (payloads[point].get(field.counting_key, ()) for point in points)
+        return [max((day_of(field.counted(value)) for value in some), default=0) for some in values]
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads what readers see of some chunks, their pages, and further pages, in one request."""

@@ -38,6 +38,9 @@ _OVERSAMPLING = 1.5
 _AT_ONCE = 1000
 """Points that one request reads."""
 
+_LISTED_AT_ONCE = 10_000
+"""Points without payload that one request lists."""
+
 _ADVICE = "try again when it does"
 
 
@@ -147,6 +150,24 @@ class CollectionReader:
             )
         return bool(points)
 
+    def rows(self, allowed: models.Filter | None, most: int) -> NDArray[np.int64]:
+        """Returns the rows of the chunks that a filter leaves, rising: the first `most` of them."""
+        rows: list[int] = []
+        place: Any = None
+        while len(rows) < most:
+            with self._answering():
+                points, place = self._client.scroll(
+                    self._collection,
+                    scroll_filter=_no_pages(allowed),
+                    limit=_LISTED_AT_ONCE,
+                    offset=place,
+                    with_payload=False,
+                )
+            rows += (int(point.id) for point in points)
+            if place is None:
+                break
+        return np.unique(np.array(rows[:most], np.int64))
+
     def payloads(self, ids: Sequence[int], keys: Sequence[str]) -> dict[int, Any]:
         """Returns payload by point."""
         payloads: dict[int, Any] = {}
@@ -243,7 +264,10 @@ def _named(name: str, allowed: models.Filter | None) -> models.Filter:
 def _no_pages(allowed: models.Filter | None) -> models.Filter:
     from qdrant_client import models
 
-    return models.Filter(must=None if allowed is None else [allowed], must_not=[_is(KIND, PAGE_POINT)])
+    if allowed is None:
+        return models.Filter(must_not=[_is(KIND, PAGE_POINT)])
+    excluded = allowed.must_not if isinstance(allowed.must_not, list) else []
+    return allowed.model_copy(update={"must_not": [*excluded, _is(KIND, PAGE_POINT)]})
 
 
 def _is(key: str, value: str) -> models.FieldCondition:

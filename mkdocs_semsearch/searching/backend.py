@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.searching.browsing import Listing
 from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -79,6 +80,14 @@ class Backend(Protocol):
             query: the query, with its filters and bounds.
             question: its text, as `read` gives it.
             vector: float32 `[d]`, unit length, the embedding of its text; None where words alone rank.
+
+        Raises:
+            FilterError: a filter value that its field cannot have.
+        """
+        ...
+
+    def browse(self, query: SearchQuery) -> Listing:
+        """Lists the pages that the filters of a query leave; for a query without text.
 
         Raises:
             FilterError: a filter value that its field cannot have.

@@ -17,6 +17,7 @@ from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.text import literal_name
 from mkdocs_semsearch.searching.backend import Matches
+from mkdocs_semsearch.searching.browsing import DATE_FIELD, Listing, day_of, listed_pages
 from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.query import Filter, SearchQuery
@@ -96,6 +97,28 @@ class EmbeddedBackend:
             weaker = (filtered.pages if query.granularity == "page" else filtered.sections).total - ranked.total
         candidates = scoring.with_similarities(candidates, ranked.shown)
         return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
+
+    def browse(self, query: SearchQuery) -> Listing:
+        """Lists the pages that the filters of a query leave, see `Backend.browse`."""
+        mask = self._filtered(query.filters).mask
+        rows = np.arange(self.chunk_map.chunks) if mask is None else np.flatnonzero(mask)
+        pages, total = listed_pages(rows, self.chunk_map, self._days.__getitem__, query)
+
+        def counts(field: str) -> tuple[FacetCount, ...]:
+            others = tuple(item for item in query.filters if item.field != field)
+            return self._filtered(others).pages.values_of(field)
+
+        return Listing(pages, total, counts)
+
+    @functools.cached_property
+    def _days(self) -> NDArray[np.int64]:
+        """Day of every page by its date, the latest where it has several; 0 without one."""
+        column = self._tables.column(DATE_FIELD)
+        days = np.zeros(self.chunk_map.pages, np.int64)
+        if len(column.values):
+            day_of_code = np.array([day_of(value) for value in column.values], np.int64)
+            np.maximum.at(days, column.entry_rows, day_of_code[column.entry_codes])
+        return days
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads what readers see of some chunks, their pages, and further pages."""

@@ -220,8 +220,6 @@ def _query_text(text: Any) -> Any:
 def _within_bounds(text: str, info: ValidationInfo) -> str:
     if _is_from_outside(info) and "\0" in text:
         raise ValueError("must not contain the NUL character")
-    if not text:
-        raise PydanticCustomError("empty_query", "is empty: type at least one word")
     if len(text) > MAX_QUERY_CHARACTERS:
         raise ValueError(f"has {len(text)} characters: {MAX_QUERY_CHARACTERS} are allowed")
     return text
@@ -249,7 +247,7 @@ class SearchQuery:
 
     Attributes:
         query: 1 to 8000 characters after trimming; text, never a query language. Only a query that stands in double
-            quotes as a whole asks for that phrase.
+            quotes as a whole asks for that phrase. Empty where there is a filter: lists the pages that filters leave.
         limit: results wanted, 1 to 50.
         offset: results skipped, from 0.
         granularity: what a result is: a `section` or a `page` with its best sections.
@@ -263,7 +261,7 @@ class SearchQuery:
         explain: adds part scores and the rule that moved a result.
 
     Raises:
-        EmptyQueryError: nothing but white space.
+        EmptyQueryError: nothing but white space, and no filter.
         QueryError: a value of the wrong type or out of its bounds; `field` names it.
     """
 
@@ -272,8 +270,8 @@ class SearchQuery:
         BeforeValidator(_query_text),
         AfterValidator(_within_bounds),
         Field(
-            description=f'1 to {MAX_QUERY_CHARACTERS} characters after trimming; "…" around all of it: that phrase.',
-            json_schema_extra={"minLength": 1},
+            description=f'1 to {MAX_QUERY_CHARACTERS} characters after trimming; "…" around all of it: that phrase. '
+            "Empty, with a filter: lists the pages that the filters leave."
         ),
     ]
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Results wanted.")] = 10
@@ -295,6 +293,12 @@ class SearchQuery:
     ] = False
     correct: Annotated[bool, Field(description="A word that the site does not have may be read as one it has.")] = True
     explain: Annotated[bool, Field(description="Adds part scores and the rule that moved a result.")] = False
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not self.query and not self.filters:
+            raise PydanticCustomError("empty_query", "is empty: type at least one word")
+        return self
 
     def with_limit(self, limit: int) -> Self:
         """Returns a copy that wants `limit` results."""

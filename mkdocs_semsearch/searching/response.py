@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
 from mkdocs_semsearch.searching.records import PageInfo, SectionInfo
@@ -29,9 +29,13 @@ __all__ = [
 ]
 
 
+AnswerMode = Mode | Literal["browse"]
+"""By what an answer is ranked; `browse` for a list of pages, which a query without text asks for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The two parts of a score.
+    """The two parts of a score; both None in a list of pages, where every score is 0.
 
     Attributes:
         semantic: cosine similarity clamped to 0–1; None in lexical mode.
@@ -107,7 +111,7 @@ class SearchResponse:
     """
 
     query: str
-    mode: Mode
+    mode: AnswerMode
     granularity: Granularity
     build_id: str
     took_ms: float

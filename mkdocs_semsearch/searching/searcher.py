@@ -17,6 +17,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, Matches
+from mkdocs_semsearch.searching.browsing import written_page
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -113,7 +114,8 @@ class Searcher:
         """Answers a query.
 
         In hybrid mode an embedder that fails costs the meaning but not the answer: words alone rank, and the response
-        says `degraded`.
+        says `degraded`. A query without text lists the pages that its filters leave: the mode of the answer is
+        `browse`, and results have no scores.
 
         Raises:
             FilterError: a filter value that its field cannot have.
@@ -121,6 +123,8 @@ class Searcher:
             StoreUnavailableError: the cluster that holds the chunks does not answer.
         """
         started = time.perf_counter()
+        if not query.query:
+            return self._browse(query, started)
         question = self._backend.read(read_question(query.query), correct=query.correct)
         vector, degraded = self._embed(query, question)
         matches = self._backend.find(query, question, vector)
@@ -195,6 +199,22 @@ class Searcher:
         return tuple(
             FacetField(facet.name, facet.type, facet.label, facet_counts(self._backend.count_pages(facet.name)))
             for facet in self.manifest.facets
+        )
+
+    def _browse(self, query: SearchQuery, started: float) -> SearchResponse:
+        listing = self._backend.browse(query)
+        records = self._backend.fetch([row for rows in listing.pages for row in rows])
+        return SearchResponse(
+            query="",
+            mode="browse",
+            granularity=query.granularity,
+            build_id=self.build_id,
+            results=tuple(written_page(rows, records, query) for rows in listing.pages),
+            total_results=listing.total,
+            weaker_results=0,
+            filters_applied=query.filters,
+            facets={name: listing.counts(name) for name in query.facets},
+            took_ms=(time.perf_counter() - started) * 1000,
         )
 
     def _page_row(self, path: str) -> int:

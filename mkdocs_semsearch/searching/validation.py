@@ -86,6 +86,8 @@ def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] 
     """
     first = error.errors(include_url=False, include_input=False)[0]
     fields = kind.__dataclass_fields__
+    if first["type"] == "empty_query":
+        first["loc"] = ("query",)
     if first["loc"] and isinstance(first["loc"][0], int):  # an argument without its name
         first["loc"] = (list(fields)[first["loc"][0]], *first["loc"][1:])
     location = _location(first)

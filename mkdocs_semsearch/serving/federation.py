@@ -158,7 +158,7 @@ class OpenedIndexes:
         return len({index.searcher.manifest.embedder.fingerprint for index in self._indexes.values()}) == 1
 
     def _refuse_mixed_models(self, query: SearchQuery) -> None:
-        if query.mode == "semantic" and not self._same_model:
+        if query.query and query.mode == "semantic" and not self._same_model:
             models = ", ".join(
                 f"{name}: {index.searcher.manifest.embedder.model}" for name, index in self._indexes.items()
             )

@@ -65,10 +65,11 @@ def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) 
             raise _wrong(
                 f"Unknown parameter {name[:100]!r}: allowed are {', '.join(_READERS)} and f.<field>.", name[:100]
             )
-    if "query" not in values:
-        raise _wrong("The parameter q is missing: ?q=rotate+api+keys.", "q")
     if filters:
         values["filters"] = _filters(filters)
+    elif "query" not in values:
+        raise _wrong("The parameter q is missing: ?q=rotate+api+keys.", "q")
+    values.setdefault("query", "")
     return request_from(values, defaults)
 
 

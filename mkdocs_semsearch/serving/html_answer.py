@@ -42,7 +42,7 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
     body, complaint, status = None, "", 200
     try:
         parameters = _given(parse_parameters(query_string))
-        if "q" in parameters:
+        if "q" in parameters or any(name.startswith("f.") for name in parameters):
             body = search(_request(parameters, [field["name"] for field in fields]))
     except (HttpError, SemsearchError) as error:
         refusal = error if isinstance(error, HttpError) else from_semsearch_error(error)

@@ -108,7 +108,7 @@ def _search(properties: dict[str, Any]) -> list[dict[str, Any]]:
     facets = {"type": "array", "items": {"type": "string"}}
     filters = {"type": "object", "patternProperties": {r"^f\..+": _STRINGS}, "additionalProperties": False}
     return [
-        _parameter("q", question, properties["query"]["description"]) | {"required": True},
+        _parameter("q", question, properties["query"]["description"]),
         *(_parameter(name, properties[name], properties[name]["description"]) for name in simple),
         _parameter("facets", facets, properties["facets"]["description"]) | {"style": "form", "explode": False},
         _parameter("indexes", facets, properties["indexes"]["description"]) | {"style": "form", "explode": False},

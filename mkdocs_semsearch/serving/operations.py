@@ -126,7 +126,7 @@ class IndexOperations:
         self._metrics.observe_search(
             mode=body["mode"], seconds=seconds, results=body["total_results"], degraded=degraded, index=self.name
         )
-        if degraded or body["mode"] != "lexical":
+        if degraded or body["mode"] not in ("lexical", "browse"):
             self._answers_by_words = degraded
 
     def ready(self) -> dict[str, Any]:

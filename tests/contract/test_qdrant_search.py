@@ -252,6 +252,19 @@ def test_filters(both, condition, request):
     check(both, query.with_mode("lexical").with_filter(Equals("page.section", "Guide")).with_granularity("page"))
 
 
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_pages_without_a_question(both, granularity):
+    facets = ("tags", "price", "date", "chunk.kind")
+    for condition in (*FILTERS[::4], *MATCHES_NOTHING):
+        if condition.field == "done":  # see test_filters
+            continue
+        query = SearchQuery("", filters=(condition,), granularity=granularity, facets=facets, limit=9, offset=1)
+        here, there = (searcher.search(query) for searcher in both)
+        assert list(map(shown, there.results)) == list(map(shown, here.results)), condition
+        assert there.total_results == here.total_results
+        assert there.facets == here.facets
+
+
 @pytest.mark.parametrize("condition", MATCHES_NOTHING, ids=repr)
 def test_filters_that_match_nothing(both, condition):
     assert not check(both, SearchQuery("keys", filters=(condition,), facets=("tags",))).results

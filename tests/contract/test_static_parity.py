@@ -232,6 +232,26 @@ def test_filters_and_facets_have_the_same_answers(engine, searcher, filters, mod
         assert answer == reference(searcher, query), text
 
 
+@pytest.mark.parametrize("filters", FILTERS, ids=lambda filters: " ".join(f"{f.op}-{f.field}" for f in filters))
+def test_pages_without_a_question_are_listed_alike(engine, searcher, filters):
+    facets = ("tags", "year", "chunk.kind", "page.path")
+    for offset in (0, 2):
+        query = SearchQuery("", filters=filters, facets=facets, offset=offset, limit=7)
+        options = {"facets": facets, "offset": offset, "limit": 7}
+        answer = engine.search(" ", filters=[filter_to_json(item) for item in filters], **options)
+        assert answer == reference(searcher, query)
+        assert answer["mode"] == "browse"
+
+
+def test_dated_pages_are_listed_newest_first(engine, searcher):
+    some = Prefix("page.path", "")
+    answer = engine.search("", filters=[filter_to_json(some)], limit=50)
+    assert answer == reference(searcher, SearchQuery("", filters=(some,), limit=50))
+    assert [result["page"]["path"] for result in answer["results"][:3]] == ["emoji.md", "same/a.md", "errors.md"]
+    with pytest.raises(RuntimeError, match="The query is empty"):
+        engine.search(" ")
+
+
 def test_a_filter_that_cannot_hold_is_refused_in_the_same_words(engine, searcher):
     for refused in (Equals("year", "new"), Range("date", "yesterday", None), Equals("draft", "perhaps")):
         with pytest.raises(FilterError) as wanted:

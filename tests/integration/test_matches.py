@@ -13,7 +13,7 @@ pytest.importorskip("mcp")
 from mcp import Client
 from selectolax.lexbor import LexborHTMLParser
 
-from mkdocs_semsearch import SearchQuery
+from mkdocs_semsearch import Equals, Exists, SearchQuery
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.searching import to_json
 from mkdocs_semsearch.serving.api import SearchApi
@@ -30,6 +30,8 @@ QUERIES = (
     {"query": "resstore"},
     {"query": "resstore", "correct": False},
     {"query": '"keys of nobody"'},
+    {"query": "", "filters": [{"op": "equals", "field": "tags", "value": "security"}]},
+    {"query": " ", "filters": [{"op": "exists", "field": "tags"}], "granularity": "page"},
 )
 
 
@@ -64,16 +66,26 @@ def call_tool(searcher, arguments):
 @pytest.mark.parametrize("asked", QUERIES, ids=str)
 def test_every_surface_gives_the_same_answer(api, searcher, index_dir, capsys, asked):
     given = {"mode": "lexical"} | asked
-    wanted = without_time(json.loads(json.dumps(to_json(searcher.search(SearchQuery(**given))))))
+    conditions = [
+        Equals("tags", "security") if "value" in item else Exists("tags") for item in given.get("filters", ())
+    ]
+    wanted = without_time(
+        json.loads(json.dumps(to_json(searcher.search(SearchQuery(**given | {"filters": conditions})))))
+    )
     posted = api.handle("POST", "/api/v1/search", body=json.dumps(given).encode())
     assert without_time(json.loads(posted.body)) == wanted
     parameters = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
     parameters["q"] = parameters.pop("query")
+    for condition in parameters.pop("filters", ()):
+        parameters |= {"f.tags": "security"} if condition["op"] == "equals" else {"f.tags.exists": "true"}
     got = api.handle("GET", "/api/v1/search", urlencode(parameters))
     assert without_time(json.loads(got.body)) == wanted
     assert without_time(call_tool(searcher, given)) == wanted
     flags = ["--include-weak"] * given.get("include_weak", False) + ["--literal"] * (not given.get("correct", True))
-    command = ["query", given["query"], "--index", str(index_dir), "--mode", "lexical", "--format", "json", *flags]
+    text = [given["query"]] if given["query"] else []
+    filters = {"equals": "tags=security", "exists": "tags?"}
+    flags += [flag for item in given.get("filters", ()) for flag in ("--filter", filters[item["op"]])]
+    command = ["query", *text, "--index", str(index_dir), "--mode", "lexical", "--format", "json", *flags]
     assert main([*command, "--granularity", given.get("granularity", "section")]) == 0
     assert without_time(json.loads(capsys.readouterr().out)) == wanted
 
@@ -180,3 +192,34 @@ def test_a_phrase_that_one_index_has_is_not_missing(several):
     assert "missing_phrases" not in body
     assert [result["index"] for result in body["results"]] == ["cooking"]
     assert body["facets"]["page.path"] == [{"value": "soup.md", "count": 1}]
+
+
+def test_command_line_lists_pages_without_scores(capsys, index_dir):
+    assert main(["query", "--filter", "tags=security", "--index", str(index_dir)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(" 1. Über Auth\n")
+    assert "2 of 2 results" in text
+    assert main(["query", "--filter", "tags=nobody", "--index", str(index_dir)]) == 0
+    assert capsys.readouterr().out == "No page has these filters.\n"
+
+
+def test_page_lists_what_a_ticked_box_leaves(api):
+    tree = page(api, "q=&f.tags=security")
+    assert [link.text() for link in tree.css("h2 a")] == ["Über Auth", "Backup"]
+    assert page(api, "f.tags=nobody").css_first("main > p[role=status]").text() == "No page has these filters."
+
+
+def test_several_indexes_list_their_pages(several):
+    api, _ = several
+    body = ask(api, query="", filters=[{"op": "exists", "field": "page.path"}], limit=4, facets=["page.path"])
+    assert (body["mode"], body["total_results"], len(body["results"])) == ("browse", 6, 4)
+    assert sum(item["count"] for item in body["facets"]["page.path"]) == 6
+
+
+def test_empty_queries_without_a_filter_are_refused_alike(api, capsys, index_dir):
+    refused = api.handle("POST", "/api/v1/search", body=b'{"query": ""}')
+    assert refused.status == 422
+    assert json.loads(refused.body)["error"]["field"] == "query"
+    assert api.handle("GET", "/api/v1/search", "q=+").status == 422
+    assert main(["query", " ", "--index", str(index_dir)]) == 2
+    assert "The query is empty" in capsys.readouterr().err

@@ -62,6 +62,16 @@ class Column {
     return found.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
   }
 
+  /** The date of each row, as YYYY-MM-DD: the latest of several. */
+  days() {
+    const found = [];
+    this.entryRows.forEach((row, at) => {
+      const day = asDate(this.values[this.entryCodes[at]]);
+      if (day && day > (found[row] ?? "")) found[row] = day;
+    });
+    return found;
+  }
+
   #test({ op, value, values, ...filter }) {
     switch (op) {
       case "exists":

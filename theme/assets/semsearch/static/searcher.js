@@ -5,7 +5,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { findCandidates, lexicalDepth, presented, rankPages, rounded } from "./ranking.js";
+import { findCandidates, lexicalDepth, presented, rankPages, rounded, rowsOf } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -36,6 +36,7 @@ export class Searcher {
   /** `patience`: milliseconds after which words answer alone, and the answer is `loading`. */
   async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, ...options }) {
     const started = performance.now();
+    if (!query.trim()) return this.#browse({ filters, facets, started, ...options });
     const meaning = mode === "lexical" ? null : this.meaning;
     const typed = this.lexical.sift(readQuestion(query.trim()));
     const [{ asked, corrections }, similarities, filtered, held] = await Promise.all([
@@ -73,6 +74,42 @@ export class Searcher {
       ...(missing.length && { missing_phrases: missing }),
       ...(degraded && { degraded }),
       ...(loading && { loading }),
+    };
+  }
+
+  /** The pages that filters leave, newest first: an answer without a question. See searching/browsing.py. */
+  async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3 }) {
+    if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
+    const [mask, date] = await Promise.all([this.#filtered(filters), this.fields.column("date")]);
+    const sections = new Map();
+    let last = -1;
+    for (const row of rowsOf(mask, this.chunks)) {
+      const page = this.pageOf[row];
+      if (!sections.has(page)) sections.set(page, []);
+      if (this.sectionOf[row] !== last) sections.get(page).push(row);
+      last = this.sectionOf[row];
+    }
+    const days = date.days();
+    const order = (a, b) =>
+      ((days[b] ?? "") > (days[a] ?? "")) - ((days[b] ?? "") < (days[a] ?? "")) ||
+      (this.boost.length && this.boost[b] - this.boost[a]) ||
+      a - b;
+    const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
+    const [results, counts] = await Promise.all([
+      this.#writeListed(pages.map((page) => sections.get(page).slice(0, sections_per_page))),
+      Promise.all(facets.map((name) => this.#countListed(name, filters))),
+    ]);
+    return {
+      query: "",
+      mode: "browse",
+      granularity: "page",
+      build_id: this.bundle.pointer.build_id,
+      took_ms: +(performance.now() - started).toFixed(3),
+      total_results: sections.size,
+      weaker_results: 0,
+      filters_applied: filters,
+      facets: Object.fromEntries(facets.map((name, at) => [name, counts[at]])),
+      results,
     };
   }
 
@@ -140,10 +177,35 @@ export class Searcher {
     const others = filters.filter(({ field }) => field !== name);
     const same = others.length === filters.length;
     const { matched } = same ? found : this.#ranked(given, await this.#filtered(others), phrases);
+    return this.#countRows(name, matched);
+  }
+
+  async #countListed(name, filters) {
+    const mask = await this.#filtered(filters.filter(({ field }) => field !== name));
+    return this.#countRows(name, rowsOf(mask, this.chunks));
+  }
+
+  async #countRows(name, matched) {
     const column = await this.fields.column(name);
     const pages = new Map();
     for (const row of matched) pages.set(column.ofChunks ? row : this.pageOf[row], this.pageOf[row]);
     return column.counts((row) => pages.get(row));
+  }
+
+  /** `pages`: of each page the rows that are shown. */
+  async #writeListed(pages) {
+    const records = await this.records.read(pages.flat());
+    const unscored = { score: 0, scores: { semantic: null, lexical: null } };
+    const noWords = { stemsIn: () => [] };
+    let next = 0;
+    return pages.map((rows) => {
+      const { page } = records[next];
+      const sections = rows.map(() => {
+        const { chunk } = records[next++];
+        return { ...unscored, ...sectionRecord(chunk, page, makeExcerpt(chunk.content, noWords)) };
+      });
+      return { ...unscored, page: pageRecord(page), sections };
+    });
   }
 
   async #write(pages, sectionsPerPage, { rows, scores, semantic, lexical }, matcher) {
