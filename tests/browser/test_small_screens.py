@@ -72,6 +72,7 @@ def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_s
         done.wait_for()
         box = done.bounding_box()
         assert box["y"] + box["height"] <= 844
+        assert phone.locator("#semsearch-facets").bounding_box()["y"] == 0
         done.tap()
         phone.locator("#semsearch-facets").wait_for(state="hidden")
         assert phone.locator(OPTION).first.bounding_box()["y"] <= before + 60
