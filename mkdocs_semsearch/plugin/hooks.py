@@ -147,6 +147,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             page.content = f"{page.content or ''}\n{PLACEHOLDER}"
         return context
 
+    @event_priority(1000)
+    def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
+        """Looks at what the page's template shows, before plugins that compress it."""
+        self._collected.see(page, output)
+        return output
+
     @event_priority(-1000)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Writes the index once the outermost build is done, after the plugins that build locales from here."""

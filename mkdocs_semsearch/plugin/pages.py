@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_name
+from mkdocs_semsearch.chunking.html.inline_text import flat_text, plain_title, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 __all__ = ["MkDocsPages", "site_language"]
+
+_MARKER = re.compile(r"^\s*(?:[-:] |\d+\. )", re.MULTILINE)
 
 REPEATING_PLUGINS = ("material/blog",)
 """Plugins whose generated pages (views, archives) repeat the text of other pages."""
@@ -84,6 +91,22 @@ class MkDocsPages:
         if not self._is_left_out(page, context):
             self._documents[key] = _document(page, self._sources.get(key), config)
 
+    def see(self, page: Page, output: str) -> None:
+        """Takes the text that a reader sees where the page's own template does not show its Markdown."""
+        key = page.file.dest_uri
+        document = self._documents.get(key)
+        if document is None or not page.meta.get("template"):
+            return
+        body = flat_text(parse_html(output))
+        # Headings may stand in a table of contents although the page itself does not show them.
+        blocks = [item for item in read_page(document.html) if isinstance(item, Block)]
+        own = [" ".join(_MARKER.sub("", block.text).split()) for block in blocks]
+        if own and 2 * sum(text in body for text in own) >= len(own):
+            return
+        shown = read_rendered_page(output)
+        if isinstance(shown, RenderedPage):
+            self._documents[key] = replace(document, html=shown.content, source=None)
+
     def finish(self) -> bool:
         """Forgets pages that are gone.
 
@@ -111,7 +134,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
-        title=plain_title(page.title) or title_of_name(file.name) or file.src_uri,
+        title=_title(page),
         html=content,
         # Material's `meta` plugin leaves a note to itself, `__extends`, among the fields.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
@@ -120,6 +143,16 @@ def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
         section=_section(page),
         language=getattr(file, "locale", None) or site_language(config),
     )
+
+
+def _title(page: Page) -> str:
+    """The title of a page; MkDocs calls an index page without one `Index`, wherever it is."""
+    title = plain_title(page.title) or title_of_name(page.file.name) or page.file.src_uri
+    folder = page.file.src_uri.rpartition("/")[0]
+    if title != "Index" or page.file.name != "index" or page.meta.get("title") or not folder:
+        return title
+    found = (item for item in read_page(page.content or "") if isinstance(item, Heading) and item.level == 1)
+    return title_of_index(folder, next((heading.text for heading in found), None))
 
 
 def _section(page: Page) -> str | None:

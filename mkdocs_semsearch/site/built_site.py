@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_name
-from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.html.main_content import NoPage, RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
@@ -85,6 +85,14 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
 
 
 _NO_PAGES = ("404.html", "search.html")
+_INDEXES = re.compile(r"(?:.*/)?(?:genindex(?:-[^/]*)?|(?:[^/]*-)?modindex)\.html|(?:.*/)?_(?:modules|static)/.*")
+"""What Sphinx writes beside its pages: lists of terms and modules, highlighted source code, files of the theme."""
+_LISTERS = ("astro", "docusaurus", "eleventy", "gatsby", "hexo", "hugo", "jekyll", "pelican", "zola")
+_LIST_PLACE = re.compile(
+    r"(?:[a-z]{2}(?:-[a-z]+)?/)?(?:(?:blog|news|posts?)/)?(?:archives?|authors?|categor(?:y|ies)|series|tags?)(?:/|\.html)"
+    r"|(?:.*/)?page/\d+/"
+)
+"""Where these generators list pages that stand elsewhere."""
 _TITLE_SEPARATOR = re.compile(r"\s+[-–—|·•:]\s+")
 
 
@@ -116,17 +124,24 @@ class SiteFolder:
         self._site_dir = site_dir
         self._config = config
         self._problems: dict[str, str] = {}
+        self._left_out: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Document]:
         """Yields the pages in the order of the navigation, then of the paths."""
         sources = _source_files(self._config) if self._config else {}
+        written: dict[tuple[str, str], str] = {}
         files = (file.relative_to(self._site_dir).as_posix() for file in self._site_dir.rglob("*.html"))
         for path in sorted(files, key=lambda path: self._position(path, sources)):
-            if not self._is_page(path, sources):
-                continue
-            page = read_rendered_page((self._site_dir / path).read_bytes().decode("utf-8", "replace"))
-            if page is not None and (path in sources or not page.repeats):
-                yield self._document(path, sources.get(path), page)
+            reason = None if path in sources else self._why_no_page(path)
+            if reason is None:
+                page = read_rendered_page((self._site_dir / path).read_bytes().decode("utf-8", "replace"))
+                reason = page.reason if isinstance(page, NoPage) else None
+                if isinstance(page, RenderedPage) and path not in sources:
+                    reason = _why_repeated(path, page) or _same_page(path, page, written)
+                if isinstance(page, RenderedPage) and reason is None:
+                    yield self._document(path, sources.get(path), page)
+            if reason is not None:
+                self._left_out[path] = reason
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each file whose front matter could not be read, once the pages have been read."""
@@ -134,6 +149,10 @@ class SiteFolder:
             f"The front matter of {path} cannot be read and is left out: {reason}"
             for path, reason in sorted(self._problems.items())
         )
+
+    def left_out(self) -> Mapping[str, str]:
+        """Returns HTML files that are no pages, each with the reason, once the pages have been read."""
+        return dict(self._left_out)
 
     def _position(self, path: str, sources: Mapping[str, str]) -> tuple[Any, ...]:
         source = sources.get(path)
@@ -143,13 +162,16 @@ class SiteFolder:
         # As MkDocs walks: the files of a folder before its folders, the index first.
         return (entry is None, entry.position if entry else 0, [(1, folder) for folder in folders], not is_index, name)
 
-    def _is_page(self, path: str, sources: Mapping[str, str]) -> bool:
-        if path in sources:
-            return True
-        if any(part.startswith(".") for part in path.split("/")) or path.rpartition("/")[2] in _NO_PAGES:
-            return False
-        # A file that lies in the docs folder as it is was copied, not rendered.
-        return self._config is None or not (self._config.docs_dir / path).is_file()
+    def _why_no_page(self, path: str) -> str | None:
+        if any(part.startswith(".") for part in path.split("/")):
+            return "hidden folder"
+        if path.rpartition("/")[2] in _NO_PAGES:
+            return "error or search page"
+        if _INDEXES.fullmatch(path):
+            return "list of terms, or source code"
+        if self._config is not None and (self._config.docs_dir / path).is_file():
+            return "copied from the docs folder, not rendered"
+        return None
 
     def _document(self, path: str, source_path: str | None, page: RenderedPage) -> Document:
         file = self._site_dir / path
@@ -157,7 +179,7 @@ class SiteFolder:
             return Document(
                 path=path,
                 url=_url(path, directory_urls=self._config is None or self._config.use_directory_urls),
-                title=page.first_h1 or self._title_of_head(page.head_title) or path,
+                title=page.heading or self._title_of_head(page.head_title) or page.first_h1 or path,
                 html=page.content,
                 file_size=file.stat().st_size,
                 language=page.language,
@@ -173,7 +195,8 @@ class SiteFolder:
             path=source_path,
             url=_url(path, directory_urls=self._config.use_directory_urls),
             title=plain_title(nav_title) or _title(header.values, page, source_path),
-            html=page.content,
+            # Material writes the title that MkDocs gives an index page above a text without a heading.
+            html=page.content.replace("<h1>Index</h1>", "", 1),
             front_matter={key: value for key, value in header.values.items() if not str(key).startswith("__")},
             source=source,
             file_size=file.stat().st_size,
@@ -188,6 +211,19 @@ class SiteFolder:
             return title.removesuffix(site_name).rstrip(" -–—|·•:")
         parts = _TITLE_SEPARATOR.split(title)
         return parts[0] if len(parts) == 2 else title
+
+
+def _why_repeated(path: str, page: RenderedPage) -> str | None:
+    """Why a page shows what stands on other pages, or None."""
+    if page.repeats or (page.generator.lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):
+        return "list of other pages"
+    return None
+
+
+def _same_page(path: str, page: RenderedPage, written: dict[tuple[str, str], str]) -> str | None:
+    """Why a page is a second copy in one folder, such as the first chapter that mdBook also writes as `index.html`."""
+    other = written.setdefault((path.rpartition("/")[0], page.content.strip()), path)
+    return f"the same as {other}" if other != path and page.content.strip() else None
 
 
 def _source_files(config: SiteConfig) -> dict[str, str]:
@@ -215,7 +251,9 @@ def _title(front_matter: Mapping[Any, Any], page: RenderedPage, source_path: str
         return title
     folder, _, name = source_path.rpartition("/")
     stem = "index" if name.startswith("README.") else name.rpartition(".")[0]
-    return "Home" if stem == "index" and not folder else title_of_name(stem)
+    if stem != "index":
+        return title_of_name(stem)
+    return title_of_index(folder, page.heading)
 
 
 def _read_source(file: Path) -> str | None:

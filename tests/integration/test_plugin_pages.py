@@ -177,3 +177,29 @@ def test_blog_views_are_left_out(site):
     posts = [row for row in site.table() if row["title"].startswith("Post")]
     assert len(posts) == 2
     assert sum("news of day 1" in row["content"] for row in site.table("chunks")) == 1
+
+
+def test_a_page_with_a_template_is_indexed_as_the_reader_sees_it(site):
+    overrides = site.root / "overrides"
+    overrides.mkdir()
+    home = '{% extends "main.html" %}{% block content %}<h2 id="why">Why</h2><p>Words of a template.</p>{% endblock %}'
+    note = '{% extends "main.html" %}{% block content %}{{ page.content }}<p>Below the page.</p>{% endblock %}'
+    (overrides / "home.html").write_text(home, encoding="utf-8")
+    (overrides / "note.html").write_text(note, encoding="utf-8")
+    site.config["theme"] = {"name": "mkdocs", "custom_dir": "overrides"}
+    site.write(
+        {
+            "index.md": "---\ntemplate: home.html\ntags: [a]\n---\n# Hidden heading\n\nHidden words.\n",
+            "note.md": "---\ntemplate: note.html\n---\n# Note\n\nWords of the page.\n\n- an item\n",
+            "deep/er/index.md": "Text before.\n\n# The heading\n",
+            "bare/index.md": "Only text.\n",
+        }
+    )
+    site.build()
+    text = site.text()
+    assert "Words of a template." in text
+    assert "Hidden words" not in text
+    assert "Words of the page." in text
+    assert "Below the page" not in text
+    assert site.page("deep/er/index.md")["title"] == "The heading"
+    assert site.page("bare/index.md")["title"] == "Bare"

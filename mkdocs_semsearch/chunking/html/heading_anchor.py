@@ -39,13 +39,20 @@ def text_without_permalink(heading: LexborNode) -> str:
 
 
 def _target_of_permalink(heading: LexborNode) -> str | None:
+    links = heading.css('a[href^="#"]')
     text = flat_text(heading)
-    for link in heading.css('a[href^="#"]'):
-        shown = flat_text(link)
-        # mdBook makes the whole heading the link; a link inside of a heading may lead to another one.
-        if is_dropped("a", link.attributes) or not _has_letters(shown) or shown == text:
-            return unquote(link.attributes.get("href") or "")[1:] or None
+    for link in links:
+        if is_dropped("a", link.attributes) or not _has_letters(flat_text(link)):
+            return _target(link)
+    # mdBook makes the whole heading the link; docutils does so with a link back to a table of contents.
+    for link in links:
+        if flat_text(link) == text and "toc-backref" not in (link.attributes.get("class") or ""):
+            return _target(link)
     return None
+
+
+def _target(link: LexborNode) -> str | None:
+    return unquote(link.attributes.get("href") or "")[1:] or None
 
 
 def _id_of_section(heading: LexborNode) -> str | None:

@@ -17,6 +17,7 @@ __all__ = [
     "normalise",
     "plain_title",
     "replacement_text",
+    "title_of_index",
     "title_of_name",
 ]
 
@@ -197,6 +198,13 @@ _TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|s
 def plain_title(title: object) -> str:
     """Returns a title of any type as text, without inline markup and entities; `Vec<T>` is no markup and stays."""
     return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())
+
+
+def title_of_index(folder: str, heading: str | None) -> str:
+    """Returns the title of an index page without one of its own: its first heading, else the name of its folder."""
+    if not folder:
+        return "Home"
+    return heading or title_of_name(folder.rpartition("/")[2])
 
 
 def title_of_name(name: str) -> str:

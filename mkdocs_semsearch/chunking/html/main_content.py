@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_semsearch.chunking.html.inline_text import flat_text, normalise
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["RenderedPage", "read_rendered_page"]
+__all__ = ["NoPage", "RenderedPage", "read_rendered_page"]
 
 _CONTENT = (
     "article.md-content__inner",  # Material, Zensical
     "div.md-content__inner > header.md-typeset",  # lists of posts of Material's blog
     '[data-md-component="content"] article',
+    ".theme-doc-markdown",  # Docusaurus
+    "main .vp-doc",  # VitePress
+    ".VPHome",
+    ".td-content",  # Docsy
+    ".book-page article.markdown",  # Hugo Book
     '[itemprop="articleBody"]',  # readthedocs
     'div[role="main"] .section',
     'div.col-md-9[role="main"]',  # mkdocs
@@ -23,11 +29,72 @@ _CONTENT = (
     '[role="main"]',
     "article",
 )
-_CHROME = (
-    ".md-content__button, .md-source-file, .md-tags, .md-feedback, .md-path, .md-post__back, #__comments, .giscus,"
-    " .source-links, .wy-breadcrumbs, .rst-footer-buttons"
+_CHROME = ", ".join(
+    (
+        # MkDocs, Material, readthedocs
+        ".md-content__button, .md-source-file, .md-tags, .md-feedback, .md-path, .md-post__back, #__comments, .giscus",
+        ".source-links, .wy-breadcrumbs, .rst-footer-buttons",
+        # Docusaurus
+        ".theme-doc-breadcrumbs, .theme-doc-version-badge, .theme-doc-version-banner, .theme-doc-toc-mobile",
+        ".theme-doc-toc-desktop, .theme-doc-footer, .theme-doc-sidebar-container, .theme-edit-this-page",
+        ".theme-last-updated, .theme-announcement-bar, .pagination-nav",
+        # VitePress
+        ".VPDocFooter, .VPDocAside, .VPLocalNav, .VPNav, .VPSidebar, .VPSkipLink, [class*='language-'] > span.lang",
+        ".line-numbers-wrapper",
+        # Sphinx and its themes
+        ".sphinxsidebar, .related, .toctree-wrapper, .topic.contents, .bd-header-article, .bd-sidebar-secondary",
+        ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
+        ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
+        # Hugo themes
+        ".td-page-meta, .td-toc, .td-page-feedback, .feedback--answer, .book-menu, .book-toc, .book-footer, .paginav",
+        ".hextra-toc, .post-nav, .post-footer, .share-buttons",
+        # mdBook
+        ".menu-bar, .nav-wrapper, .nav-wide-wrapper, .nav-chapters, .pre > .buttons",
+        # any
+        "[role=navigation], [role=search], .breadcrumb, .breadcrumbs, .skip-link, .skip-to-content",
+        ".edit-this-page, .edit-page-link, .edit-link, .last-updated, [data-pagefind-ignore]",
+    )
 )
-_CHROME_OF_BODY = "header, footer, nav, aside, [role=navigation], [role=banner], [role=contentinfo], [role=search]"
+_CHROME_OF_BODY = "header, footer, nav, aside, [role=banner], [role=contentinfo], " + _CHROME
+_CHROME_LINKS = frozenset(
+    {
+        "back to top",
+        "edit on github",
+        "edit page",
+        "edit this page",
+        "edit this page on github",
+        "improve this page",
+        "next page",
+        "previous page",
+        "report an issue",
+        "skip to content",
+        "skip to main content",
+        "view page source",
+    }
+)
+_VIEWS = frozenset(  # classes that Docusaurus and Docsy give the root or the body of a page
+    {
+        "blog-archive-page",
+        "blog-authors-list-page",
+        "blog-authors-posts-page",
+        "blog-list-page",
+        "blog-tags-list-page",
+        "blog-tags-post-list-page",
+        "docs-tag-doc-list-page",
+        "docs-tags-doc-list-page",
+        "docs-tags-list-page",
+        "search-page-wrapper",
+        "td-taxonomy",
+        "td-term",
+    }
+)
+_NAMELESS = frozenset({"", "home", "index", "untitled"})
+
+
+class NoPage(NamedTuple):
+    """A file that is no page of its own, and why."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +107,7 @@ class RenderedPage:
         first_h1: text of the first h1, or None.
         head_title: text of `<title>`.
         language: of the page as the file tells, or None.
+        generator: the program that wrote the file, as it tells: `Hugo 0.150.0`; else `""`.
         repeats: whether the page is a list of posts, which stand on pages of their own.
     """
 
@@ -48,16 +116,24 @@ class RenderedPage:
     first_h1: str | None
     head_title: str
     language: str | None
+    generator: str = ""
     repeats: bool = False
 
+    @property
+    def heading(self) -> str | None:
+        """The first h1, unless it says no more than `Index`."""
+        return None if (self.first_h1 or "").casefold() in _NAMELESS else self.first_h1
 
-def read_rendered_page(html: str) -> RenderedPage | None:
-    """Finds the content of a page; None for a redirect, and for a page whose robots tag says `noindex`."""
+
+def read_rendered_page(html: str) -> RenderedPage | NoPage:
+    """Finds the content of a page; tells a redirect, and a page whose robots tag says `noindex`, from it."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html.encode("utf-8", "replace").decode("utf-8"))
-    if tree.body is None or _is_no_page(tree):
-        return None
+    if tree.body is None:
+        return NoPage("empty")
+    if reason := _why_no_page(tree):
+        return NoPage(reason)
     head_title, root = tree.css_first("head title"), tree.css_first("html")
     language = (root.attributes.get("lang") or "").strip().replace("_", "-") if root is not None else ""
     content = _content(tree)
@@ -70,32 +146,58 @@ def read_rendered_page(html: str) -> RenderedPage | None:
         first_h1=(flat_text(first_h1) or None) if first_h1 is not None else None,
         head_title=normalise(head_title.text() or "") if head_title is not None else "",
         language=language or None,
-        repeats=tree.css_first("article.md-post--excerpt") is not None,
+        generator=_generator(tree),
+        repeats=tree.css_first("article.md-post--excerpt") is not None or not _VIEWS.isdisjoint(_page_classes(tree)),
     )
 
 
-def _is_no_page(tree: LexborHTMLParser) -> bool:
+def _why_no_page(tree: LexborHTMLParser) -> str | None:
     for meta in tree.css("meta"):
         attributes = meta.attributes
         if (attributes.get("http-equiv") or "").lower() == "refresh":
-            return True
-        if (attributes.get("name") or "").lower() == "robots" and "noindex" in (
-            attributes.get("content") or ""
-        ).lower():
-            return True
-    return False
+            return "redirect"
+        # The attribute is `name`; Docusaurus writes `property`, and some crawlers take it.
+        name = attributes.get("name") or attributes.get("property") or ""
+        if name.lower() == "robots" and "noindex" in (attributes.get("content") or "").lower():
+            return "noindex"
+    return None
+
+
+def _generator(tree: LexborHTMLParser) -> str:
+    meta = tree.css_first('meta[name="generator" i]')
+    return (meta.attributes.get("content") or "").strip() if meta is not None else ""
+
+
+def _page_classes(tree: LexborHTMLParser) -> Iterable[str]:
+    for node in (tree.css_first("html"), tree.body):
+        yield from ((node.attributes.get("class") or "").split() if node is not None else ())
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode:
-    """The element that holds the content, freed from what the theme puts inside it."""
+    """The element that holds the content, freed from what the theme puts inside it.
+
+    A home page that a template draws may have its text around an empty content element; it is taken from the body.
+    """
+    empty = None
     for selector in _CONTENT:
         node = tree.css_first(selector)
-        if node is not None:
-            _remove(node, _CHROME)
+        # Several articles are cards or posts: one of them is not the content.
+        if node is None or (selector == "article" and len(tree.css(selector)) > 1):
+            continue
+        _remove_chrome(node, _CHROME)
+        if flat_text(node) or node.css_first("img, h1") is not None:
             return node
+        empty = empty or node
     assert tree.body is not None
-    _remove(tree.body, _CHROME_OF_BODY)
-    return tree.body
+    _remove_chrome(tree.body, _CHROME_OF_BODY)
+    return tree.body if empty is None or flat_text(tree.body) else empty
+
+
+def _remove_chrome(node: LexborNode, selector: str) -> None:
+    _remove(node, selector)
+    for link in node.css("a"):
+        if flat_text(link).casefold() in _CHROME_LINKS:
+            link.decompose()
 
 
 def _remove(node: LexborNode, selector: str) -> None:

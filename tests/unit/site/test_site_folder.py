@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.chunking import Document
-from mkdocs_semsearch.chunking.html.main_content import read_rendered_page
+from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.html.page_reader import read_page
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.site_config import load_site_config
@@ -73,7 +74,7 @@ def test_lists_of_posts_are_left_out_unless_they_have_a_source(tmp_path: Path) -
 )
 def test_only_the_content_is_taken(html: str) -> None:
     page = read_rendered_page(html)
-    assert page is not None
+    assert isinstance(page, RenderedPage)
     assert page.content.replace(" ", "").strip() == "<p>x</p>"
 
 
@@ -141,3 +142,95 @@ def test_broken_front_matter_is_reported_with_its_file(tmp_path: Path) -> None:
     assert (document.title, document.front_matter) == ("A", {})
     (sentence,) = source.misfits()
     assert "a.md" in sentence
+
+
+EDIT = '<a href="https://example.org/edit">Edit this page</a>'
+BUILT_BY_OTHERS = {
+    "docusaurus": '<html class="docs-wrapper docs-doc-page"><body><a class="skipToContent_x" href="#c">Skip to main '
+    'content</a><main><article><nav class="theme-doc-breadcrumbs">Home</nav><span class="theme-doc-version-badge">'
+    'Version: 3</span><div class="theme-doc-toc-mobile">On this page</div><div class="theme-doc-markdown markdown">'
+    f'<header><h1>T</h1></header><p>x</p></div><footer class="theme-doc-footer">{EDIT}</footer></article></main>',
+    "vitepress": '<div id="VPContent"><aside class="VPDocAside">On this page</aside><main class="main"><div '
+    'class="vp-doc"><div><h1 id="t">T</h1><p>x</p><div class="language-js"><button class="copy"></button><span '
+    f'class="lang">js</span></div></div></div></main><footer class="VPDocFooter">{EDIT}</footer></div>',
+    "sphinx": '<div class="document"><div class="body" role="main"><section id="t"><h1>T<a class="headerlink" '
+    'href="#t">¶</a></h1><nav class="contents">On this page</nav><div class="toctree-wrapper"><ul><li>Other</li></ul>'
+    '</div><p>x</p></section></div></div><div class="sphinxsidebar">menu</div>',
+    "hugo": '<div class="td-main"><main><nav aria-label="breadcrumb">Docs</nav><div class="td-content"><h1>T</h1>'
+    f'<p>x</p></div><div class="td-page-feedback">Was this page helpful?</div>{EDIT}</main></div>',
+    "mdbook": '<div class="menu-bar"><h1>Book</h1></div><main><h1 id="t"><a class="header" href="#t">T</a></h1><p>x</p>'
+    '</main><nav class="nav-wide-wrapper">Next chapter</nav>',
+    "plain": f"<main><p>{EDIT}</p><h1>T</h1><p>x</p></main>",
+}
+
+
+@pytest.mark.parametrize("html", BUILT_BY_OTHERS.values(), ids=BUILT_BY_OTHERS)
+def test_what_other_generators_put_around_a_text_is_left_out(tmp_path: Path, html: str) -> None:
+    write(tmp_path / "site", {"index.html": html})
+    (document,) = pages(tmp_path).values()
+    found = [item.text for item in read_page(document.html)]
+    assert (document.title, found) == ("T", ["T", "x"])
+
+
+def test_views_and_lists_of_terms_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    hugo = '<meta name="generator" content="Hugo 0.150.0"><main><h1>T</h1><p>x</p></main>'
+    write(
+        tmp_path / "site",
+        {
+            "index.html": hugo,
+            "tags/a/index.html": hugo,
+            "blog/page/2/index.html": hugo,
+            "guide/tags/index.html": hugo,
+            "blog/archive/index.html": '<html class="blog-wrapper blog-archive-page"><main><p>x</p></main>',
+            "secret.html": '<meta property="robots" content="noindex"><p>x</p>',
+            "genindex.html": "<p>x</p>",
+            "py-modindex.html": "<p>x</p>",
+            "_modules/a.html": "<p>x</p>",
+            "book/index.html": "<main><p>first chapter</p></main>",
+            "book/first.html": "<main><p>first chapter</p></main>",
+        },
+    )
+    source = SiteFolder(tmp_path / "site")
+    assert [document.path for document in source] == ["index.html", "book/index.html", "guide/tags/index.html"]
+    assert source.left_out() == {
+        "tags/a/index.html": "list of other pages",
+        "blog/page/2/index.html": "list of other pages",
+        "blog/archive/index.html": "list of other pages",
+        "secret.html": "noindex",
+        "genindex.html": "list of terms, or source code",
+        "py-modindex.html": "list of terms, or source code",
+        "_modules/a.html": "list of terms, or source code",
+        "book/first.html": "the same as book/index.html",
+    }
+
+
+def test_a_page_about_tags_of_an_unknown_generator_stays(tmp_path: Path) -> None:
+    write(tmp_path / "site", {"tags/index.html": "<main><h1>Tags</h1><p>x</p></main>"})
+    assert list(pages(tmp_path)) == ["tags/index.html"]
+
+
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ("<title>Fast docs</title><main><h1>Index</h1><p>x</p></main>", "Fast docs"),
+        ("<title>Index - Docs</title><main><h1>Fast docs</h1><p>x</p></main>", "Fast docs"),
+        (
+            "<title>Fast docs</title><article class='md-content__inner'></article><section><h2>Why</h2></section>",
+            "Fast docs",
+        ),
+    ],
+)
+def test_a_home_page_is_called_by_its_heading_or_title(tmp_path: Path, html: str, title: str) -> None:
+    write(tmp_path / "site", {"index.html": html})
+    (document,) = pages(tmp_path).values()
+    assert document.title == title
+
+
+def test_text_around_an_empty_content_element_is_read(tmp_path: Path) -> None:
+    html = (
+        '<header>menu</header><section class="hero"><h1>Fast docs</h1><p>Words of the hero.</p></section>'
+        '<main><article class="md-content__inner"></article></main><footer>f</footer>'
+    )
+    write(tmp_path / "site", {"index.html": html})
+    (document,) = pages(tmp_path).values()
+    assert [item.text for item in read_page(document.html)] == ["Fast docs", "Words of the hero."]
