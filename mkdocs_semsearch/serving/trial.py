@@ -20,6 +20,7 @@ from pathlib import Path
 from mkdocs_semsearch.artifact.layout import MANIFEST, PAGES, VECTORS
 from mkdocs_semsearch.artifact.manifest import Manifest, manifest_to_json
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
+from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 
 __all__ = ["MEMORY", "MEMORY_FACTOR", "try_build"]
 
@@ -43,7 +44,13 @@ LENGTH_TOLERANCE = 0.02
 """float16 rounds each component to 11 bits; a vector of 1024 of them is off by less than 0.001."""
 
 QUERY_SECONDS = 4.0
-QUERIES = ("how to install it", "word " * 200, "\u4e2d" * 1000, "a1_" * 333, "\u00e4\u0301" * 500, "((" * 500)
+QUERIES = (
+    "how to install it",
+    *(
+        (text * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS].strip()
+        for text in ("word ", "\u4e2d", "a1_", "\u00e4\u0301", "(")
+    ),
+)
 """The longest queries that there are take the most tokens, memory and time."""
 
 

@@ -14,6 +14,7 @@ import urllib.request
 import pytest
 import uvicorn
 
+from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
@@ -210,7 +211,7 @@ DEEP = 30_000
         json.dumps({"query": "a", "filters": [{"op": "exists", "field": "a"}] * 1500}).encode(),
         json.dumps({"query": "a", "filters": [{"op": "in", "field": "a", "values": list(range(5000))}]}).encode(),
         json.dumps({"query": "a", "facets": ["a"] * 5000}).encode(),
-        json.dumps({"query": "a" * 1001}).encode(),
+        json.dumps({"query": "a" * (MAX_QUERY_CHARACTERS + 1)}).encode(),
         b'{"query": "a\\u0000b"}',
         b'{"query": "a\\ud800b"}',
         b'{"query": "a", "filters": [{"op": "equals", "field": "a\\u0000", "value": "b"}]}',

@@ -270,7 +270,7 @@ def test_the_log_is_json_and_keeps_questions_to_itself(index_dir, lines):
     asked = [line for line in lines if line.get("route") == "search"]
     assert [(line["method"], line["status"]) for line in asked] == [("GET", 200), ("POST", 200), ("POST", 413)]
     assert asked[0]["request_id"] == "me-1"
-    assert (asked[0]["mode"], asked[0]["results"]) == ("hybrid", 6)
+    assert (asked[0]["mode"], asked[0]["results"]) == ("hybrid", 2)
     assert asked[1]["mode"] == "lexical"
     assert asked[2]["error"] == "too_large"
     assert all(line["time"].endswith("Z") and line["level"] == "info" for line in asked)
