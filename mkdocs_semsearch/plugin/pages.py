@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -175,4 +176,9 @@ def _has_source(file: File, config: MkDocsConfig) -> bool:
     """Whether there is a file in the docs folder; mkdocs-gen-files and the like write theirs into a temporary one."""
     if _is_generated(file):
         return False
-    return Path(str(file.abs_src_path)).is_relative_to(config.docs_dir)
+    source = Path(str(file.abs_src_path))
+    if source.is_relative_to(config.docs_dir):
+        return True
+    # mkdocs-monorepo gathers copies in the docs folder and then points each page at the file it was copied from.
+    copy = Path(config.docs_dir) / file.src_uri
+    return copy.is_file() and filecmp.cmp(source, copy, shallow=False)

@@ -203,3 +203,21 @@ def test_a_page_with_a_template_is_indexed_as_the_reader_sees_it(site):
     assert "Below the page" not in text
     assert site.page("deep/er/index.md")["title"] == "The heading"
     assert site.page("bare/index.md")["title"] == "Bare"
+
+
+def test_a_page_that_was_copied_into_the_docs_folder_keeps_its_source_lines(site):
+    original = site.root / "project" / "page.md"
+    original.parent.mkdir()
+    original.write_text("# Page\n\nText on line three.\n", encoding="utf-8")
+    hook = site.root / "monorepo.py"
+    hook.write_text(
+        "def on_pre_page(page, config, files):\n"
+        "    if page.file.src_uri == 'copied/page.md':\n"
+        f"        page.file.abs_src_path = {str(original)!r}\n"
+        "    return page\n",
+        encoding="utf-8",
+    )
+    site.hooks.append(str(hook))
+    site.write({"copied/page.md": original.read_text(encoding="utf-8")}).build()
+    lines = {row["content"]: row["end_line"] for row in site.table("chunks")}
+    assert lines["Text on line three."] == 3
