@@ -29,27 +29,38 @@ if TYPE_CHECKING:
         StoreUnavailableError,
     )
     from mkdocs_semsearch.searching import (
+        Citation,
         Equals,
         Exists,
+        FacetCount,
+        FacetField,
         Filter,
         In,
+        PageDetail,
+        PageInfo,
         Prefix,
+        QueryOptions,
         Range,
         Result,
+        Scores,
         Searcher,
         SearchQuery,
         SearchResponse,
+        SectionInfo,
         open_searcher,
         to_json,
     )
 
 __all__ = [
+    "Citation",
     "ConfigurationError",
     "EmbedderUnavailableError",
     "EmbeddingError",
     "EmptyQueryError",
     "Equals",
     "Exists",
+    "FacetCount",
+    "FacetField",
     "Filter",
     "FilterError",
     "In",
@@ -60,14 +71,19 @@ __all__ = [
     "IndexWriteError",
     "MissingExtraError",
     "ModelNotFoundError",
+    "PageDetail",
+    "PageInfo",
     "PageNotFoundError",
     "Prefix",
     "QueryError",
+    "QueryOptions",
     "Range",
     "Result",
+    "Scores",
     "SearchQuery",
     "SearchResponse",
     "Searcher",
+    "SectionInfo",
     "SemsearchError",
     "StoreUnavailableError",
     "open_searcher",
@@ -80,3 +96,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = "mkdocs_semsearch.errors" if name.endswith("Error") else "mkdocs_semsearch.searching"
     return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

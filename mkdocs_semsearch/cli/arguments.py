@@ -44,7 +44,7 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
         given.text = unknown.pop()
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if getattr(given, "text", "") is None and not given.filter:
+    if getattr(given, "text", "") is None and not (given.filter or given.tag):
         parser.error("the following arguments are required: TEXT, or --filter to list pages")
     return given
 
@@ -120,9 +120,10 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
-    sub.add_argument("--granularity", choices=("section", "page"), default="section", help="default: %(default)s")
+    _add_granularity(sub, "section")
     _add_mode(sub, "static")
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
+    sub.add_argument("--tag", action="append", default=[], metavar="TAG", help="as --filter tags=TAG; repeat for more")
     sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
     sub.add_argument("--min-score", type=float, metavar="S", help="least score of a result, 0 to 1")
     sub.add_argument(
@@ -153,7 +154,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         help='lines {"query": "…", "answer_page": "guide/auth.md"}; answer_anchor, also_pages and corpus are optional',
     )
     sub.add_argument("index", nargs="*", metavar="INDEX", help="folder of the index, or CORPUS=DIR for each corpus")
-    sub.add_argument("--granularity", choices=("section", "page"), default="page", help="default: %(default)s")
+    _add_granularity(sub, "page")
     _add_mode(sub)
     sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")
     sub.add_argument("--misses", action="store_true", help="list the questions whose answer is not the first result")
@@ -172,6 +173,15 @@ def _add_indexes(sub: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=INDEX",
         help="one of several indexes, under its name and all of them together; repeat for more",
+    )
+
+
+def _add_granularity(sub: argparse.ArgumentParser, default: str) -> None:
+    sub.add_argument(
+        "--granularity",
+        choices=("section", "page", "chunk", "document"),
+        default=default,
+        help="default: %(default)s; chunk is section, document is page",
     )
 
 

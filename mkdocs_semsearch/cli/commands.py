@@ -146,7 +146,7 @@ def _announce(url: str, site: Path | None) -> None:
 
 def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.text import no_results_text, results_text
-    from mkdocs_semsearch.searching import SearchQuery, to_json
+    from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
     from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.serving.settings import ServerSettings
 
@@ -158,7 +158,7 @@ def _query(given: argparse.Namespace) -> int:
         granularity=given.granularity,
         mode="hybrid" if given.mode == "static" else given.mode,
         min_score=settings.min_score if given.min_score is None else given.min_score,
-        filters=tuple(parse_filter(expression) for expression in given.filter),
+        filters=(*map(parse_filter, given.filter), *(Equals("tags", tag) for tag in given.tag)),
         facets=tuple(given.facet),
         include_weak=given.include_weak,
         correct=not given.literal,
@@ -219,14 +219,16 @@ def _eval(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.searching.evaluation import evaluate_indexes, read_queries
 
     queries = read_queries(given.queries)
+    by_section = given.granularity in ("section", "chunk")
     found = evaluate_indexes(
         _named_indexes(given.index),
         queries,
         mode=given.mode,
-        by_section=given.granularity == "section",
+        by_section=by_section,
         engine=open_engine(given.engine),
     )
-    figures = {"engine": given.engine, "mode": given.mode, "granularity": given.granularity, **found.figures()}
+    figures = {"engine": given.engine, "mode": given.mode, "granularity": "section" if by_section else "page"}
+    figures |= found.figures()
     if given.format == "json":
         _print_json(figures)
     else:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self, get_args
+from collections.abc import Iterable, Mapping, Set
+from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
 from pydantic import (
     AfterValidator,
@@ -40,6 +40,7 @@ __all__ = [
     "Mode",
     "Names",
     "Prefix",
+    "QueryOptions",
     "Range",
     "Scalar",
     "SearchQuery",
@@ -209,6 +210,8 @@ class Prefix:
 
 
 Filter = Equals | In | Range | Exists | Prefix
+Filters = Mapping[str, Any] | Iterable[Filter] | Filter
+"""Filters as Python writes them; a mapping has a value, a list of values or a `range` for each field."""
 OPERATORS: tuple[str, ...] = tuple(kind.__dataclass_fields__["op"].default for kind in get_args(Filter))
 
 
@@ -231,6 +234,33 @@ def _bounded(entries: Any, info: ValidationInfo) -> Any:
             raise ValueError(f"has too many entries: at most {MAX_ENTRIES} are allowed")
         return entries
     return (entries,) if isinstance(entries, str) else entries  # one name is one entry, not its letters
+
+
+def _all_filters(filters: Any, info: ValidationInfo) -> Any:
+    """Returns a tuple of filters for a mapping or a single filter."""
+    if not _is_from_outside(info):
+        if isinstance(filters, Mapping):
+            return tuple(_filter_of(field, value) for field, value in filters.items())
+        if isinstance(filters, get_args(Filter)):
+            return (filters,)
+    return _bounded(filters, info)
+
+
+def _filter_of(field: str, value: Any) -> Filter:
+    """Returns the filter for a value: any of several, and for a `range` from its first number to its last."""
+    if isinstance(value, range) and value.step == 1 and value:
+        return Range(field, value[0], value[-1])
+    if isinstance(value, list | tuple | range | Set):
+        return In(field, tuple(value))
+    return Equals(field, value)
+
+
+_OTHER_GRANULARITIES = {"chunk": "section", "document": "page"}
+"""Names that other search engines have for ours."""
+
+
+def _granularity(name: Any) -> Any:
+    return _OTHER_GRANULARITIES.get(name, name) if isinstance(name, str) else name
 
 
 Names = Annotated[
@@ -276,7 +306,9 @@ class SearchQuery:
     ]
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Results wanted.")] = 10
     offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Results skipped.")] = 0
-    granularity: Annotated[Granularity, Field(description="What a result is.")] = "section"
+    granularity: Annotated[
+        Granularity, BeforeValidator(_granularity), Field(description="What a result is; also `chunk`, `document`.")
+    ] = "section"
     sections_per_page: Annotated[
         int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Sections shown with a page.")
     ] = 3
@@ -285,7 +317,7 @@ class SearchQuery:
     filters: Annotated[
         tuple[Annotated[Filter, Field(discriminator="op", title="Filter")], ...],
         Field(strict=False, description="All must hold.", json_schema_extra={"maxItems": MAX_ENTRIES}),
-        BeforeValidator(_bounded),
+        BeforeValidator(_all_filters),
     ] = ()
     facets: Annotated[Names, Field(description="Fields whose values are counted.")] = ()
     include_weak: Annotated[
@@ -331,3 +363,19 @@ class SearchQuery:
     def with_facets(self, facets: Iterable[str]) -> Self:
         """Returns a copy that counts the values of these fields."""
         return dataclasses.replace(self, facets=facets if isinstance(facets, str) else tuple(facets))  # type: ignore[arg-type]
+
+
+class QueryOptions(TypedDict, total=False):
+    """The keywords of `Searcher.search`, with the names and defaults of `SearchQuery`."""
+
+    limit: int
+    offset: int
+    granularity: Granularity
+    sections_per_page: int
+    mode: Mode
+    min_score: float
+    filters: Filters
+    facets: Iterable[str]
+    include_weak: bool
+    correct: bool
+    explain: bool

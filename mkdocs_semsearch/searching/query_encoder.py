@@ -16,7 +16,13 @@ from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.layout import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.token_table import fitting_table
-from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError, MissingExtraError
+from mkdocs_semsearch.errors import (
+    ConfigurationError,
+    EmbedderUnavailableError,
+    EmbeddingError,
+    MissingExtraError,
+    SemsearchError,
+)
 from mkdocs_semsearch.searching.excerpts import NearestSentence
 from mkdocs_semsearch.searching.stages import stage
 
@@ -71,12 +77,16 @@ class LazyEncoder:
             raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
         try:
             with stage("encode"):
-                vector: NDArray[np.float32] = embedder.embed([text], "query")[0]
+                vector = np.asarray(embedder.embed([text], "query")[0], np.float32)
         except EmbedderUnavailableError as error:
             # Without a pause every query waits for the same timeout, and no thread is left for lexical queries.
             with self._lock:
                 self._failure, self._failed_until = error, time.monotonic() + _PAUSE_SECONDS
             raise
+        except SemsearchError:
+            raise
+        except Exception as error:
+            raise EmbeddingError(f"The embedder failed with {type(error).__name__}: {error}.") from error
         wanted = self._manifest.embedder
         if vector.shape != (wanted.dimension,):
             raise EmbeddingError(

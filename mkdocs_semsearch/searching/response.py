@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
 from mkdocs_semsearch.searching.records import PageInfo, SectionInfo
 
 __all__ = [
+    "AnswerMode",
+    "Citation",
     "FacetCount",
     "FacetField",
     "PageDetail",
@@ -47,6 +49,26 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a result stands in the source; `str` gives `guide/auth.md:40-61 (Authentication › Tokens)`.
+
+    Attributes:
+        path: of the page's source file.
+        headings: from the title of the page down to the section's own.
+        start_line, end_line: 1-based, end included; None for pages without a source file.
+    """
+
+    path: str
+    headings: tuple[str, ...]
+    start_line: int | None
+    end_line: int | None
+
+    def __str__(self) -> str:
+        lines = f":{self.start_line}-{self.end_line}" if self.start_line else ""
+        return f"{self.path}{lines} ({' › '.join(self.headings)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One ranked result: a section, or a page with its best sections.
 
@@ -69,6 +91,33 @@ class Result:
     duplicates: int = 0
     weak: bool = False
     explain: Mapping[str, Any] | None = None
+
+    @property
+    def best(self) -> SectionInfo:
+        """The section that the result is, or the best section of the page."""
+        section = self.section or self.sections[0].section
+        assert section is not None
+        return section
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return self.page.title
+
+    @property
+    def url(self) -> str:
+        """Where to send the reader, relative to the root of the site: the best section."""
+        return self.best.url
+
+    @property
+    def excerpt(self) -> str:
+        """The piece of the best section that shows why it is a result."""
+        return self.best.excerpt
+
+    def citation(self) -> Citation:
+        """Returns where the best section stands in the source."""
+        best = self.best
+        return Citation(self.page.path, tuple(best.heading_hierarchy), best.start_line, best.end_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +147,8 @@ class PageDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResponse:
-    """The answer to one `SearchQuery`; every field comes from the build that `build_id` names.
+class SearchResponse(Sequence[Result]):
+    """The answer to one `SearchQuery`, a sequence of its results; every field comes from the build of `build_id`.
 
     A field without a default is always in the JSON; one with a default is left out while it has it.
 
@@ -123,6 +172,18 @@ class SearchResponse:
     degraded: bool = False
     corrected: Mapping[str, str] = dataclasses.field(default_factory=dict)
     missing_phrases: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @overload
+    def __getitem__(self, place: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Result, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Result | tuple[Result, ...]:
+        return self.results[place]
 
 
 def presented_score(score: float) -> float:

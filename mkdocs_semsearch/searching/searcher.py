@@ -7,7 +7,9 @@ import functools
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from mkdocs_semsearch.searching.backend import Backend, Matches
 from mkdocs_semsearch.searching.browsing import written_page
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
-from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.query import QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder
 from mkdocs_semsearch.searching.response import (
     FacetField,
@@ -110,19 +112,26 @@ class Searcher:
         self._encoder.load()
         self._encoder.embed("warm-up")
 
-    def search(self, query: SearchQuery) -> SearchResponse:
-        """Answers a query.
+    def search(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse:
+        """Answers a query: `search("rotate api keys", limit=5, filters={"tags": "security"})`.
 
         In hybrid mode an embedder that fails costs the meaning but not the answer: words alone rank, and the response
         says `degraded`. A query without text lists the pages that its filters leave: the mode of the answer is
         `browse`, and results have no scores.
 
+        Args:
+            query: a query, or its text.
+            **options: of the query, as in `SearchQuery`.
+
         Raises:
+            QueryError: an option that there is not, or with a value that it cannot have.
             FilterError: a filter value that its field cannot have.
             EmbeddingError: in semantic mode, the query could not be embedded.
             StoreUnavailableError: the cluster that holds the chunks does not answer.
         """
         started = time.perf_counter()
+        values: dict[str, Any] = dict(options)
+        query = replace(query, **values) if isinstance(query, SearchQuery) else SearchQuery(query, **values)
         if not query.query:
             return self._browse(query, started)
         question = self._backend.read(read_question(query.query), correct=query.correct)
@@ -146,9 +155,9 @@ class Searcher:
             took_ms=(time.perf_counter() - started) * 1000,
         )
 
-    async def search_async(self, query: SearchQuery) -> SearchResponse:
-        """Answers a query on a worker thread, off the event loop."""
-        return await asyncio.to_thread(self.search, query)
+    async def search_async(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse:
+        """Answers a query on a worker thread, off the event loop; see `search`."""
+        return await asyncio.to_thread(self.search, query, **options)
 
     def facet_fields(self) -> tuple[FacetField, ...]:
         """Returns every declared facet with its values and the number of pages for each."""

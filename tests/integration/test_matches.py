@@ -223,3 +223,20 @@ def test_empty_queries_without_a_filter_are_refused_alike(api, capsys, index_dir
     assert api.handle("GET", "/api/v1/search", "q=+").status == 422
     assert main(["query", " ", "--index", str(index_dir)]) == 2
     assert "The query is empty" in capsys.readouterr().err
+
+
+def test_other_common_names_are_read_as_ours(api, capsys, index_dir):
+    command = ["query", "keys", "--index", str(index_dir), "--mode", "lexical", "--format", "json"]
+    answers = []
+    for flags in (
+        ["--tag", "security", "--granularity", "document"],
+        ["--filter", "tags=security", "--granularity", "page"],
+    ):
+        assert main([*command, *flags]) == 0
+        answers.append(without_time(json.loads(capsys.readouterr().out)))
+    assert answers[0] == answers[1]
+    assert answers[0]["granularity"] == "page"
+    found = json.loads(
+        api.handle("GET", "/api/v1/search", "q=keys&mode=lexical&granularity=document&f.tags=security").body
+    )
+    assert without_time(found) == answers[0]

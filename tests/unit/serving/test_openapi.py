@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,16 @@ from mkdocs_semsearch.serving.wire import SearchRequest
 jsonschema = pytest.importorskip("jsonschema")
 
 DOCUMENT = openapi_document("1.2.3")
+
+
+GOLDEN = Path(__file__).with_name("openapi.json")
+"""The document as it was published: `SEMSEARCH_NEW_GOLDEN=1` writes it anew after a change that is meant."""
+
+
+def test_the_document_is_the_one_that_clients_were_generated_from():
+    if os.environ.get("SEMSEARCH_NEW_GOLDEN"):
+        GOLDEN.write_text(json.dumps(DOCUMENT, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert json.loads(json.dumps(DOCUMENT)) == json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
 def schema_errors(name, value):
