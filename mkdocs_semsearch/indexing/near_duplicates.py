@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking.page_versions import split_version
 from mkdocs_semsearch.indexing.knn_graph import KnnGraph
 
 __all__ = ["duplicate_groups"]
@@ -20,7 +23,7 @@ LEAST_RESEMBLANCE = 0.85
 """Share of common three-word shingles (Broder: On the resemblance and containment of documents, 1997)."""
 
 LEAST_WORDS = 20
-"""Shorter sections are not compared: each of them is a result of its own."""
+"""Shorter sections are not compared: each of them is a result of its own, but in other versions of the same page."""
 
 _EDGES_AT_ONCE = 4096
 """Edges whose two vectors are compared at a time: 12 MB for 384 dimensions."""
@@ -50,6 +53,9 @@ def duplicate_groups(pages: Sequence[ChunkedPage], vectors: NDArray[np.float32],
         if _resemblance(shingles[one], shingles[other]) >= LEAST_RESEMBLANCE:
             low, high = sorted((_root(first, one), _root(first, other)))
             first[high] = low
+    for section, earlier in _same_in_other_versions(pages):
+        low, high = sorted((_root(first, earlier), _root(first, section)))
+        first[high] = low
     roots = np.array([_root(first, section) for section in range(len(texts))], np.int32)
     return roots[section_of] if len(section_of) else section_of
 
@@ -66,6 +72,21 @@ def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[str
             texts[-1].append(chunk)
             numbers.append(len(texts) - 1)
     return np.array(numbers, np.int32), ["\n".join(chunk.content for chunk in chunks) for chunks in texts]
+
+
+def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:
+    """Yields sections, however short, that stand in another version of the same page, with their first place."""
+    seen: dict[tuple[Any, ...], int] = {}
+    section = -1
+    for page in pages:
+        version, rest = split_version(page.path)
+        for _, group in groupby(page.chunks, key=lambda chunk: chunk.section_index):
+            section += 1
+            if version:
+                chunks = tuple((chunk.heading_hierarchy, chunk.content) for chunk in group)
+                earlier = seen.setdefault((rest, chunks), section)
+                if earlier != section:
+                    yield section, earlier
 
 
 def _similar_sections(

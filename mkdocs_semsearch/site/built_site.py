@@ -15,6 +15,7 @@ from urllib.parse import quote
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.html.main_content import NoPage, RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.page_versions import split_version, version_order
 from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
@@ -159,8 +160,11 @@ class SiteFolder:
         entry = self._config.nav_entry(source) if self._config and source else None
         *folders, name = (source or path).split("/")
         is_index = name.partition(".")[0] in ("index", "README")
-        # As MkDocs walks: the files of a folder before its folders, the index first.
-        return (entry is None, entry.position if entry else 0, [(1, folder) for folder in folders], not is_index, name)
+        # As MkDocs walks: the files of a folder before its folders, the index first. Of several versions the newest
+        # comes first, because it stands for the others in results.
+        version = version_order("" if source else split_version(path)[0])
+        place = [(1, folder) for folder in folders]
+        return (entry is None, entry.position if entry else 0, version, place, not is_index, name)
 
     def _why_no_page(self, path: str) -> str | None:
         if any(part.startswith(".") for part in path.split("/")):

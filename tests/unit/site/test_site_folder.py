@@ -234,3 +234,9 @@ def test_text_around_an_empty_content_element_is_read(tmp_path: Path) -> None:
     write(tmp_path / "site", {"index.html": html})
     (document,) = pages(tmp_path).values()
     assert [item.text for item in read_page(document.html)] == ["Fast docs", "Words of the hero."]
+
+
+def test_the_newest_version_in_a_site_comes_first(tmp_path: Path) -> None:
+    names = ("1.0/a.html", "2.0/a.html", "10.0/a.html", "dev/a.html", "index.html")
+    write(tmp_path / "site", {name: f"<main><h1>A</h1><p>{name}</p></main>" for name in names})
+    assert list(pages(tmp_path)) == ["index.html", "10.0/a.html", "2.0/a.html", "1.0/a.html", "dev/a.html"]

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from mkdocs_semsearch.chunking.page_versions import split_version, version_order
+
+
+def test_a_version_is_the_first_folder_of_a_path() -> None:
+    assert split_version("v1.2/guide/a.html") == ("v1.2", "guide/a.html")
+    assert split_version("latest/index.html") == ("latest", "index.html")
+    assert split_version("2.x/index.html") == ("2.x", "index.html")
+    assert split_version("guide/1.2/a.html") == ("", "guide/1.2/a.html")
+    assert split_version("1.2") == ("", "1.2")
+
+
+def test_the_newest_stable_version_comes_first() -> None:
+    order = ["", "stable", "latest", "10.0", "2.1.1", "2.1", "2.0", "v1", "3.0rc1", "dev"]
+    mixed = ["dev", "2.0", "", "v1", "2.1.1", "latest", "3.0rc1", "10.0", "stable", "2.1"]
+    assert sorted(mixed, key=version_order) == order
