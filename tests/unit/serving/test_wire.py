@@ -92,7 +92,7 @@ def vars_of(item):
         ({"limit": None}, "limit must be a whole number.", "limit"),
         ({"offset": -1}, "offset must be at least 0.", "offset"),
         ({"offset": 2**70}, "offset must be at most", "offset"),
-        ({"granularity": "chunk"}, "granularity must be one of section or page.", "granularity"),
+        ({"granularity": "sentence"}, "granularity must be one of section or page.", "granularity"),
         ({"sections_per_page": 0}, "sections_per_page must be at least 1.", "sections_per_page"),
         ({"sections_per_page": 11}, "sections_per_page must be at most 10.", "sections_per_page"),
         ({"mode": "fuzzy"}, "mode must be one of hybrid, semantic or lexical.", "mode"),
