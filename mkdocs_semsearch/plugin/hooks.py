@@ -59,6 +59,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._serving = False
         self._dirty = False
         self._depth = 0
+        self._site: Site | None = None
         self._settings: Settings | None = None
         self._pages: MkDocsPages | None = None
         self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
@@ -92,6 +93,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth += 1
         if self._depth > 1:
             return
+        # Locales that are built later change the language and the address in the same config.
+        self._site = _site(config)
         self._pages = self._pages or MkDocsPages()
         self._pages.begin(exclude=self._checked_settings.exclude, keep=self._serving and self._dirty)
 
@@ -190,6 +193,11 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         return self._settings
 
     @property
+    def _checked_site(self) -> Site:
+        assert self._site is not None, "on_pre_build comes first"
+        return self._site
+
+    @property
     def _collected(self) -> MkDocsPages:
         assert self._pages is not None, "on_pre_build comes first"
         return self._pages
@@ -217,7 +225,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         try:
             report = index_site(
                 tuple(self._collected),
-                site=_site(config),
+                site=self._checked_site,
                 settings=settings,
                 embedder=self._embedder(),
                 progress=progress,
@@ -244,7 +252,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if not self._preview_answers:
             self._hint_at_live_reload()
             return
-        documents, site = tuple(self._collected), _site(config)
+        documents, site = tuple(self._collected), self._checked_site
         # A preview holds drafts, so it has an index of its own and never writes to the cluster.
         index_dir = self._checked_settings.cache_dir / "preview"
         settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from mkdocs_semsearch.artifact import open_index
 from tests.integration.sites import DocsSite, installed
 
 
@@ -151,6 +152,8 @@ def test_locales_make_one_index(site, theme, first):
     }
     assert site.html("fr/index.html").count("semsearch/semsearch.js") == 1
     assert site.widget_config()["language"] == "en"
+    manifest = open_index(site.index_dir).manifest
+    assert (manifest.language, manifest.lexical["language"]) == ("en", "en")
 
 
 def test_front_matter_of_folders_counts(site):
