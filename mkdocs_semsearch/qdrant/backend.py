@@ -237,7 +237,9 @@ class QdrantBackend:
         priors = self.chunk_map.priors(kind_priors(question))[rows]
         similarities = None if found.near is None else found.near.similarities
         candidates = score(rows, similarities, words, literal, priors)
-        if self._is_measured and similarities is not None and len(rows) and not literal:
+        if question.phrases:
+            candidates = candidates.all_matching()
+        elif self._is_measured and similarities is not None and len(rows) and not literal:
             best = float(found.worded.similarities.max(initial=0))
             if not is_answerable(question, float(similarities.max()), best, self.chunk_map.chunks):
                 candidates = candidates.without_matches()

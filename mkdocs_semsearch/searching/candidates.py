@@ -50,6 +50,10 @@ class Candidates:
         """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1."""
         return replace(self, scores=self.scores * factors)
 
+    def all_matching(self) -> Candidates:
+        """Returns a copy in which every chunk matches: all of them hold the phrase that the query asks for."""
+        return replace(self, matching=np.ones(len(self.rows), np.bool_))
+
     def without_matches(self) -> Candidates:
         """Returns a copy in which no chunk matches: the site has nothing to say."""
         return replace(self, matching=np.zeros(len(self.rows), np.bool_))

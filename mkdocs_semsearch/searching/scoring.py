@@ -175,16 +175,18 @@ class Scoring:
             every: all allowed chunks, or where words alone rank all hits; else those without any evidence are left
                 out, for their score is 0.
         """
+        phrased = bool(self._question.phrases)
         if self._vector is None:
-            return self._without_matches(self._scored(self._hits.rows, None))
-        near, scale = self._near(self._vector, None if every else FLOOR_RANK)
+            rows = self._hits.rows if not phrased or self._allowed is None else np.flatnonzero(self._allowed)
+            return self._matched(self._scored(rows, None))
+        near, scale = self._near(self._vector, None if every or phrased else FLOOR_RANK)
         if not self._by_words:
-            return self._without_matches(self._scored(near.rows, near.similarities, scale))
+            return self._matched(self._scored(near.rows, near.similarities, scale))
         literal = np.fromiter(self._literal, np.int64, len(self._literal))
         rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
         similarities = np.full(len(rows), UNKNOWN)
         similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        return self._without_matches(self._scored(rows, similarities, scale))
+        return self._matched(self._scored(rows, similarities, scale))
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy that has the true similarity of some members, which only the words had found."""
@@ -200,8 +202,10 @@ class Scoring:
         semantic[np.searchsorted(candidates.rows, near.rows)] = near.similarities
         return replace(candidates, semantic=semantic)
 
-    def _without_matches(self, candidates: Candidates) -> Candidates:
-        """Returns the candidates, none of them a match where the site has nothing to say to this question."""
+    def _matched(self, candidates: Candidates) -> Candidates:
+        """Returns the candidates: all of them match a phrase, none a question that the site has nothing to say to."""
+        if self._question.phrases:
+            return candidates.all_matching()
         if not self._sides.is_measured or self._vector is None or self._literal or not len(candidates.rows):
             return candidates
         assert candidates.semantic is not None

@@ -29,28 +29,30 @@ function isAnswerable({ known, weight, telling }, similarity, words, { rule, chu
 /**
  * `question`: as the index has read it. `asked`: what its words score. `similarities`: of all rows, or nothing where
  * words alone rank. `mask`: 1 for the rows allowed; null for all. `depth`: how many hits of the words take part beside
- * meaning. `weights`: the table of static.json. Gives rows, what ranks them, which of them match, and the two parts.
+ * meaning. `weights`: the table of static.json. `phrased`: the mask leaves what holds the phrase, and all of it matches. Gives rows, what ranks them, which of them match, and the two parts.
  */
-export function findCandidates({ mode, question, asked, similarities, mask, depth, core, kindOf, semantic: side, weights }) {
+export function findCandidates(given) {
+  const { mode, question, asked, similarities, mask, depth, core, kindOf, semantic: side, weights, phrased } = given;
   const byMeaning = mode === "semantic" && similarities;
   let totals = byMeaning ? null : asked.totals(mask);
   if (totals && similarities) totals = keepBest(totals, depth);
-  const rows = similarities ? rowsOf(mask, asked.rows) : rowsOf(totals);
+  const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
   const priors = kindPriors(question, weights.kinds);
   const prior = (at) => priors[kindOf(rows[at])];
   const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : literalRanks({ question, asked, core, mask });
   const lexical = byMeaning ? null : picked(totals, rows, asked.unit);
-  const given = byMeaning
+  const scored = byMeaning
     ? semantic.map((similarity) => Math.max(0, similarity))
     : combined(semantic, scaleLexical(lexical), side?.weight ?? weights.fusion.semantic, weights.fusion);
-  const fused = given.map((score, at) => score * prior(at));
+  const fused = scored.map((score, at) => score * prior(at));
   const { share, semantic_share } = weights.matches;
   const matching = matches(fused, byMeaning ? semantic_share : share);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
   const answers = !side?.measured || !semantic || !rows.length || ranks.size;
-  if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
+  if (phrased) matching.fill(1);
+  else if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
   return { rows, scores: applyLiteralRule(fused, ranks, rows), matching, semantic: semantic ?? null, lexical };
 }
 

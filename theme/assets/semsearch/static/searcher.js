@@ -118,7 +118,7 @@ export class Searcher {
     const { weights, semantic } = this.bundle.pointer;
     const kindOf = (row) => this.kinds[this.pageOf[row]] ?? 0;
     const depth = lexicalDepth(filtered, weights.fusion);
-    const more = { mask: both(filtered, phrases), depth, core: this.core, kindOf, semantic, weights };
+    const more = { mask: both(filtered, phrases), depth, core: this.core, kindOf, semantic, weights, phrased: !!phrases };
     const found = this.#boosted(findCandidates({ ...given, ...more }));
     return { ...found, ...rankPages(found, this, options.min_score, weights.pages) };
   }
