@@ -192,15 +192,12 @@ class OpenedIndexes:
             "facets": facets,
             "results": results,
         }
-        corrected = {
-            word: read for body in reversed(bodies) for word, read in body.get("corrected", {}).items()
-        }  # where indexes read a word differently, the first one is told
+        # Where indexes read a word differently, the reading of the first one is told.
+        corrected = {word: read for body in reversed(bodies) for word, read in body.get("corrected", {}).items()}
         added = {
             "degraded": any(body.get("degraded") for body in bodies),
             "corrected": corrected,
-            "missing_phrases": bodies[0].get("missing_phrases")
-            if all("missing_phrases" in b for b in bodies)
-            else None,
+            "missing_phrases": bodies[0].get("missing_phrases", []),
         }
         for key, value in added.items():
             merged.pop(key, None)
