@@ -30,7 +30,6 @@ from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.site_config import load_site_config
 
 CHROME = (
-    "¶",
     "back to top",
     "built with mkdocs",
     "copy to clipboard",
@@ -52,7 +51,10 @@ CHROME = (
     "view page source",
     "was this page helpful",
 )
-"""Phrases of themes, in lower case. A page may be about one of them: look at what `--files` names."""
+"""Phrases of themes, in lower case. A page may be about one of them: look at what `--files` names.
+
+A `¶` at the end of a line counts, too.
+"""
 
 LEAST_PAGES, LEAST_LENGTH = 3, 40
 """Text of this many characters on this many pages counts as repeated."""
@@ -141,13 +143,19 @@ def missing_anchors(site_dir: Path, pages: list[ChunkedPage]) -> list[str]:
 
 
 def chunks_with_chrome(pages: list[ChunkedPage]) -> list[str]:
-    """Chunks in whose text or headings there is a phrase of a theme."""
+    """Lines and headings of chunks that are a phrase of a theme."""
     found = []
     for page in pages:
         for chunk in page.chunks:
-            text = " ".join((*chunk.heading_hierarchy, chunk.content)).casefold()
-            found += [f"{page.path}#{chunk.anchor or ''}: {phrase}" for phrase in CHROME if phrase in text]
+            lines = {*chunk.heading_hierarchy, *chunk.content.split("\n")}
+            found += [f"{page.path}#{chunk.anchor or ''}: {line}" for line in sorted(lines) if is_chrome(line)]
     return found
+
+
+def is_chrome(line: str) -> bool:
+    """Tells a line that is little more than a phrase of a theme from a sentence that has these words."""
+    text = line.strip(" -|").casefold()
+    return text.endswith("¶") or any(text.startswith(phrase) and len(text) < len(phrase) + 24 for phrase in CHROME)
 
 
 def share_of_repeated_text(pages: list[ChunkedPage]) -> float:
