@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import anyio
 import pytest
 
 from mkdocs_semsearch import open_searcher, searching
-from tests.unit.serving.small_index import build
+from mkdocs_semsearch.cli import main
+from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.mcp import build_server
+from mkdocs_semsearch.serving.operations import IndexOperations
+from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
 REFERENCE = Path(__file__).parents[2] / "example-site" / "docs" / "reference"
@@ -33,3 +41,28 @@ def test_snippet_runs(tmp_path, monkeypatch, capsys, page, snippet):
     monkeypatch.setattr(searching, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
     exec(compile(snippet, page, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out or "print" not in snippet
+
+
+def test_one_question_has_the_same_first_result_four_ways(tmp_path, monkeypatch, capsys):
+    client = pytest.importorskip("mcp").Client
+    text = (REFERENCE / "queries-and-filters.md").read_text(encoding="utf-8")
+    section = text.split("## One question, four ways")[1].split("\n## ")[0]
+    python, curl, shell, arguments = re.findall(r"^```\w+\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    build(tmp_path / "semsearch-index")
+    monkeypatch.chdir(tmp_path)
+    with open_small(tmp_path / "semsearch-index") as searcher:
+        response = SearchApi(lambda: searcher).handle("GET", "/api/v1/search", urlsplit(shlex.split(curl)[-1]).query)
+        by_http = json.loads(response.body)["results"][0]
+
+        async def call():
+            async with client(build_server(IndexOperations(lambda: searcher), site_name="Example")) as opened:
+                return (await opened.call_tool("search_docs", json.loads(arguments))).structured_content
+
+        assert anyio.run(call)["results"][0] == by_http
+    section = by_http["section"]
+    place = f"{by_http['page']['path']}:{section['start_line']}-{section['end_line']}"
+    monkeypatch.setattr(searching, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
+    exec(compile(python, "queries-and-filters.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.startswith(place)
+    assert main(shlex.split(shell)[1:]) == 0
+    assert place in capsys.readouterr().out.split(" 2. ")[0]
