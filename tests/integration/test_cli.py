@@ -327,7 +327,7 @@ def questions(tmp_path):
     lines = [
         {"query": "revoke keys that leaked", "answer_page": "guide/keys.md", "answer_anchor": "part-1"},
         {"query": "backup of the database", "answer_page": "guide/backup.md"},
-        {"query": "lists keys", "answer_page": "guide/backup.md", "also_pages": ["nobody.md"]},
+        {"query": "keep keys", "answer_page": "guide/backup.md", "also_pages": ["nobody.md"]},
         {"query": "something", "answer_page": "nobody.md"},
     ]
     path = tmp_path / "questions.jsonl"
@@ -342,7 +342,7 @@ def test_evaluation(run, index_dir, questions):
     assert 2 / 3 < found["mrr@10"] < 1
     said = run("eval", questions, index_dir, *LEXICAL, "--misses", "--min-mrr", "0.5").stdout
     assert "mrr@10" in said
-    assert "lists keys" in said
+    assert "keep keys" in said
     done = run("eval", questions, index_dir, *LEXICAL, "--min-mrr", "0.99", code=1)
     assert "below the 0.99 asked for" in done.stderr
     assert "mrr@10" in done.stdout
