@@ -234,6 +234,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", choices=sorted(TARGETS))
     parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0, help="the same inputs in the same order; 0 chooses one")
     parser.add_argument("--corpus", type=Path, help="folder that keeps interesting inputs between runs")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
@@ -242,7 +243,13 @@ def main() -> None:
     known = Path(__file__).parent / "corpus" / given.target
     for number, seed in enumerate(seeds(given.target)):
         (corpus / f"seed-{number}").write_bytes(seed)
-    options = [f"-max_total_time={given.seconds}", "-max_len=8192", "-timeout=20", f"-artifact_prefix={corpus}/crash-"]
+    options = [
+        f"-max_total_time={given.seconds}",
+        f"-seed={given.seed}",
+        "-max_len=8192",
+        "-timeout=20",
+        f"-artifact_prefix={corpus}/crash-",
+    ]
     folders = [str(corpus), *([str(known)] if known.is_dir() else [])]  # new inputs go into the first
     atheris.Setup([sys.argv[0], *options, *folders], TARGETS[given.target])
     atheris.Fuzz()
