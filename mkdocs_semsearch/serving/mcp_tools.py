@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
+from mkdocs_semsearch.serving.compact import compact_answer
 from mkdocs_semsearch.serving.operations import Opened, Operations
 from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error
@@ -23,6 +24,36 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
 
 __all__ = ["tools"]
+
+MAX_TOKENS = 20_000
+"""Length of a compact answer at most."""
+
+
+_MaxTokens = Annotated[
+    int,
+    Field(ge=0, le=MAX_TOKENS, description="Answers in Markdown with citations, about so long; 0: in JSON, whole."),
+]
+
+
+@validated
+class AgentQuery(SearchQuery):
+    """A query of an agent."""
+
+    max_tokens: _MaxTokens = 0
+
+
+@validated
+class AgentRequest(SearchRequest):
+    """A query of an agent to several indexes."""
+
+    max_tokens: _MaxTokens = 0
+
+
+def _search(opened: Opened, query: AgentQuery | AgentRequest) -> dict[str, Any]:
+    body = opened.search(query)
+    if not query.max_tokens:
+        return body
+    return {"build_id": body["build_id"], "answer": compact_answer(body, query.max_tokens)}
 
 
 @validated
@@ -77,9 +108,9 @@ USES = (
         "search_docs",
         "Search the documentation",
         "Finds the sections (or pages) of the documentation that answer a question, best first.",
-        SearchQuery,
-        SearchRequest,
-        lambda opened, query: opened.search(query),
+        AgentQuery,
+        AgentRequest,
+        _search,
     ),
     Use(
         "get_page",

@@ -73,11 +73,32 @@ def test_tools_say_what_they_take(searcher):
     assert sorted(tool.name for tool in tools) == TOOLS
     assert "Example" in instructions
     schemas = {tool.name: tool.input_schema for tool in tools}
-    assert set(schemas["search_docs"]["properties"]) == {field.name for field in dataclasses.fields(SearchQuery)}
+    assert set(schemas["search_docs"]["properties"]) == {
+        *(field.name for field in dataclasses.fields(SearchQuery)),
+        "max_tokens",
+    }
     assert all(schema["additionalProperties"] is False for schema in schemas.values())
     assert schemas["search_docs"]["required"] == ["query"]
     assert "prefix" in json.dumps(schemas["search_docs"])
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
+
+
+def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
+    given = {"query": "rotate keys", "limit": 3, "mode": "lexical"}
+    failed, found = call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": 500})
+    assert not failed
+    assert set(found) == {"build_id", "answer"}
+    body = call(server_of(lambda: searcher), "search_docs", given)[1]
+    assert found["answer"].startswith(f"{body['total_results']} results, {body['weaker_results']} weaker.\n\n## [1] ")
+    for number, result in enumerate(body["results"], 1):
+        section = result["section"]
+        place = f"{result['page']['path']}:{section['start_line']}-{section['end_line']} <{section['url']}>"
+        heading = " › ".join(section["heading_hierarchy"])
+        assert f"## [{number}] {heading}\n{place}\n\n{section['content']}" in found["answer"]
+    for budget in (1, 10, 40):
+        short = call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": budget})[1]["answer"]
+        assert len(short) <= max(4 * budget, len("99 results, 99 weaker."))
+    assert call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": 10**6})[0]
 
 
 def test_tools_answer_with_the_json_of_the_routes(searcher):
