@@ -450,6 +450,23 @@ def test_a_corrected_word_is_said_and_can_be_taken_back(page, site):
     assert "correct=" not in site.sidecar.searches[-1]
 
 
+def test_of_a_pasted_traceback_the_telling_lines_are_asked(page, site):
+    frames = "".join(f'  File "app/{number}.py", line {number}, in run\n    call({number})\n' for number in range(60))
+    pasted = f"It fails with tokens:\n\nTraceback (most recent call last):\n{frames}KeyError: 'access_token'\n"
+    assert len(pasted) > 2000
+    page.goto(site.url)
+    page.keyboard.press("/")
+    paste = """(input, text) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text", text);
+      input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }"""
+    page.locator(INPUT).evaluate(paste, pasted)
+    page.locator(OPTION).first.wait_for()
+    assert page.locator(INPUT).input_value() == "It fails with tokens: KeyError: 'access_token'"
+    assert "KeyError" in site.sidecar.searches[-1]
+
+
 def test_a_missing_phrase_is_said(page, site):
     site.sidecar.change = lambda body: body | {"missing_phrases": ["rotate everything"]}
     page.goto(site.url + "#semsearch=%22rotate+everything%22+token")

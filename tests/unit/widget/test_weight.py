@@ -20,6 +20,7 @@ LATER = BESIDE | {
     "mode.js",
     "more.js",
     "notice.js",
+    "paste.js",
     "preview.css",
     "preview.js",
     "ranges.js",

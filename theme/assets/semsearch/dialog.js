@@ -110,6 +110,12 @@ export class SemsearchDialog extends HTMLElement {
     };
     this.keys = new Keys(this);
     input.addEventListener("input", typed);
+    input.addEventListener("paste", (event) => {
+      const text = event.clipboardData.getData("text");
+      if (text.length < 400 || !text.includes("\n")) return;
+      event.preventDefault();
+      import("./paste.js").then(({ paste }) => paste(input, text));
+    });
     input.addEventListener("compositionend", typed);
     input.addEventListener("copy", (event) => this.#copyLink(event));
     dialog.addEventListener("cancel", (event) => {
