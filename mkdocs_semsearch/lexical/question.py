@@ -107,6 +107,9 @@ LOOK_UP_WORDS = 2
 LEAST_TELLING = 2
 """Words that a question must keep when those that say nothing on this site are left out of what is embedded."""
 
+SHORTEST_BEGINNING = 2
+"""Letters from which on a last word may be the beginning of others."""
+
 MAX_COMPLETIONS = 12
 MAX_CORRECTED = 8
 _MAX_QUOTED = 8
@@ -174,7 +177,7 @@ class Clauses:
         """
         telling = tuple(word for word in question.words if self._tells(word)) or question.words
         corrections = self._corrections(telling) if correct else {}
-        weight, known = self._weigh(telling, corrections)
+        weight, known = self._weigh(telling, corrections, () if question.phrases else question.words[-1:])
         return replace(
             question,
             telling=telling,
@@ -212,11 +215,22 @@ class Clauses:
         """Returns the terms of a text as they stand in a field of the index."""
         return list(self._analyzers[field].analyze(prepare(text)))
 
-    def _weigh(self, words: Sequence[str], corrections: Mapping[str, tuple[str, ...]]) -> tuple[float, float]:
-        """Returns `Question.weight` and `Question.known`."""
-        read = (other for word in dict.fromkeys(words) for other in corrections.get(word, (word,))[:1])
-        counts = [self._vocabulary.chunks_with_any_form(term) for word in read for term in self.analyse("exact", word)]
+    def _weigh(
+        self, words: Sequence[str], corrections: Mapping[str, tuple[str, ...]], unfinished: Sequence[str]
+    ) -> tuple[float, float]:
+        """Returns `Question.weight` and `Question.known`; an unfinished word is known by what it may become."""
+        counts = []
+        for word in dict.fromkeys(words):
+            terms = self.analyse("exact", corrections.get(word, (word,))[0])
+            counts += [self._chunks_with(term, unfinished=word in unfinished and len(terms) == 1) for term in terms]
         return weigh(counts, self._terms.num_docs)
+
+    def _chunks_with(self, term: str, *, unfinished: bool) -> int:
+        """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
+        count = self._vocabulary.chunks_with_any_form(term)
+        if count or not unfinished or len(term) < SHORTEST_BEGINNING:
+            return count
+        return max(map(self._vocabulary.chunks_with, self._vocabulary.beginning_with(term, 1)), default=0)
 
     def _tells(self, word: str) -> bool:
         """Returns whether a word is no stop word."""
@@ -274,7 +288,7 @@ class Clauses:
     def _completions(self, word: str, *, finished: bool) -> Iterator[Clause]:
         """The words that the last one may become while it is being typed."""
         terms = self.analyse("exact", word)
-        if len(terms) != 1 or len(terms[0]) < 2:
+        if len(terms) != 1 or len(terms[0]) < SHORTEST_BEGINNING:
             return
         if finished and self._vocabulary.chunks_with(terms[0]):
             return

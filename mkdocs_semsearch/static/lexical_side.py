@@ -22,6 +22,7 @@ from mkdocs_semsearch.lexical.question import (
     LOOK_UP_WORDS,
     MAX_COMPLETIONS,
     MAX_CORRECTED,
+    SHORTEST_BEGINNING,
     Question,
     weigh,
 )
@@ -72,8 +73,12 @@ class StaticLexical:
         """Returns a question with what the bundle knows about its words, see `Clauses.read`."""
         telling = tuple(word for word in question.words if self._tells(word)) or question.words
         corrections = self._corrections(telling) if correct else {}
-        read = [other for word in dict.fromkeys(telling) for other in corrections.get(word, (word,))[:1]]
-        weight, known = weigh([self._chunks_with(term) for word in read for term in terms_of(word)], self._chunks)
+        unfinished = () if question.phrases else question.words[-1:]
+        counts: list[int] = []
+        for word in dict.fromkeys(telling):
+            terms = terms_of(corrections.get(word, (word,))[0])
+            counts += [self._chunks_with(term, unfinished=word in unfinished and len(terms) == 1) for term in terms]
+        weight, known = weigh(counts, self._chunks)
         return replace(
             question,
             telling=telling,
@@ -108,9 +113,13 @@ class StaticLexical:
         kept = [word for word in words if not ((terms := terms_of(word)) and self._common.issuperset(terms))]
         return " ".join(kept if sum(map(self._tells, kept)) >= LEAST_TELLING else words)
 
-    def _chunks_with(self, term: str) -> int:
+    def _chunks_with(self, term: str, *, unfinished: bool = False) -> int:
+        """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
         found = self._words.find(term)
-        return max(found.chunks, len(found.rows)) if found else 0
+        count = max(found.chunks, len(found.rows)) if found else 0
+        if count or not unfinished or len(term) < SHORTEST_BEGINNING:
+            return count
+        return max(map(self._chunks_with, self._words.beginning_with(term, 1)), default=0)
 
     def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
         words = tuple(dict.fromkeys(question.telling))
@@ -137,7 +146,7 @@ class StaticLexical:
 
     def _completions(self, word: str, *, finished: bool) -> Iterator[tuple[TermPostings | None, float]]:
         terms = terms_of(word)
-        if len(terms) != 1 or len(terms[0]) < 2:
+        if len(terms) != 1 or len(terms[0]) < SHORTEST_BEGINNING:
             return
         if finished and (found := self._words.find(terms[0])) is not None and found.chunks:
             return

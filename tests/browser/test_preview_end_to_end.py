@@ -72,7 +72,6 @@ def test_a_question_from_the_box_to_the_heading(page, preview):
     page.locator("[data-semsearch=list] [role=group]").first.get_by_text("Install").first.wait_for()
     page.get_by_role("button", name="Clear all").click()
     page.locator("[role=group][aria-label=Tokens]").wait_for()
-    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/docs/guide/tokens/**")
     assert page.url.split("#")[1] == "rotation"

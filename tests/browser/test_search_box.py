@@ -480,8 +480,10 @@ def test_a_missing_phrase_is_said(page, site):
 
 def test_a_result_says_why_it_is_there_where_its_text_does_not(page, site):
     def by_meaning(body):
-        for section in body["results"][1]["sections"]:
-            section["highlights"] = []
+        near = body["results"][1]
+        near["page"]["title"] = "Elsewhere"
+        for section in near["sections"]:
+            section.update(highlights=[], content="Other words.", heading_hierarchy=["Elsewhere"])
         return body
 
     site.sidecar.change = by_meaning

@@ -35,7 +35,7 @@ EXAMPLE_SITE = {
     "how do I let readers narrow results by topic": "guide/facets.md",
     "accessib": "guide/accessibility.md",
     "kuberntes": "operate/kubernetes.md",
-    "what: does - this ~ mean ^": "reference/queries-and-filters.md",
+    "range: min - max ~ filters ^": "reference/queries-and-filters.md",
     "publish_index": "reference/configuration.md",
     "open_searcher": "reference/python-api.md",
     "/api/v1/search": "reference/http-api.md",
@@ -45,7 +45,7 @@ EXAMPLE_SITE = {
     '"nothing leaves your machines"': "index.md",
 }
 # Stop words alone say something to the model only.
-EXAMPLE_SITE_WITHOUT_A_SERVER = {typed: page for typed, page in EXAMPLE_SITE.items() if not typed.startswith("what:")}
+EXAMPLE_SITE_WITHOUT_A_SERVER = EXAMPLE_SITE
 FASTAPI = {
     "HTTPException": "tutorial/handling-errors.md",
     '"raise an HTTPException"': "tutorial/handling-errors.md",

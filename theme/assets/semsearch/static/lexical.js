@@ -66,7 +66,7 @@ export class Lexical {
     await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
     const typed = question.words;
     const end = typed.flatMap(termsOf).concat(typed.flatMap(identifierParts).flatMap(termsOf)).at(-1);
-    const asked = new Asked(this, { all, words, completions, last: end });
+    const asked = new Asked(this, { all, words, completions, last: end, unfinished: question.words.at(-1) });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
@@ -89,8 +89,8 @@ export class Lexical {
 const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
 
 class Asked {
-  constructor({ words: known, rows, unit, clauses }, { all, words, completions, last }) {
-    Object.assign(this, { known, rows, unit, clauses, all, words, completions, last });
+  constructor({ words: known, rows, unit, clauses }, { all, words, completions, last, unfinished }) {
+    Object.assign(this, { known, rows, unit, clauses, all, words, completions, last, unfinished });
   }
 
   /** What a chunk scores that has each telling word once, and the share of it that known words have. */
@@ -98,14 +98,19 @@ class Asked {
     let [weight, known] = [0, 0];
     for (const { word, corrections } of this.words) {
       for (const term of termsOf(corrections[0] ?? word)) {
-        const found = this.known.find(term);
-        const chunks = found ? Math.max(found.chunks, found.postings.rows.length) : 0;
+        const unfinished = word === this.unfinished && [...term].length > 1 && this.completions[0];
+        const chunks = this.#chunksWith(term) || (unfinished ? this.#chunksWith(unfinished) : 0);
         const inverse = Math.log1p((this.rows - chunks + 0.5) / (chunks + 0.5));
         weight += inverse;
         if (chunks) known += inverse;
       }
     }
     return { weight, known: weight ? known / weight : 0 };
+  }
+
+  #chunksWith(term) {
+    const found = this.known.find(term);
+    return found ? Math.max(found.chunks, found.postings.rows.length) : 0;
   }
 
   /** The scores of the rows that a mask leaves, in parts of `unit`; 0 where no word stands. */
