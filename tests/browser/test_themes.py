@@ -86,7 +86,9 @@ def test_it_works_under_a_strict_policy_with_a_sidecar_elsewhere(page, build_sit
         page.keyboard.press("ArrowDown")
         page.locator("#semsearch-facets").get_by_label("security").check()
         page.get_by_role("button", name="Remove filter Tags: security").wait_for()
-        assert set(api.sidecar.questions) == {"rotate token"}
+        # On a busy machine a key may come late enough for a question of its own.
+        assert "rotate token" in api.sidecar.questions
+        assert all("rotate token".startswith(question) for question in api.sidecar.questions)
         assert server.sidecar.requests == []
         broken = page.evaluate("window.broken ?? []")
         assert [source for source in broken if "semsearch" in source] == []
