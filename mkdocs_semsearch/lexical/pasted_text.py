@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONG_TEXT", "telling_lines"]
+__all__ = ["telling_lines"]
 
 LONG_TEXT = 400
 """Characters from which on a text of several lines is taken for a pasted message: real questions are shorter, and the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +26,7 @@ from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["Clause", "Clauses", "Question", "read_question", "weigh"]
+__all__ = ["Clause", "Clauses", "Question", "read_question", "weighed"]
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 
@@ -130,13 +130,28 @@ class Clause:
     weight: float = 1.0
 
 
-def weigh(chunks_with: Sequence[int], chunks: int) -> tuple[float, float]:
-    """Returns the sum of the inverse frequencies of some terms, and the share of it that known terms have.
+def weighed(
+    question: Question, terms_of: Callable[[str], Sequence[str]], chunks_with: Callable[[str, bool], int], chunks: int
+) -> Question:
+    """Returns a question with its `weight` and `known`; an unfinished last word is known by what it may become.
 
     Args:
-        chunks_with: in how many chunks each term stands, 0 for an unknown one.
+        question: with its telling words and corrections.
+        terms_of: gives the terms of a word.
+        chunks_with: gives in how many chunks a term stands, or where it is unfinished what it is the beginning of.
         chunks: number of chunks.
     """
+    unfinished = () if question.phrases else question.words[-1:]
+    counts: list[int] = []
+    for word in dict.fromkeys(question.telling):
+        terms = terms_of(question.corrections.get(word, (word,))[0])
+        counts += [chunks_with(term, word in unfinished and len(terms) == 1) for term in terms]
+    weight, known = _weigh(counts, chunks)
+    return replace(question, weight=weight, known=known)
+
+
+def _weigh(chunks_with: Sequence[int], chunks: int) -> tuple[float, float]:
+    """Returns the sum of the inverse frequencies of some terms, and the share of it that known terms have."""
     weights = [float(inverse_frequency(chunks, count)) for count in chunks_with]
     total = sum(weights)
     known = sum(weight for weight, count in zip(weights, chunks_with, strict=True) if count)
@@ -177,15 +192,9 @@ class Clauses:
         """
         telling = tuple(word for word in question.words if self._tells(word)) or question.words
         corrections = self._corrections(telling) if correct else {}
-        weight, known = self._weigh(telling, corrections, () if question.phrases else question.words[-1:])
-        return replace(
-            question,
-            telling=telling,
-            corrections=corrections,
-            embedded=self._embedded(question.text, corrections),
-            weight=weight,
-            known=known,
-        )
+        embedded = self._embedded(question.text, corrections)
+        question = replace(question, telling=telling, corrections=corrections, embedded=embedded)
+        return weighed(question, lambda word: self.analyse("exact", word), self._chunks_with, self._terms.num_docs)
 
     def ranking(self, question: Question) -> Iterator[Clause]:
         """Yields what ranks rows for a question that was read; nothing when it has no word."""
@@ -215,17 +224,7 @@ class Clauses:
         """Returns the terms of a text as they stand in a field of the index."""
         return list(self._analyzers[field].analyze(prepare(text)))
 
-    def _weigh(
-        self, words: Sequence[str], corrections: Mapping[str, tuple[str, ...]], unfinished: Sequence[str]
-    ) -> tuple[float, float]:
-        """Returns `Question.weight` and `Question.known`; an unfinished word is known by what it may become."""
-        counts = []
-        for word in dict.fromkeys(words):
-            terms = self.analyse("exact", corrections.get(word, (word,))[0])
-            counts += [self._chunks_with(term, unfinished=word in unfinished and len(terms) == 1) for term in terms]
-        return weigh(counts, self._terms.num_docs)
-
-    def _chunks_with(self, term: str, *, unfinished: bool) -> int:
+    def _chunks_with(self, term: str, unfinished: bool) -> int:
         """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
         count = self._vocabulary.chunks_with_any_form(term)
         if count or not unfinished or len(term) < SHORTEST_BEGINNING:

@@ -24,7 +24,7 @@ from mkdocs_semsearch.lexical.question import (
     MAX_CORRECTED,
     SHORTEST_BEGINNING,
     Question,
-    weigh,
+    weighed,
 )
 from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
 from mkdocs_semsearch.static.analysis import terms_of
@@ -73,20 +73,8 @@ class StaticLexical:
         """Returns a question with what the bundle knows about its words, see `Clauses.read`."""
         telling = tuple(word for word in question.words if self._tells(word)) or question.words
         corrections = self._corrections(telling) if correct else {}
-        unfinished = () if question.phrases else question.words[-1:]
-        counts: list[int] = []
-        for word in dict.fromkeys(telling):
-            terms = terms_of(corrections.get(word, (word,))[0])
-            counts += [self._chunks_with(term, unfinished=word in unfinished and len(terms) == 1) for term in terms]
-        weight, known = weigh(counts, self._chunks)
-        return replace(
-            question,
-            telling=telling,
-            corrections=corrections,
-            embedded=self._embedded(question.text),
-            weight=weight,
-            known=known,
-        )
+        question = replace(question, telling=telling, corrections=corrections, embedded=self._embedded(question.text))
+        return weighed(question, terms_of, self._chunks_with, self._chunks)
 
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query, see `Clauses.matcher`."""
@@ -113,7 +101,7 @@ class StaticLexical:
         kept = [word for word in words if not ((terms := terms_of(word)) and self._common.issuperset(terms))]
         return " ".join(kept if sum(map(self._tells, kept)) >= LEAST_TELLING else words)
 
-    def _chunks_with(self, term: str, *, unfinished: bool = False) -> int:
+    def _chunks_with(self, term: str, unfinished: bool = False) -> int:
         """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
         found = self._words.find(term)
         count = max(found.chunks, len(found.rows)) if found else 0
