@@ -91,7 +91,7 @@ def build(folder: Path) -> dict[str, float]:
 def build_vectors(folder: Path) -> dict[str, float]:
     from synthetic import clustered_vectors
 
-    from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
+    from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
     from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
 
     vectors = clustered_vectors(int((folder / "chunks").read_text(encoding="ascii")))

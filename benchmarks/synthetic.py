@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
-from mkdocs_semsearch.artifact.layout import GRAPH, LEXICAL, VECTORS
-from mkdocs_semsearch.artifact.manifest import EncoderInfo
+from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS, EncoderInfo
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration, FacetType
-from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR, FORMAT
-from mkdocs_semsearch.artifact.manifest import EmbedderIdentity, EncoderInfo, IndexedFile, Manifest
-from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest
-from mkdocs_semsearch.artifact.publish import current_build, publish_build
+from mkdocs_semsearch.artifact.index_folder import OpenIndex, current_build, open_index, publish_build, read_manifest
+from mkdocs_semsearch.artifact.manifest import (
+    DEFAULT_INDEX_DIR,
+    FORMAT,
+    EmbedderIdentity,
+    EncoderInfo,
+    IndexedFile,
+    Manifest,
+)
 
 __all__ = [
     "DEFAULT_INDEX_DIR",

@@ -1,4 +1,4 @@
-"""The manifest: the files and settings of an index, and the build that is current."""
+"""The names of the files in an index folder, and its manifest: files, settings, and which build is the current one."""
 
 from __future__ import annotations
 
@@ -12,18 +12,59 @@ from types import UnionType
 from typing import Any
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration
-from mkdocs_semsearch.artifact.layout import FORMAT
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError
 
 __all__ = [
+    "CHUNKS",
+    "DEFAULT_INDEX_DIR",
+    "ENCODER",
+    "FORMAT",
+    "GRAPH",
+    "LEXICAL",
+    "LOCK",
+    "MANIFEST",
+    "PAGES",
+    "PAGE_ROWS",
+    "ROWS",
+    "STAGING_PREFIX",
+    "TERMS",
+    "VECTORS",
     "EmbedderIdentity",
     "EncoderInfo",
     "IndexedFile",
     "Manifest",
+    "facet_column",
     "is_build_id",
     "manifest_from_json",
     "manifest_to_json",
 ]
+
+FORMAT = 1
+"""Raised by one whenever an older reader could misread a newer index."""
+
+DEFAULT_INDEX_DIR = "semsearch-index"
+
+MANIFEST = "manifest.json"
+LOCK = ".lock"
+STAGING_PREFIX = ".staging-"
+
+PAGES = "pages.parquet"
+CHUNKS = "chunks.parquet"
+VECTORS = "vectors.npy"
+GRAPH = "graph.npz"
+LEXICAL = "lexical"
+ENCODER = "encoder"
+
+ROWS = "rows.npy"
+PAGE_ROWS = "page_rows.npy"
+TERMS = "terms"
+"""Folder with the terms of a build whose chunks are in a Qdrant cluster."""
+
+
+def facet_column(name: str) -> str:
+    """Returns the column of `pages.parquet` that holds a declared facet; cannot clash with the other columns."""
+    return f"facet:{name}"
+
 
 _BUILD_ID = re.compile(r"[0-9a-f]{16}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
-from mkdocs_semsearch.artifact.layout import facet_column
+from mkdocs_semsearch.artifact.manifest import facet_column
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,8 +6,7 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind
-from mkdocs_semsearch.artifact.values import as_boolean, as_date, as_number
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind, as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.source.front_matter import plain_text, read_front_matter
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.cli.engines import open_engine
 from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError

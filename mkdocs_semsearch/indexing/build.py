@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, current_build, publish_build
-from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
+from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed

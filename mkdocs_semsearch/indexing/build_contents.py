@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
-from mkdocs_semsearch.artifact.layout import ENCODER, GRAPH, LEXICAL, VECTORS
+from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.layout import LEXICAL
+from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import lexical_schema, register_analyzers
 from mkdocs_semsearch.lexical.matcher import Matcher

@@ -17,7 +17,7 @@ from mkdocs_semsearch.artifact.fields import (
     FacetType,
     PageKind,
 )
-from mkdocs_semsearch.artifact.layout import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.plugin import option_types as types

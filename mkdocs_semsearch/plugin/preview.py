@@ -137,7 +137,7 @@ class Preview:
 
 def open_preview(index_dir: Path, embedder: Embedder | None) -> Searcher:
     """Opens the preview's index with the query encoder in it, or else with the build's embedder."""
-    from mkdocs_semsearch.artifact.opening import read_manifest
+    from mkdocs_semsearch.artifact.index_folder import read_manifest
     from mkdocs_semsearch.searching.searcher import open_searcher
 
     return open_searcher(index_dir, embedder=None if read_manifest(index_dir).encoder.exported else embedder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.artifact.values import Value
+from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.qdrant.collection import EXACT_TEXT, CollectionField
 from mkdocs_semsearch.searching.filter_values import range_ends, value_test, wanted_values
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range

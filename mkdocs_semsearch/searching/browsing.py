@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.values import Value, as_date
+from mkdocs_semsearch.artifact.fields import Value, as_date
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.excerpts import make_excerpt

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetType
-from mkdocs_semsearch.artifact.values import Value
+from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.searching.filter_values import value_test, wanted_values
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mkdocs_semsearch.artifact import FacetType
-from mkdocs_semsearch.artifact.values import READERS, Value, as_date, as_number, as_text
+from mkdocs_semsearch.artifact.fields import READERS, Value, as_date, as_number, as_text
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range, Scalar
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
-from mkdocs_semsearch.artifact.layout import ENCODER
+from mkdocs_semsearch.artifact.manifest import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import (

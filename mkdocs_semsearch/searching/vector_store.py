@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.layout import GRAPH, VECTORS
+from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.graph_walk import GraphWalk
 from mkdocs_semsearch.searching.scan import Approximation, Codes, Stored, similarities

@@ -7,7 +7,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from mkdocs_semsearch.artifact import Manifest, open_index
-from mkdocs_semsearch.artifact.layout import ENCODER
+from mkdocs_semsearch.artifact.manifest import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, IndexCorruptError
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher

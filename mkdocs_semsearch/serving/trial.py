@@ -17,8 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from mkdocs_semsearch.artifact.layout import MANIFEST, PAGES, VECTORS
-from mkdocs_semsearch.artifact.manifest import Manifest, manifest_to_json
+from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, VECTORS, Manifest, manifest_to_json
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 

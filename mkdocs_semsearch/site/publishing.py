@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from mkdocs_semsearch.artifact.layout import MANIFEST
-from mkdocs_semsearch.artifact.manifest import is_build_id, manifest_to_json
-from mkdocs_semsearch.artifact.opening import OpenIndex, open_index, read_manifest, verify_build
+from mkdocs_semsearch.artifact.index_folder import OpenIndex, open_index, read_manifest, verify_build
+from mkdocs_semsearch.artifact.manifest import MANIFEST, is_build_id, manifest_to_json
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.build_settings import Settings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest
-from mkdocs_semsearch.artifact.layout import facet_column
+from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend

@@ -13,7 +13,7 @@ import numpy as np
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
-from mkdocs_semsearch.artifact.layout import facet_column
+from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.analysis import fnv1a, normalised_name

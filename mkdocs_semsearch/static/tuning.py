@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.artifact.layout import CHUNKS
+from mkdocs_semsearch.artifact.manifest import CHUNKS
 from mkdocs_semsearch.embedding.token_table import (
     CONTINUATION,
     TokenTable,

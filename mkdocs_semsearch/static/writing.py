@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
-from mkdocs_semsearch.artifact.layout import CHUNKS, PAGES, VECTORS
-from mkdocs_semsearch.artifact.opening import sha256_of
+from mkdocs_semsearch.artifact.index_folder import sha256_of
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.models import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable

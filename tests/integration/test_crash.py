@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 120
 KILLER = textwrap.dedent("""
     import os, random, signal, sys, time
     from pathlib import Path
-    from mkdocs_semsearch.artifact import publish  # noqa: F401
+    from mkdocs_semsearch.artifact import index_folder  # noqa: F401
     import mkdocs_semsearch.indexing.build, pyarrow.parquet, tantivy, filelock
     from tests.made_index import built, made_page
 

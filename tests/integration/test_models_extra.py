@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.artifact.layout import VECTORS
+from mkdocs_semsearch.artifact.manifest import VECTORS
 from mkdocs_semsearch.embedding import DEFAULT_MODEL
 from mkdocs_semsearch.embedding.models import resolve_model
 from mkdocs_semsearch.searching import SearchQuery, open_searcher

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from mkdocs_semsearch.artifact.values import as_boolean, as_date, as_number, as_text
+from mkdocs_semsearch.artifact.fields import as_boolean, as_date, as_number, as_text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.artifact.layout import LEXICAL
+from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.lexical.index import LexicalIndex
