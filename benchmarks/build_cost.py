@@ -166,7 +166,7 @@ def _texts(config: Path) -> list[str]:
 
 
 def _encode_with_torch(config: Path) -> dict[str, Any]:
-    from mkdocs_semsearch.embedding.models import DEFAULT_MODEL, resolve_model
+    from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL, resolve_model
 
     texts = _texts(config)
     started = time.perf_counter()

@@ -20,9 +20,8 @@ import tempfile
 from pathlib import Path
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
-from mkdocs_semsearch.embedding.models import resolve_model
-from mkdocs_semsearch.embedding.onnx.default_encoder import FOLDER
-from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES
+from mkdocs_semsearch.embedding.model_files import resolve_model
+from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES, FOLDER
 from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

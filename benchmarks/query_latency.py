@@ -106,7 +106,7 @@ def start_of(index: Path) -> dict[str, float]:
 def without_encoder(index: Path, place: Path) -> Path:
     """Links to an index whose manifest names a folder of the original model, so that PyTorch loads it."""
     from mkdocs_semsearch.embedding import DEFAULT_MODEL
-    from mkdocs_semsearch.embedding.models import resolve_model
+    from mkdocs_semsearch.embedding.model_files import resolve_model
 
     manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
     (place / manifest["build_id"]).symlink_to((index / manifest["build_id"]).resolve())

@@ -12,9 +12,10 @@ from mkdocs_semsearch.chunking.document import (
     DocumentSource,
     FrontMatter,
     Link,
+    embedding_text,
+    heading_text,
 )
-from mkdocs_semsearch.chunking.embedding_text import embedding_text, heading_text
-from mkdocs_semsearch.chunking.inbound_links import with_inbound_links
+from mkdocs_semsearch.chunking.page_role import with_inbound_links
 
 __all__ = [
     "Chunk",

@@ -14,14 +14,13 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections
-from mkdocs_semsearch.chunking.code_grammars import GRAMMAR_PACKAGES
+from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
-from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document
-from mkdocs_semsearch.chunking.embedding_text import embedding_text
+from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document, embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
-from mkdocs_semsearch.chunking.page_kind import page_kind
+from mkdocs_semsearch.chunking.page_role import page_kind
 from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
 from mkdocs_semsearch.chunking.source.source_map import SourceMap, SourceSpan

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import Block
-from mkdocs_semsearch.chunking.code_grammars import load_grammar
+from mkdocs_semsearch.chunking.code_languages import load_grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -60,7 +60,7 @@ NO_STRUCTURE = CodeStructure()
 def structure_of(blocks: Iterable[Block]) -> CodeStructure:
     """Returns what code blocks define and use, and the first outermost definition as the main one.
 
-    Languages: those of `code_grammars`. Snippets may be broken: what the parser can make out is taken.
+    Languages: those with a grammar in `code_languages`. Snippets may be broken: what the parser can make out is taken.
     """
     definitions: list[_Definition] = []
     around: list[_Definition] = []

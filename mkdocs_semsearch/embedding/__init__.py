@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mkdocs_semsearch.embedding.models import DEFAULT_MODEL
+from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
 from mkdocs_semsearch.embedding.protocol import Embedder, EmbedderIdentity, Progress, Role, TokenCounter
 from mkdocs_semsearch.embedding.tokens import open_token_counter
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
@@ -66,7 +66,7 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
         from mkdocs_semsearch.embedding.openai import reopen_openai
 
         return reopen_openai(identity)
-    from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder, load_default_encoder
+    from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder, load_default_encoder
 
     if is_default_encoder(identity):
         return load_default_encoder(identity)
@@ -90,7 +90,7 @@ def _sentence_transformers() -> Callable[..., Embedder]:
 
 
 def _onnx() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.onnx.exported_model import open_onnx
+    from mkdocs_semsearch.embedding.runtimes import open_onnx
 
     return open_onnx
 

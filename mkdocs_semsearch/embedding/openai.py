@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.embedding.http_json import JsonEndpoint, parse_endpoint
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 from mkdocs_semsearch.http_client import Reply
 

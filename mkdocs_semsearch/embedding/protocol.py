@@ -1,4 +1,4 @@
-"""The seam between texts and vectors: what an embedder and a token counter promise."""
+"""The seam between texts and vectors: what embedders and token counters promise, and checks that embedders share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Embedder", "EmbedderIdentity", "Progress", "Role", "TokenCounter"]
+__all__ = [
+    "Embedder",
+    "EmbedderIdentity",
+    "Progress",
+    "Role",
+    "TokenCounter",
+    "check_count",
+    "check_text",
+    "unit_rows",
+    "well_formed",
+]
 
 Role = Literal["document", "query"]
 Progress = Callable[[int, int], None]
@@ -55,3 +66,77 @@ class TokenCounter(Protocol):
     def __call__(self, text: str) -> int:
         """Returns the number of tokens in `text`."""
         ...
+
+
+def check_text(**values: object) -> None:
+    """Checks that each value is a text or `None`.
+
+    Raises:
+        ConfigurationError: names the first option that is not.
+    """
+    for name, value in values.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigurationError(f"embedder.{name}: {value!r} is not a text; put it in quotes.")
+
+
+def check_count(lowest: int, **values: object) -> None:
+    """Checks that each value is a whole number of at least `lowest`, or `None`.
+
+    Raises:
+        ConfigurationError: names the first option that is not.
+    """
+    for name, value in values.items():
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+            bound = "above 0" if lowest == 1 else f"of {lowest} or more"
+            raise ConfigurationError(f"embedder.{name}: {value!r} is not a whole number {bound}.")
+
+
+def well_formed(text: str) -> str:
+    """Returns `text` with lone surrogates replaced by `?`: neither tokenizers nor JSON servers take them."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
+def unit_rows(rows: ArrayLike, *, count: int, dimension: int, source: str) -> NDArray[np.float32]:
+    """Returns the rows as the `Embedder` contract demands: float32, C-contiguous, length 1.
+
+    A row of zeros (some models return one for a text without a known token) becomes the unit vector with equal
+    components, which is near to no text in particular.
+
+    Args:
+        rows: `[count, dimension]`, any float type.
+        count: how many rows there must be.
+        dimension: how long they must be.
+        source: what computed the rows; begins the error message.
+
+    Raises:
+        EmbeddingError: another shape, or a value that is not finite.
+    """
+    import numpy as np  # here, because the plugin imports this package in every command of MkDocs
+
+    try:
+        matrix = np.ascontiguousarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise EmbeddingError(f"{source} answered with vectors that are not numbers: {error}.") from error
+    if count == 0:
+        return np.zeros((0, dimension), dtype=np.float32)
+    if matrix.shape != (count, dimension):
+        raise EmbeddingError(
+            f"{source} answered with an array of shape {list(matrix.shape)} where {[count, dimension]} was expected: "
+            "the model is not the one that its configuration describes."
+        )
+    if not np.isfinite(matrix).all():
+        bad = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+        raise EmbeddingError(f"{source} answered with NaN or infinity in vector {bad}: its output cannot be used.")
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
+    empty = lengths < 1e-12
+    if empty.any():
+        matrix = matrix.copy()
+        matrix[empty] = 1.0
+        lengths[empty] = np.sqrt(dimension)
+    return np.ascontiguousarray(matrix / lengths[:, None], dtype=np.float32)

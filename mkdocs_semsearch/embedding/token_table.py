@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EmbedderIdentity
-from mkdocs_semsearch.embedding.models import DEFAULT_MODEL
+from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
 
 __all__ = [
     "CONTINUATION",

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.embedding.checks import well_formed
-from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter
+from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter, well_formed
 from mkdocs_semsearch.errors import EmbeddingError
 
 if TYPE_CHECKING:

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.checks import check_count, check_text, unit_rows, well_formed
-from mkdocs_semsearch.embedding.model_folder import ModelFolder, read_model_folder
-from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
+from mkdocs_semsearch.embedding.model_files import ModelFolder, canonical_name, read_model_folder, resolve_model
+from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
 
 __all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]

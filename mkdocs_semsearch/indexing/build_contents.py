@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
 from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
-from mkdocs_semsearch.embedding.onnx.default_encoder import is_default_encoder
+from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, build_knn_graph

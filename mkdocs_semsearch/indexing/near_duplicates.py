@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.chunking.page_versions import split_version
+from mkdocs_semsearch.chunking.page_role import split_version
 from mkdocs_semsearch.indexing.knn_graph import KnnGraph
 
 __all__ = ["duplicate_groups"]

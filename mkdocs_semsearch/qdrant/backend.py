@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS
-from mkdocs_semsearch.embedding.models import is_default_model
+from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
 from mkdocs_semsearch.lexical.index import LexicalHits

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
-from mkdocs_semsearch.embedding.models import is_default_model
+from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.text import literal_name

@@ -23,9 +23,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.checks import unit_rows
 from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder, read_identity
-from mkdocs_semsearch.embedding.protocol import Role
+from mkdocs_semsearch.embedding.protocol import Role, unit_rows
 from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, SemsearchError
 
 __all__ = ["BoundedEncoder"]

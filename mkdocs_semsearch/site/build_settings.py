@@ -90,7 +90,7 @@ class Settings:
 
     Attributes:
         exclude: globs on source paths of pages that are left out.
-        kinds: glob on source paths to what these pages are for, see `page_kind`.
+        kinds: glob on source paths to what these pages are for, see `chunking.page_role`.
         max_tokens, overlap_tokens: size of a chunk.
         index_dir: where the index of a build is written.
         publish_index: also put it into the site, under `semsearch/`.

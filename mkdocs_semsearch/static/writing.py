@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.index_folder import sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.artifact.weights import WEIGHTS
-from mkdocs_semsearch.embedding.models import is_default_model
+from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
 from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words

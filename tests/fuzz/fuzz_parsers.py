@@ -29,8 +29,8 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.artifact.manifest import manifest_from_json, manifest_to_json
     from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
     from mkdocs_semsearch.chunking.document import Document
-    from mkdocs_semsearch.embedding.checks import well_formed
-    from mkdocs_semsearch.embedding.onnx.default_encoder import FOLDER
+    from mkdocs_semsearch.embedding.onnx.encoder import FOLDER
+    from mkdocs_semsearch.embedding.protocol import well_formed
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError
     from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher

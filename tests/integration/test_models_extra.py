@@ -8,7 +8,7 @@ import pytest
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.artifact.manifest import VECTORS
 from mkdocs_semsearch.embedding import DEFAULT_MODEL
-from mkdocs_semsearch.embedding.models import resolve_model
+from mkdocs_semsearch.embedding.model_files import resolve_model
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from tests.integration.sites import DocsSite
 

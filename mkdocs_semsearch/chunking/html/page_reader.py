@@ -7,18 +7,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
-from mkdocs_semsearch.chunking.code_language import language_of_classes
+from mkdocs_semsearch.chunking.code_languages import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
-from mkdocs_semsearch.chunking.html.api_objects import api_object
-from mkdocs_semsearch.chunking.html.code_and_tables import code_block, is_code_table, table_block
-from mkdocs_semsearch.chunking.html.footnotes import FootnoteMark, Footnotes, is_footnote_reference
-from mkdocs_semsearch.chunking.html.heading_anchor import anchor_of, text_without_permalink
+from mkdocs_semsearch.chunking.html.headings import anchor_of, api_object, text_without_permalink
 from mkdocs_semsearch.chunking.html.inline_text import (
     child_nodes,
     flat_text,
     is_dropped,
     normalise,
     replacement_text,
+)
+from mkdocs_semsearch.chunking.html.special_blocks import (
+    FootnoteMark,
+    Footnotes,
+    code_block,
+    is_code_table,
+    is_footnote_reference,
+    table_block,
 )
 
 if TYPE_CHECKING:

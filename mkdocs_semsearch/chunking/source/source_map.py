@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from mkdocs_semsearch.chunking.blocks import Heading
-from mkdocs_semsearch.chunking.embedding_text import without_fences
+from mkdocs_semsearch.chunking.document import without_fences
 from mkdocs_semsearch.chunking.source.markdown_source import MarkdownSource, comparable_heading
 
 __all__ = ["SourceMap", "SourceSpan"]

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder, reopen_embedder, runtimes
-from mkdocs_semsearch.embedding.onnx.default_encoder import (
+from mkdocs_semsearch.embedding.onnx.encoder import (
     FOLDER,
     DefaultEmbedder,
+    OnnxEmbedder,
     is_default_encoder,
     load_default_encoder,
 )
-from mkdocs_semsearch.embedding.onnx.encoder import OnnxEmbedder
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder
 from mkdocs_semsearch.errors import EmbeddingError
 
@@ -71,8 +71,8 @@ def test_index_of_another_version_of_the_encoder_is_refused():
 
 def test_graphics_card_is_used_where_the_original_weights_are_on_disk(monkeypatch):
     monkeypatch.setattr(runtimes, "_sees_graphics_card", lambda: True)
-    monkeypatch.setattr("mkdocs_semsearch.embedding.models._bundled", lambda name: "is not installed")
-    monkeypatch.setattr("mkdocs_semsearch.embedding.models._hub_cache", lambda name, revision: "is not there")
+    monkeypatch.setattr("mkdocs_semsearch.embedding.model_files._bundled", lambda name: "is not installed")
+    monkeypatch.setattr("mkdocs_semsearch.embedding.model_files._hub_cache", lambda name, revision: "is not there")
     assert isinstance(open_embedder(), DefaultEmbedder)
 
 

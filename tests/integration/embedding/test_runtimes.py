@@ -11,7 +11,7 @@ import pytest
 
 from mkdocs_semsearch.embedding import open_embedder, runtimes
 from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
-from mkdocs_semsearch.embedding.onnx.exported_model import OnnxModelEmbedder
+from mkdocs_semsearch.embedding.runtimes import OnnxModelEmbedder
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 from tests.unit.embedding.small_models import write_model

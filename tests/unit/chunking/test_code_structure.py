@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mkdocs_semsearch.chunking.blocks import Block
-from mkdocs_semsearch.chunking.code_grammars import load_grammar
+from mkdocs_semsearch.chunking.code_languages import load_grammar
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
 from mkdocs_semsearch.chunking.packing import split_block
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.page_kind import page_kind
+from mkdocs_semsearch.chunking.page_role import page_kind
 
 PROSE = [(), ("Install",), ("Configure the client",), ("Configure the client", "Proxies"), ("Next steps",)]
 VERSIONS = [

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mkdocs_semsearch.chunking.page_versions import split_version, version_order
+from mkdocs_semsearch.chunking.page_role import split_version, version_order
 
 
 def test_a_version_is_the_first_folder_of_a_path() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding.models import canonical_name, resolve_model
+from mkdocs_semsearch.embedding.model_files import canonical_name, resolve_model
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
 NO_NETWORK = """
@@ -63,7 +63,7 @@ def test_a_folder_is_taken_as_it_is(tmp_path):
 def test_the_hub_cache_is_used_without_the_network(tmp_path):
     folder = hub_cache(tmp_path / "home", "somebody/some-model")
     code = NO_NETWORK + (
-        "from mkdocs_semsearch.embedding.models import resolve_model\nprint(resolve_model('somebody/some-model'))"
+        "from mkdocs_semsearch.embedding.model_files import resolve_model\nprint(resolve_model('somebody/some-model'))"
     )
     assert Path(run(code, HF_HOME=str(tmp_path / "home")).strip()).resolve() == folder.resolve()
 
@@ -71,7 +71,8 @@ def test_the_hub_cache_is_used_without_the_network(tmp_path):
 def test_a_bare_name_belongs_to_sentence_transformers(tmp_path):
     folder = hub_cache(tmp_path / "home", "sentence-transformers/paraphrase")
     code = (
-        NO_NETWORK + "from mkdocs_semsearch.embedding.models import resolve_model\nprint(resolve_model('paraphrase'))"
+        NO_NETWORK
+        + "from mkdocs_semsearch.embedding.model_files import resolve_model\nprint(resolve_model('paraphrase'))"
     )
     assert Path(run(code, HF_HOME=str(tmp_path / "home")).strip()).resolve() == folder.resolve()
 
@@ -80,7 +81,7 @@ def test_a_model_that_is_cached_in_part_does_not_count(tmp_path):
     folder = hub_cache(tmp_path / "home", "somebody/some-model")
     (folder / "model.safetensors").unlink()
     code = (
-        "from mkdocs_semsearch.embedding.models import resolve_model\n"
+        "from mkdocs_semsearch.embedding.model_files import resolve_model\n"
         "from mkdocs_semsearch.errors import ModelNotFoundError\n"
         "try: resolve_model('somebody/some-model')\n"
         "except ModelNotFoundError as error: print(error)"

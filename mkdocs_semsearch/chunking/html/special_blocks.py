@@ -1,22 +1,20 @@
-"""Code blocks and tables of a page: the bare code with its language and title, and tables as rows of text."""
+"""Blocks that are not plain text: code with its language and title, tables as rows of text, and footnotes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.chunking.blocks import Block
-from mkdocs_semsearch.chunking.code_language import language_of_classes, without_annotations
+from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
 from mkdocs_semsearch.chunking.html.inline_text import flat_text, is_dropped
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-__all__ = [
-    "code_block",
-    "is_code_table",
-    "table_block",
-]
+__all__ = ["FootnoteMark", "Footnotes", "code_block", "is_code_table", "is_footnote_reference", "table_block"]
 
 _LEVELS_UP = 9  # code, pre, td, tr, tbody, table, wrappers
 _EDGE_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
@@ -132,3 +130,53 @@ def _cells(row: LexborNode) -> list[tuple[str, str]]:
     """Tag and text of a row's cells."""
     cells = (cell for cell in row.iter() if cell.tag in ("td", "th"))
     return [(cell.tag or "td", flat_text(cell)) for cell in cells if not is_dropped(cell.tag or "td", cell.attributes)]
+
+
+@dataclass(frozen=True, slots=True)
+class FootnoteMark:
+    """The place where the footnotes with these ids are wanted."""
+
+    ids: tuple[str, ...]
+
+
+class Footnotes:
+    """Footnotes of one page; at its end, where HTML has them, they would belong to whatever section comes last."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, str] = {}
+        self._wanted: list[str] = []
+
+    def refer(self, href: str | None) -> None:
+        """Notes a reference in the paragraph at hand."""
+        if href and href.startswith("#"):
+            self._wanted.append(href[1:])
+
+    def mark(self) -> list[FootnoteMark]:
+        """Returns a mark to be put behind the paragraph that ends here, if it has references."""
+        wanted, self._wanted = self._wanted, []
+        return [FootnoteMark(tuple(wanted))] if wanted else []
+
+    def take(self, node: LexborNode, classes: list[str]) -> bool:
+        """Takes the footnotes out of the element that lists them; returns whether it is one."""
+        if "footnote" not in classes and "footnotes" not in classes:
+            return False
+        notes = {item.attributes.get("id") or "": flat_text(item) for item in node.css("li[id]")}
+        self._notes.update(notes)
+        return bool(notes)
+
+    def placed(self, found: Iterable[Heading | Block | FootnoteMark]) -> list[Heading | Block]:
+        """Returns headings and blocks with each footnote after its first reference; others are at the end."""
+        result: list[Heading | Block] = []
+        for item in found:
+            if isinstance(item, FootnoteMark):
+                texts = (self._notes.pop(note, "") for note in item.ids)
+                result.extend(Block("text", text) for text in texts if text)
+            else:
+                result.append(item)
+        result.extend(Block("text", text) for text in self._notes.values() if text)
+        return result
+
+
+def is_footnote_reference(attributes: dict[str, str | None]) -> bool:
+    """Tells whether a link leads to a footnote."""
+    return "footnote-ref" in (attributes.get("class") or "").split()

@@ -1,13 +1,18 @@
-"""What a page is for, as its path, its title and its headings show it."""
+"""What a page is in its site: its kind, its version, and how other pages link to it."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
+from mkdocs_semsearch.chunking.document import ChunkedPage
 
-__all__ = ["page_kind"]
+__all__ = ["page_kind", "split_version", "version_order", "with_inbound_links"]
 
 LEAST_DATED, DATED_SHARE = 3, 0.6
 """How many of a page's top headings must be versions or dates, and which share of them. On the thirteen sites that the
@@ -120,3 +125,79 @@ def _is_reference(folders: Sequence[str], title: str, headings: Sequence[Sequenc
         return True
     in_code = sum(_NAME_IN_CODE.fullmatch(text) is not None for text in names)
     return len(names) >= LEAST_NAMED and in_code >= NAMED_SHARE * len(names)
+
+
+_NEWEST = ("stable", "latest", "current")
+_UNSTABLE = re.compile(r"dev|devel|develop|main|master|next|nightly|trunk")
+_NUMBER = re.compile(r"(?:v|version-|release-)?(\d+(?:\.\d+)*)(?:\.x)?((?:[-.]?(?:a|b|rc|alpha|beta|dev|pre)[-.\d]*)?)")
+
+
+def split_version(path: str) -> tuple[str, str]:
+    """Returns the version that a path begins with, `""` where there is none, and the rest of the path."""
+    folder, slash, rest = path.partition("/")
+    is_version = folder in _NEWEST or _UNSTABLE.fullmatch(folder) or _NUMBER.fullmatch(folder)
+    return (folder, rest) if slash and is_version else ("", path)
+
+
+def version_order(version: str) -> tuple[int, tuple[int, ...]]:
+    """Returns the place of a version: none, the stable one, numbers from the newest on, and what is not released."""
+    if not version:
+        return 0, ()
+    if version in _NEWEST:
+        return 1, (_NEWEST.index(version),)
+    number = _NUMBER.fullmatch(version)
+    if number is None:
+        return 4, ()
+    # The end marks a shorter number as the older one: 2.1 comes before 2.
+    parts = tuple(-int(part) for part in number[1].split("."))
+    return (3 if number[2] else 2), (*parts, 1)
+
+
+MAX_TEXTS = 50
+"""A page that everything links to says no more about itself with a thousand texts."""
+
+
+def with_inbound_links(pages: Sequence[ChunkedPage], site_url: str = "") -> list[ChunkedPage]:
+    """Returns the pages with `inbound_links` and `link_texts` filled in from each other's `links`.
+
+    Args:
+        pages: of the site.
+        site_url: of the site; its path is what addresses that begin with a slash are relative to.
+    """
+    base = unquote(urlsplit(site_url).path).strip("/")
+    by_place = {_address(unquote(page.url)): number for number, page in enumerate(pages)}
+    texts: list[Counter[str]] = [Counter() for _ in pages]
+    linking = [0] * len(pages)
+    for number, page in enumerate(pages):
+        folder = posixpath.dirname(unquote(page.url))
+        targets = ((by_place.get(_target(link.href, folder, base)), link.text) for link in page.links)
+        found = {(target, text) for target, text in targets if target is not None and target != number}
+        for target in {target for target, _ in found}:
+            linking[target] += 1
+        for target, text in found:
+            texts[target][text] += 1
+    return [
+        replace(page, inbound_links=count, link_texts=_most_frequent(counted))
+        for page, count, counted in zip(pages, linking, texts, strict=True)
+    ]
+
+
+def _most_frequent(texts: Counter[str]) -> tuple[str, ...]:
+    """Texts by how many pages use them, equal ones by the alphabet, so that two builds agree."""
+    return tuple(sorted(texts, key=lambda text: (-texts[text], text))[:MAX_TEXTS])
+
+
+def _target(href: str, folder: str, base: str) -> str:
+    try:
+        path = unquote(urlsplit(href).path)
+    except ValueError:  # what a browser could not follow either
+        return "\0"
+    if path.startswith("/"):
+        return _address(posixpath.relpath(f"/{path.strip('/')}", f"/{base}"))
+    return _address(posixpath.normpath(posixpath.join(folder, path)))
+
+
+def _address(path: str) -> str:
+    """The same text for every address of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
+    place = path.removesuffix("index.html").strip("/")
+    return "" if place == "." else place
