@@ -150,11 +150,15 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             page.content = f"{page.content or ''}\n{PLACEHOLDER}"
         return context
 
+    def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
+        """Moves the widget's script on pages such as 404.html."""
+        return widget_files.place_script_first(output_content)
+
     @event_priority(1000)
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
-        """Looks at what the page's template shows, before plugins that compress it."""
+        """Looks at what the page's template shows, before plugins that compress it, and moves the widget's script."""
         self._collected.see(page, output)
-        return output
+        return widget_files.place_script_first(output)
 
     @event_priority(-1000)
     def on_post_build(self, *, config: MkDocsConfig) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +21,7 @@ __all__ = [
     "RESULTS_PAGE",
     "SCRIPT",
     "STYLE",
+    "place_script_first",
     "results_page_context",
     "sidecar_url",
     "site_version",
@@ -91,6 +93,23 @@ def _static(settings: Settings) -> bool | Literal["auto"]:
     if settings.static.mode == "auto" and not settings.api_url:
         return "auto"
     return settings.static.mode != "never"
+
+
+_OUR_TAG = re.compile(rf'<script src="([^"]*{re.escape(SCRIPT)})"[^>]*></script>')
+_THEME_TAG = re.compile(r'<script src="[^"]*(?:assets/javascripts/bundle\.\w+\.min|search/main)\.js"')
+
+
+def place_script_first(html: str) -> str:
+    """Returns a page with the widget's script before the one with which MkDocs' or Material's own search begins.
+
+    There the script keeps the theme's search from loading its index before it is needed. Other pages stay as they are.
+    """
+    ours, theirs = _OUR_TAG.search(html), _THEME_TAG.search(html)
+    if not ours or not theirs:
+        return html
+    rest = html[: ours.start()] + html[ours.end() :]
+    place = theirs.start() - (len(ours[0]) if ours.start() < theirs.start() else 0)
+    return f'{rest[:place]}<script src="{ours[1]}"></script>\n{rest[place:]}'
 
 
 def withdraw_static(site_dir: Path) -> None:

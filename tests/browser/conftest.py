@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from mkdocs_semsearch.site.widget_files import place_script_first
+
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
     "--no-sandbox",
@@ -59,7 +61,7 @@ CONFIG = {
 
 
 def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Path:
-    """Builds the documents with MkDocs and puts the widget's assets where the plugin puts them."""
+    """Builds the documents with MkDocs and puts the widget's assets and script where the plugin puts them."""
     for name, text in DOCS.items():
         path = folder / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +82,8 @@ def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Pa
     assets = folder / "site" / "assets" / "semsearch"
     shutil.copytree(ROOT / "theme" / "assets" / "semsearch", assets)
     (assets / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    for page in (folder / "site").rglob("*.html"):
+        page.write_text(place_script_first(page.read_text(encoding="utf-8")), encoding="utf-8")
     return folder / "site"
 
 

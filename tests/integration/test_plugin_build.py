@@ -39,13 +39,30 @@ def test_index_is_complete_and_widget_is_in_place(site, engine, theme):
     assert [facet["name"] for facet in site.widget_config()["facets"]] == ["tags", "page.section"]
 
 
-def test_own_script_is_deferred_and_own_styles_come_first(site):
+def test_own_styles_come_first(site):
     site.config["extra_css"] = ["mine.css"]
     site.write({"mine.css": "body {}"}).build()
     html = site.html()
+    assert html.index("semsearch.css") < html.index("mine.css")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_own_script_runs_before_the_search_of_the_theme(site, theme):
+    site.config["theme"] = {"name": theme}
+    site.build()
+    first = "assets/javascripts/bundle." if theme == "material" else "search/main.js"
+    for html in (site.html(), site.html("404.html")):
+        script = html[html.rindex("<script", 0, html.index("semsearch.js")) :]
+        assert "defer" not in script[: script.index(">")]
+        assert html.index("semsearch.js") < html.index(first)
+
+
+def test_own_script_is_deferred_where_the_theme_has_no_search(site):
+    site.config["plugins"] = [{"semsearch": {}}]
+    site.build()
+    html = site.html()
     script = html[html.rindex("<script", 0, html.index("semsearch.js")) :]
     assert "defer" in script[: script.index(">")]
-    assert html.index("semsearch.css") < html.index("mine.css")
 
 
 def test_second_build_embeds_nothing_and_is_the_same_build(site):

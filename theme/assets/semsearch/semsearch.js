@@ -1,7 +1,4 @@
-/*
- * Loader of the search widget, which every page loads. It takes over the theme's own search triggers, and loads the
- * dialog when a reader first reaches for it. It listens on the window once, so it survives instant navigation.
- */
+/* Every page loads this. It takes over the theme's own search triggers, and loads the dialog on first use. */
 (() => {
   "use strict";
   const script = document.currentScript ?? document.querySelector('script[src*="assets/semsearch/semsearch.js"]');
@@ -35,6 +32,42 @@
       .catch(() => ({}))
       .then((found) => (config = found)));
 
+  /*
+   * Runs before the scripts of the theme. Its search gets a stand-in for a worker, and loads nothing until it is needed.
+   * Material reads its index and `?q=` only if its form has a name.
+   */
+  let idle = null;
+  const form = document.forms.namedItem("search");
+  const rename = (name) => form && (form.name = name);
+  const holdBack = () => {
+    const { Worker } = window;
+    const query = form && new URLSearchParams(location.search).get("q");
+    if (query) history.replaceState(history.state, "", `${location.pathname}#semsearch=${encodeURIComponent(query)}`);
+    rename("");
+    window.Worker = new Proxy(Worker, {
+      construct(real, [url, options]) {
+        if (!/\/search(\/worker|\.\w+\.min)\.js$/.test(url)) return new real(url, options);
+        const asked = [];
+        const parts = { url: new URL(url, location), asked, postMessage: (data) => asked.push(data) };
+        return (idle = Object.assign(new EventTarget(), parts));
+      },
+    });
+    addEventListener("DOMContentLoaded", () => {
+      window.Worker = Worker;
+      rename("search");
+      follow();
+    });
+  };
+
+  /* Calls a function of a module that few pages need. */
+  const call = async (name, ...given) => (await import(new URL("rare.js", base).href))[name](...given);
+
+  const giveBack = () => {
+    const worker = idle;
+    idle = null;
+    if (worker) call("startWorker", worker, form && new URL("search/search_index.json", root));
+  };
+
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
   const load = () => (dialog ??= loadParts());
@@ -51,7 +84,7 @@
     }
   }
 
-  /* Fetches the dialog and opens the connection to the sidecar when a reader is about to open it. */
+  /* Prepares for a reader who is about to open the dialog. */
   const warm = async () => {
     const { api_url: api } = await settle();
     const origin = api ? new URL(api, root).origin : location.origin;
@@ -72,8 +105,9 @@
       if (field) field.value = "";
       host.open({ query, trigger });
     } catch {
-      // The dialog could not be loaded: give the theme its search back.
+      // The dialog could not be loaded.
       failed = true;
+      giveBack();
       const own = trigger ?? document.querySelector(TRIGGERS);
       own?.click();
       own?.focus();
@@ -131,45 +165,14 @@
     return host.isOpen ? host.close() : open(trigger || null);
   };
 
-  /* Shows a heading that is inside a closed <details> or an unselected content tab. */
   const reveal = () => {
-    let target = null;
     try {
-      target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    } catch {
-      return;
-    }
-    let moved = false;
-    for (let node = target; node; node = node.parentElement) {
-      if (node.localName === "details" && !node.open) moved = node.open = true;
-      if (!node.classList.contains("tabbed-block")) continue;
-      const index = [...node.parentElement.children].indexOf(node);
-      const tab = node.closest(".tabbed-set")?.querySelectorAll(":scope > input")[index];
-      if (tab && !tab.checked) {
-        tab.click();
-        moved = true;
-      }
-    }
-    if (moved) target.scrollIntoView();
+      const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      if (target?.closest("details,.tabbed-block")) call("reveal", target);
+    } catch {} // no such address
   };
 
   const fromLink = () => location.hash.startsWith("#semsearch=") && !host.isOpen && open();
-
-  const addButton = () => {
-    if (!document.querySelector('link[href*="assets/semsearch/semsearch.css"]'))
-      addLink({ rel: "stylesheet", href: new URL("semsearch.css", base) });
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "semsearch-button";
-    button.dataset.semsearch = "open";
-    button.textContent = config.strings?.search ?? "Search";
-    if (allowed("mod+k")) {
-      const hint = document.createElement("kbd");
-      hint.textContent = mac ? "⌘K" : "Ctrl K";
-      button.append(" ", hint);
-    }
-    document.body.append(button);
-  };
 
   const listen = (types, listener) => types.split(" ").forEach((type) => addEventListener(type, listener, true));
   listen("click", (event) => {
@@ -205,9 +208,19 @@
     const triggers = document.querySelectorAll(TRIGGERS);
     if (allowed("mod+k"))
       triggers.forEach((trigger) => trigger.setAttribute("aria-keyshortcuts", mac ? "Meta+K" : "Control+K"));
-    if (!triggers.length && config.button !== false) addButton();
+    if (config.triggers === false) giveBack();
+    if (!triggers.length && config.button !== false) call("addButton", host, config, allowed("mod+k") && (mac ? "⌘K" : "Ctrl K"));
   });
+  const arrive = () => {
+    reveal();
+    if (idle && form && location.search.includes("h=")) call("highlight");
+  };
+  const follow = () => {
+    if (window.document$?.subscribe) window.document$.subscribe(arrive);
+    else arrive();
+  };
+  const ownPage = document.querySelector(".rst-content #mkdocs-search-results");
+  if (document.readyState === "loading" && !ownPage) holdBack();
+  else follow();
   fromLink();
-  if (window.document$?.subscribe) window.document$.subscribe(reveal);
-  else reveal();
 })();

@@ -1,0 +1,138 @@
+"""The theme's own search: it loads nothing while the dialog is in its place, and works where the dialog cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+DIALOG = "semsearch-dialog dialog[open]"
+THEMES = ["mkdocs", "readthedocs", "material"]
+TRIGGERS = {
+    "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
+    "readthedocs": "#rtd-search-form input[name=q]",
+    "material": ".md-search__input",
+}
+
+
+def own_files(page):
+    """The list, still growing, of what the browser loads for the theme's own search."""
+    asked = []
+
+    def note(request):
+        name = request.url.rpartition("/")[2]
+        if name in ("search_index.json", "worker.js", "lunr.js") or "/workers/" in request.url:
+            asked.append(name)
+
+    page.on("request", note)
+    page.context.on("request", note)  # those of workers
+    return asked
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_themes_index_and_worker_stay_home_through_a_whole_search(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        asked = own_files(page)
+        page.goto(server.url, wait_until="networkidle")
+        page.locator(TRIGGERS[theme]).click()
+        page.fill(INPUT, "rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/**")
+        page.wait_for_load_state("networkidle")
+        assert asked == []
+        assert page.workers == []
+        assert page.problems == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_basic_search_loads_the_index_once_and_no_worker(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        server.sidecar.alive = False
+        asked = own_files(page)
+        page.goto(server.url, wait_until="networkidle")
+        page.keyboard.press("Control+k")
+        for query in ("rotate token", "install"):
+            page.fill(INPUT, query)
+            page.locator(OPTION).first.wait_for()
+        assert set(asked) == {"search_index.json"}
+        assert page.workers == []
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "material"])
+def test_a_dialog_that_cannot_be_loaded_gives_the_theme_its_search_back(page, build_site, serving, theme):
+    field, result = {
+        "mkdocs": ("#mkdocs-search-query", "#mkdocs-search-results article a"),
+        "material": (".md-search__input", ".md-search-result__link"),
+    }[theme]
+    with serving.SiteServer(build_site(theme)) as server:
+        page.route("**/semsearch/search.js", lambda route: route.abort())
+        page.goto(server.url)
+        page.locator(TRIGGERS[theme]).click()
+        page.locator(field).click()
+        for _ in range(20):
+            page.locator(field).fill("")
+            page.locator(field).press_sequentially("rotate", delay=20)
+            page.wait_for_timeout(300)
+            if page.locator(result).count():
+                break
+        assert "guide/auth" in page.locator(result).first.get_attribute("href")
+
+
+def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, configure, serving):
+    with serving.SiteServer(configure("material", triggers=False)) as server:
+        page.goto(server.url)
+        page.locator(".md-search__input").click()
+        page.wait_for_timeout(500)
+        page.keyboard.type("rotate", delay=20)
+        page.locator(".md-search-result__link").first.wait_for()
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+k")
+        page.locator(DIALOG).wait_for()
+
+
+def test_the_search_page_of_readthedocs_answers_as_before(page, build_site, serving):
+    with serving.SiteServer(build_site("readthedocs")) as server:
+        page.goto(server.url + "search.html?q=rotate")
+        page.locator("#mkdocs-search-results article a").first.wait_for()
+
+
+SCRIPT = "<img src=x onerror='window.injected = true'>"
+
+
+def test_a_query_in_the_address_opens_the_dialog_and_never_reaches_material(page, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(server.url + "guide/auth/?q=rotate token " + SCRIPT)
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "rotate token " + SCRIPT
+        assert page.locator(".md-search__input").input_value() == ""
+        assert not page.locator("#__search").is_checked()
+        assert "?" not in page.url
+        assert page.evaluate("window.injected") is None
+        page.keyboard.press("Escape")
+        page.wait_for_function("location.href.endsWith('/guide/auth/')")
+
+
+def test_words_in_the_address_are_marked_as_text(page, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(server.url + "guide/auth/?h=rotate+TOKEN+" + SCRIPT)
+        page.locator("article mark[data-md-highlight]").first.wait_for()
+        marked = {text.lower() for text in page.locator("article mark").all_inner_texts()}
+        assert {"rotate", "token"} <= marked <= {"rotate", "token", "tokens"}
+        assert page.evaluate("window.injected") is None
+        assert page.locator("article").inner_text().count("Rotate an access token every 90 days.") == 1
+
+
+def test_marks_come_with_each_page_of_instant_navigation(page, build_site, serving):
+    with serving.SiteServer(
+        build_site("material", features=("navigation.instant",), site_url="http://127.0.0.1/")
+    ) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.fill(INPUT, "rotate token")
+        page.locator(OPTION).first.wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/?h=*")
+        page.locator("article mark[data-md-highlight]").first.wait_for()
