@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.store_writer import IndexedRows
+from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.qdrant.backend import QdrantBackend
 from mkdocs_semsearch.qdrant.writing import QdrantWriter
 from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery, open_searcher

@@ -33,7 +33,7 @@ from mkdocs_semsearch.embedding.token_table import (
     shipped_table,
     write_table,
 )
-from mkdocs_semsearch.static.training import Training, smooth_inverse_frequency, train
+from mkdocs_semsearch.static.tuning import Training, smooth_inverse_frequency, train
 
 PACKAGES = {
     "Django==5.1.4": "BSD-3-Clause",

@@ -21,7 +21,7 @@ from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, B
 from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
-from mkdocs_semsearch.indexing.store_writer import StoreWriter
+from mkdocs_semsearch.indexing.writers import StoreWriter
 
 __all__ = ["BuildOptions", "BuildReport", "build_index"]
 

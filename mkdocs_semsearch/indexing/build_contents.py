@@ -21,11 +21,8 @@ from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, write_lexical_index
-from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
-from mkdocs_semsearch.indexing.store_writer import IndexedRows, StoreWriter
-from mkdocs_semsearch.indexing.table_writer import write_tables
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, build_knn_graph, duplicate_groups
+from mkdocs_semsearch.indexing.writers import IndexedRows, PreparedPages, StoreWriter, write_lexical_index, write_tables
 from mkdocs_semsearch.lexical.analyzers import stemmer_for
 from mkdocs_semsearch.lexical.vocabulary import common_words
 

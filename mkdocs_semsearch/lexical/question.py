@@ -1,34 +1,24 @@
-"""What a reader typed, read as text: phrases in double quotes, words, and nothing else that has a meaning."""
+"""The text of a query, read: its words and phrases, the telling lines of a pasted message, and which words match it."""
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.lexical.analyzers import telling_words
-from mkdocs_semsearch.lexical.bm25 import (
-    CORRECTION_WEIGHT,
-    IDENTIFIER_WEIGHT,
-    PAIR_WEIGHT,
-    PART_WEIGHT,
-    PREFIX_WEIGHT,
-    QUOTED_PAIR_WEIGHT,
-    inverse_frequency,
-)
-from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
-from mkdocs_semsearch.lexical.pasted_text import telling_lines
-from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts, prepare, raw_words
-from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
+
+__all__ = ["DistinctWords", "Matcher", "Question", "WordStems", "read_question", "telling_lines"]
 
 if TYPE_CHECKING:
-    import tantivy
+    pass
 
-__all__ = ["Clause", "Clauses", "Question", "read_question", "weighed"]
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
+
+_MAX_QUOTED = 8
+"""Phrases in quotes inside of a question that add to the score."""
 
 MAX_WORDS = 64
 """Words that take part in the ranking: a question of 64 words takes 3 ms in an index of 10,000 chunks."""
@@ -98,204 +88,137 @@ def _most_telling(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(words[place] for place in sorted(chosen))
 
 
-COMMON_SHARE = 0.2
-"""A word in a larger share of all chunks than this is not marked in excerpts."""
+LONG_TEXT = 400
+"""Characters from which on a text of several lines is taken for a pasted message: real questions are shorter, and the
+encoder of the default model reads about this much."""
 
-LOOK_UP_WORDS = 2
-"""Up to so many words look something up, and the last one may be the beginning of a longer one."""
+_ERROR = re.compile(
+    r"\s*(?:E\s+)?(?:[\w.$]+(?:Error|Exception|Warning|Failure|Fault|Exit|Interrupt)\b"
+    r"|(?:fatal|error|panic|caused by|critical|failed|thread \S+ panicked|FATA|ERRO|ERR!)\b)",
+    re.IGNORECASE,
+)
+_FRAME = re.compile(
+    r"\s*(?:File \".*\", line \d+|at [\w.$<>]+\s?\(|Traceback \(most recent|During handling of the above|"
+    r"The above exception|[\^~]+\s*$|\.{3}|goroutine \d+|\d+: 0x|from .+:\d+:in)"
+)
+_DETAIL_LINES = 4
 
-LEAST_TELLING = 2
-"""Words that a question must keep when those that say nothing on this site are left out of what is embedded."""
 
-SHORTEST_BEGINNING = 2
-"""Letters from which on a last word may be the beginning of others."""
+def telling_lines(text: str) -> str:
+    """Returns what a long pasted text is about; a short text, or one of a single line, as it is.
 
-MAX_COMPLETIONS = 12
-MAX_CORRECTED = 8
-_MAX_QUOTED = 8
+    Of a traceback or a log these are its error lines, the last one first with the lines below it that explain it, and
+    the lines before the first frame, where a reader may have asked something. Of other texts it is everything.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(text) <= LONG_TEXT or len(lines) < 3:
+        return text
+    errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
+    if not errors:
+        return text
+    first_frame = next((number for number, line in enumerate(lines) if _FRAME.match(line)), errors[0])
+    last = errors[-1]
+    details = [line for line in lines[last + 1 : last + 1 + _DETAIL_LINES] if not _FRAME.match(line)]
+    asked = [line for line in lines[:first_frame] if len(line) <= LONG_TEXT][:_DETAIL_LINES]
+    others = [lines[number] for number in reversed(errors[:-1]) if lines[number] != lines[last]][:_DETAIL_LINES]
+    return "\n".join(dict.fromkeys([*asked, lines[last], *details, *others]))
+
+
+_WORD = re.compile(r"\w+")
+_SHORTEST_BEGINNING = 3  # shorter beginnings would mark words all over a text
+_Known = tuple[dict[str, frozenset[str]], dict[str, set[str]]]
+
+
+class WordStems:
+    """A cache of words and their stems, in both directions: texts repeat words, and a query looks up words by stem.
+
+    Args:
+        stems_of: returns the stems of a word.
+        most: number of words to keep; beyond it the cache is emptied.
+    """
+
+    def __init__(self, stems_of: Callable[[str], Iterable[str]], most: int = 50_000) -> None:
+        self._stems_of = stems_of
+        self._most = most
+        # One tuple, so that threads see both mappings change together; a word is added to the second mapping first.
+        self._known: _Known = ({}, {})
+
+    def of(self, word: str) -> frozenset[str]:
+        """Returns the stems of a word."""
+        known = self._memory()
+        stems = known[0].get(word)
+        return self._learn(word, known) if stems is None else stems
+
+    def with_any(self, stems: Set[str], words: frozenset[str]) -> set[str]:
+        """Returns the words that have at least one of the stems."""
+        known = self._memory()
+        for word in words.difference(known[0]):
+            self._learn(word, known)
+        return set().union(*(known[1][stem] & words for stem in stems if stem in known[1]))
+
+    def _memory(self) -> _Known:
+        if len(self._known[0]) >= self._most:
+            self._known = ({}, {})
+        return self._known
+
+    def _learn(self, word: str, known: _Known) -> frozenset[str]:
+        stems_of, words_with = known
+        stems = frozenset(self._stems_of(word))
+        for stem in stems:
+            words_with.setdefault(stem, set()).add(word)
+        stems_of[word] = stems
+        return stems
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """A part of a question; a chunk scores the sum of its parts.
+class DistinctWords:
+    """The different words of a text, in scripts without spaces whole runs.
 
     Attributes:
-        kind: `word`, wherever it stands; `identifier`, whole; `part` of an identifier; `pair` of neighbouring stems.
-        terms: two for a pair, else one.
-        weight: what the clause's own score is multiplied by.
+        plain: words in ASCII; each is one term.
+        others: all other words; a part of one may be a term.
     """
 
-    kind: Literal["word", "identifier", "part", "pair"]
-    terms: tuple[str, ...]
-    weight: float = 1.0
+    plain: frozenset[str]
+    others: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> DistinctWords:
+        """Reads a text."""
+        words = frozenset(_WORD.findall(text))
+        plain = words if text.isascii() else frozenset(filter(str.isascii, words))
+        return cls(plain, words - plain)
 
 
-def weighed(
-    question: Question, terms_of: Callable[[str], Sequence[str]], chunks_with: Callable[[str, bool], int], chunks: int
-) -> Question:
-    """Returns a question with its `weight` and `known`; an unfinished last word is known by what it may become.
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """Decides which words of a text match a query.
 
-    Args:
-        question: with its telling words and corrections.
-        terms_of: gives the terms of a word.
-        chunks_with: gives in how many chunks a term stands, or where it is unfinished what it is the beginning of.
-        chunks: number of chunks.
+    Attributes:
+        stems: stemmed terms of the query.
+        last: its last term, unstemmed; longer words that begin with it match too, since the reader may still be typing.
+        words: the stems of words.
     """
-    unfinished = () if question.phrases else question.words[-1:]
-    counts: list[int] = []
-    for word in dict.fromkeys(question.telling):
-        terms = terms_of(question.corrections.get(word, (word,))[0])
-        counts += [chunks_with(term, word in unfinished and len(terms) == 1) for term in terms]
-    weight, known = _weigh(counts, chunks)
-    return replace(question, weight=weight, known=known)
 
+    stems: frozenset[str]
+    last: str | None
+    words: WordStems
 
-def _weigh(chunks_with: Sequence[int], chunks: int) -> tuple[float, float]:
-    """Returns the sum of the inverse frequencies of some terms, and the share of it that known terms have."""
-    weights = [float(inverse_frequency(chunks, count)) for count in chunks_with]
-    total = sum(weights)
-    known = sum(weight for weight, count in zip(weights, chunks_with, strict=True) if count)
-    return total, known / total if total else 0.0
+    def may_mean(self, text: str, words: DistinctWords) -> set[str]:
+        """Returns the words of a text that may match; `stems_in` decides."""
+        found = self.words.with_any(self.stems, words.plain) | words.others
+        # Looking into the text as a whole is quick, and most texts do not have it anywhere.
+        if self._beginning and self._beginning in text.lower():
+            found |= {word for word in words.plain if word.lower().startswith(self._beginning)}
+        return found
 
+    def stems_in(self, word: str) -> frozenset[str]:
+        """Returns the stems that a word shares with the query; empty when it does not match."""
+        found = self.stems & self.words.of(word)
+        if not found and self._beginning and word.lower().startswith(self._beginning):
+            return frozenset((self._beginning,))
+        return found
 
-class Clauses:
-    """Reads questions against the terms of one open index."""
-
-    def __init__(
-        self,
-        terms: Terms,
-        analyzers: Mapping[str, tantivy.TextAnalyzer],
-        stemmer: str | None,
-        common: Iterable[str] = (),
-    ) -> None:
-        """Takes an index.
-
-        Args:
-            terms: of the index.
-            analyzers: field name to analyzer.
-            stemmer: name of the stemmer, if the language of the site has one.
-            common: words that stand on nearly every page, see `common_words`.
-        """
-        self._terms = terms
-        self._analyzers = analyzers
-        self._common = frozenset(common)
-        self._word_stems = WordStems(lambda word: self.analyse("text", word))
-        self._telling = telling_words(stemmer)
-        self._vocabulary = TermDictionary(terms, lambda word: self.analyse("text", word))
-
-    def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the index knows about its words.
-
-        Args:
-            question: as `read_question` gives it.
-            correct: words that the index does not have may be read as others.
-        """
-        telling = tuple(word for word in question.words if self._tells(word)) or question.words
-        corrections = self._corrections(telling) if correct else {}
-        embedded = self._embedded(question.text, corrections)
-        question = replace(question, telling=telling, corrections=corrections, embedded=embedded)
-        return weighed(question, lambda word: self.analyse("exact", word), self._chunks_with, self._terms.num_docs)
-
-    def ranking(self, question: Question) -> Iterator[Clause]:
-        """Yields what ranks rows for a question that was read; nothing when it has no word."""
-        words = tuple(dict.fromkeys(question.telling))
-        for word in words:
-            yield from self._word(word, question.corrections.get(word, ()))
-        yield from self._pairs(question)
-        if words and not question.phrases:
-            yield from self._completions(question.words[-1], finished=len(question.words) > LOOK_UP_WORDS)
-
-    def matcher(self, question: Question) -> Matcher:
-        """Returns what tells which words of a text the question meant.
-
-        Stop words and words that stand in a fifth of all chunks are left out, unless the question has no others.
-        """
-        terms = [term for word in question.words for term in self.analyse("exact", word)]
-        terms += [part for word in question.words for part in identifier_parts(word)]
-        common = COMMON_SHARE * self._terms.num_docs
-        telling = [
-            term for term in terms if self._telling.analyze(term) and self._vocabulary.chunks_with(term) < common
-        ] or terms
-        telling += [correction for correct in question.corrections.values() for correction in correct]
-        stems = frozenset(stem for term in telling for stem in self.analyse("text", term))
-        return Matcher(stems, terms[-1] if terms else None, self._word_stems)
-
-    def analyse(self, field: str, text: str) -> list[str]:
-        """Returns the terms of a text as they stand in a field of the index."""
-        return list(self._analyzers[field].analyze(prepare(text)))
-
-    def _chunks_with(self, term: str, unfinished: bool) -> int:
-        """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
-        count = self._vocabulary.chunks_with_any_form(term)
-        if count or not unfinished or len(term) < SHORTEST_BEGINNING:
-            return count
-        return max(map(self._vocabulary.chunks_with, self._vocabulary.beginning_with(term, 1)), default=0)
-
-    def _tells(self, word: str) -> bool:
-        """Returns whether a word is no stop word."""
-        return any(self._telling.analyze(term) for term in self.analyse("exact", word))
-
-    def _embedded(self, text: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
-        """Returns a text with its typos corrected and without the words that say nothing on this site."""
-        words = text.split()
-        telling = {word: bool(self._common) and self._tells(word) for word in words}
-        kept = [word for word in words if not (telling[word] and self._says_nothing(word))]
-        if sum(telling[word] for word in kept) < LEAST_TELLING:
-            kept = words
-        return " ".join(_corrected(word, corrections) for word in kept)
-
-    def _says_nothing(self, word: str) -> bool:
-        terms = self.analyse("exact", word)
-        return bool(terms) and self._common.issuperset(terms)
-
-    def _corrections(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Returns the words that may stand in for unknown ones; of the first few only, for each costs a little."""
-        single = ((word, self.analyse("exact", word)) for word in dict.fromkeys(words))
-        unknown = (
-            (word, terms[0]) for word, terms in single if len(terms) == 1 and not self._vocabulary.knows(terms[0])
-        )
-        corrections = {
-            word: self._vocabulary.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)
-        }
-        return {word: others for word, others in corrections.items() if others}
-
-    def _word(self, word: str, corrections: tuple[str, ...]) -> Iterator[Clause]:
-        terms = self.analyse("exact", word)
-        for term in dict.fromkeys(terms):
-            yield Clause("word", (term,))
-        for correction in corrections:
-            yield Clause("word", (correction,), CORRECTION_WEIGHT)
-        for form in identifier_forms(word)[:2]:
-            yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
-        for part in dict.fromkeys(identifier_parts(word)):
-            if part not in terms:
-                yield Clause("part", (part,), PART_WEIGHT)
-
-    def _pairs(self, question: Question) -> Iterator[Clause]:
-        """Neighbouring words of the question that are neighbours in the text, where at least one is no stop word."""
-        telling = frozenset(question.telling)
-        terms = [(term, word in telling) for word in question.words for term in self.analyse("text", word)]
-        pairs = ((a, b) for (a, tells), (b, tells_too) in itertools.pairwise(terms) if tells or tells_too)
-        quoted = {
-            pair
-            for phrase in question.quoted
-            for pair in itertools.pairwise(stem for word in raw_words(phrase) for stem in self.analyse("text", word))
-        }
-        for pair in dict.fromkeys(pairs):
-            yield Clause("pair", pair, QUOTED_PAIR_WEIGHT if pair in quoted else PAIR_WEIGHT)
-
-    def _completions(self, word: str, *, finished: bool) -> Iterator[Clause]:
-        """The words that the last one may become while it is being typed."""
-        terms = self.analyse("exact", word)
-        if len(terms) != 1 or len(terms[0]) < SHORTEST_BEGINNING:
-            return
-        if finished and self._vocabulary.chunks_with(terms[0]):
-            return
-        for term in self._vocabulary.beginning_with(terms[0], MAX_COMPLETIONS):
-            yield Clause("word", (term,), PREFIX_WEIGHT)
-
-
-def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns a word as it stands in a text, or with its correction in place of what was typed."""
-    bare = next(raw_words(word), "")
-    return word.replace(bare, corrections[bare][0]) if bare in corrections else word
+    @property
+    def _beginning(self) -> str | None:
+        return self.last if self.last and len(self.last) >= _SHORTEST_BEGINNING else None

@@ -20,10 +20,10 @@ from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
+from mkdocs_semsearch.lexical.analyzers import lexical_analyzers, literal_name
+from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.question import Clauses, Question
-from mkdocs_semsearch.lexical.text import literal_name
+from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.client import connect
 from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, PAGE_POINT, CollectionField, collection_name
 from mkdocs_semsearch.qdrant.filters import QdrantFilters

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, FacetType, front_matter_values, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS
-from mkdocs_semsearch.indexing.store_writer import IndexedRows
-from mkdocs_semsearch.indexing.table_writer import chunk_rows, page_rows
-from mkdocs_semsearch.lexical.text import literal_name
+from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
+from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
     CHUNK_POINT,

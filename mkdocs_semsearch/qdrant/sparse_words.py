@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, lexical_analyzers, lexical_texts, prepare
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
-from mkdocs_semsearch.lexical.question import Clause, Clauses, Question
-from mkdocs_semsearch.lexical.text import identifier_forms, lexical_texts, prepare
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses
+from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.collection import word_dimension
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, is_build_id
 from mkdocs_semsearch.errors import StoreUnavailableError
-from mkdocs_semsearch.indexing.store_writer import IndexedRows
+from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.qdrant.client import answering, patiently
 from mkdocs_semsearch.qdrant.collection import (
     EXACT_TEXT,

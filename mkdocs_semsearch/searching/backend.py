@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.matcher import Matcher
-from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.question import Matcher, Question
 from mkdocs_semsearch.searching.browsing import Listing
 from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.chunk_map import ChunkMap

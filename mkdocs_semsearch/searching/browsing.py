@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.fields import Value, as_date
-from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
+from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.excerpts import make_excerpt
 from mkdocs_semsearch.searching.query import SearchQuery

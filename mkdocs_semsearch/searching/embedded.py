@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.embedding.model_files import is_default_model
+from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.lexical.text import literal_name
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.browsing import DATE_FIELD, Listing, day_of, listed_pages
 from mkdocs_semsearch.searching.candidates import Candidates

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher
-from mkdocs_semsearch.lexical.text import prepare
+from mkdocs_semsearch.lexical.analyzers import prepare
+from mkdocs_semsearch.lexical.question import DistinctWords, Matcher
 
 __all__ = ["Excerpt", "NearestSentence", "make_excerpt"]
 

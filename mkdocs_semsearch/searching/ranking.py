@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.lexical.text import identifier_forms
 
 __all__ = [
     "FLOOR_RANK",

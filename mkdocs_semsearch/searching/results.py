@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.matcher import Matcher
+from mkdocs_semsearch.lexical.question import Matcher
 from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.matcher import Matcher
-from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.question import Matcher, Question
 from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates, score
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (

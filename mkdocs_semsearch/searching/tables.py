@@ -16,7 +16,7 @@ from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KIN
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.text import exact_text
+from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.query import Filter

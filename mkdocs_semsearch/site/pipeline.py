@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.chunking.document import ChunkedPage, Document
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.indexing.build import BuildReport
-    from mkdocs_semsearch.indexing.store_writer import StoreWriter
+    from mkdocs_semsearch.indexing.writers import StoreWriter
 
 __all__ = [
     "EmbedderFactory",

@@ -18,9 +18,8 @@ from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
-from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
 from mkdocs_semsearch.static.bundle import Bundle, open_bundle
-from mkdocs_semsearch.static.format import CORE, FIELDS, Blocks, shard_name
+from mkdocs_semsearch.static.format import CORE, FIELDS, Blocks, fnv1a, normalised_name, shard_name
 from mkdocs_semsearch.static.lexical_side import StaticLexical
 from mkdocs_semsearch.static.meaning import StaticEncoder, StaticVectors
 

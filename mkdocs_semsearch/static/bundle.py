@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
-from mkdocs_semsearch.static.analysis import key_order
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -19,6 +18,7 @@ from mkdocs_semsearch.static.format import (
     POINTER,
     Blocks,
     Value,
+    key_order,
     pack_blocks,
     shard_name,
     unpack_blocks,

@@ -1,14 +1,21 @@
-"""Block files: named typed arrays and texts in one compressed file, as easy to read in a browser as here.
+"""The format of a static bundle, as easy to read in a browser as here: how text becomes words, and block files.
 
-A block file is gzip compressed. Inside: the length of the header as a little-endian uint32, a JSON header
-`{name: [dtype, offset, length]}` padded so that the data begins at a multiple of 8, and the data, every block at a
-multiple of 8.
+Text becomes words by rules that Python and a browser follow alike. The full index leaves this to Tantivy's analyzers,
+which no browser has; here everything is Unicode categories and tables that both languages know, and stems come from the
+bundle itself.
+
+A block file holds named typed arrays and texts, and is gzip compressed. Inside: the length of the header as a
+little-endian uint32, a JSON header `{name: [dtype, offset, length]}` padded so that the data begins at a multiple of 8,
+and the data, every block at a multiple of 8.
 """
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
+import re
+import unicodedata
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -18,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.lexical.analyzers import MAX_IDENTIFIER_LENGTH, prepare
 
 __all__ = [
     "BUNDLE_PREFIX",
@@ -33,13 +41,68 @@ __all__ = [
     "Blocks",
     "Value",
     "differences",
+    "fnv1a",
+    "key_order",
+    "normalised_name",
     "pack_blocks",
     "pack_varints",
     "shard_name",
     "smallest_unsigned",
+    "terms_of",
     "unpack_blocks",
     "unpack_varints",
 ]
+
+_BASE_WITH_MARKS = re.compile("([a-z])[\u0300-\u036f]+")
+_FOLDED = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i"}
+)  # fmt: skip
+_NO_NAME = re.compile(r"[\W_]+")
+
+
+def terms_of(text: str) -> list[str]:
+    """Returns the words of a text, lower-cased and without the accents of Latin letters, in order.
+
+    A word is a run of letters, marks and digits; scripts written without spaces give overlapping pairs.
+    """
+    words = (_folded(word) for word in _words().findall(prepare(text)))
+    return [word for word in words if len(word) <= MAX_IDENTIFIER_LENGTH]
+
+
+def normalised_name(text: str) -> str:
+    """Returns the words of a title or heading, one space between them, as the literal rule compares them."""
+    folded = text.lower().replace("ß", "ss").replace("ς", "σ")
+    return " ".join(_NO_NAME.sub(" ", folded).split())
+
+
+def fnv1a(text: str) -> int:
+    """Returns the FNV-1a hash of a text's UTF-8 in 32 bits."""
+    value = 0x811C9DC5
+    for byte in text.encode("utf-8", "replace"):
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return value
+
+
+def key_order(key: str) -> bytes:
+    """Returns what keys are sorted by: UTF-16 code units, the order of `<` in JavaScript."""
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+@functools.cache
+def _words() -> re.Pattern[str]:
+    # Python's \w has no combining marks, in which the words of Hindi and others would fall apart.
+    marks = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
+    return re.compile(f"(?:[^\\W_]|[{marks}])+")
+
+
+@functools.lru_cache(maxsize=100_000)
+def _folded(word: str) -> str:
+    word = word.lower()
+    if word.isascii():
+        return word
+    bare = _BASE_WITH_MARKS.sub(r"\1", unicodedata.normalize("NFD", word))
+    return unicodedata.normalize("NFC", bare).translate(_FOLDED)
+
 
 Value = NDArray[Any] | Sequence[str] | Mapping[str, Any]
 """An array, texts without line breaks, or anything JSON wrapped as `{"json": …}`."""
@@ -152,6 +215,12 @@ def _encoded(value: Value) -> tuple[str, bytes]:
         return "json", json.dumps(value["json"], ensure_ascii=False, separators=(",", ":")).encode()
     return "text", "\n".join(value).encode("utf-8", "replace")
 
+
+IDENTIFIER_MARK = "="
+"""First character of the keys of identifiers; no word begins with it."""
+
+LEAST_BEFORE_SUFFIX = 3
+"""Letters that a word must have before an ending."""
 
 FORMAT = 2
 """Raised by one whenever an older browser engine could misread a newer bundle."""

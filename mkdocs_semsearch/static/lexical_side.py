@@ -1,38 +1,208 @@
-"""The lexical side of a static search: scores the words of a query in whole numbers."""
+"""The lexical side of a static search: reads words of a bundle from its shards, and scores them in whole numbers."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
 from mkdocs_semsearch.lexical.bm25 import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
     PART_WEIGHT,
     PREFIX_WEIGHT,
 )
-from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
-from mkdocs_semsearch.lexical.question import (
+from mkdocs_semsearch.lexical.clauses import (
     LEAST_TELLING,
     LOOK_UP_WORDS,
     MAX_COMPLETIONS,
     MAX_CORRECTED,
     SHORTEST_BEGINNING,
-    Question,
     weighed,
 )
-from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
-from mkdocs_semsearch.static.analysis import terms_of
-from mkdocs_semsearch.static.bundle import Bundle
+from mkdocs_semsearch.lexical.index import LexicalHits
+from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
+from mkdocs_semsearch.lexical.vocabulary import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
+from mkdocs_semsearch.static.bundle import Bundle, shard_of
+from mkdocs_semsearch.static.format import (
+    IDENTIFIER_MARK,
+    LEAST_BEFORE_SUFFIX,
+    Blocks,
+    key_order,
+    shard_name,
+    terms_of,
+    unpack_varints,
+)
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT
-from mkdocs_semsearch.static.words import BundleWords, TermPostings
 
-__all__ = ["StaticLexical"]
+__all__ = ["BundleWords", "StaticLexical", "TermPostings"]
+
+
+@dataclass(frozen=True, slots=True)
+class TermPostings:
+    """A word or an identifier, and the chunks that have it.
+
+    Attributes:
+        stem: of the word; empty for an identifier.
+        chunks: number of chunks that have it in this form.
+        telling: whether it may be marked in excerpts.
+        rows: int64 `[m]`, rising; empty for a word that is too common to distinguish chunks.
+        impacts: int64 `[m]`; its score in each, in the units of `static.json`.
+    """
+
+    stem: str
+    chunks: int
+    telling: bool
+    rows: NDArray[np.int64]
+    impacts: NDArray[np.int64]
+
+
+class BundleWords:
+    """The words of an open bundle; reads a shard when its first word is needed."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._suffixes: list[tuple[str, str]] = list(map(tuple, bundle.pointer["lexical"]["suffixes"]))
+        self._terms: dict[int, _TermShard] = {}
+        self._words = functools.cache(self._read_words)
+        self._positions = functools.cache(self._read_positions)
+
+    def find(self, word: str) -> TermPostings | None:
+        """Returns a word's list; of a form that the site does not have, that of its stem; None where it has neither."""
+        shard = self._shard(word)
+        if word in shard.places:
+            return shard.by_key(word)
+        stem = self.stem(word)
+        return None if stem is None else shard.by_stem(stem)
+
+    def stem(self, word: str) -> str | None:
+        """Returns the stem of a word, by the endings of the site's words where it does not have this one."""
+        shard = self._shard(word)
+        if word in shard.places:
+            return str(shard.stems[shard.lists[shard.places[word]]])
+        for suffix, ending in self._suffixes:
+            if word.endswith(suffix) and len(word) - len(suffix) >= LEAST_BEFORE_SUFFIX:
+                stem = word[: len(word) - len(suffix)] + ending
+                if stem in shard.list_of_stem:
+                    return stem
+        return word if word in shard.list_of_stem else None
+
+    def same_stem(self, word: str) -> tuple[str, list[str]] | None:
+        """Returns the stem of a word and all words of the site that have it; None where it is unknown."""
+        stem = self.stem(word)
+        return None if stem is None else (stem, self._shard(word).with_stem(stem))
+
+    def identifier(self, form: str) -> TermPostings | None:
+        """Returns the list of an identifier, or None."""
+        key = IDENTIFIER_MARK + form
+        return self._shard(key).by_key(key)
+
+    def beginning_with(self, prefix: str, limit: int) -> list[str]:
+        """Returns the longer words that begin with `prefix`, those of most chunks first."""
+        words = self._words(shard_of(prefix, self._bundle.firsts("words")))
+        longer = [word for word in words if word.startswith(prefix) and word != prefix]
+        return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
+
+    def corrections(self, word: str) -> list[str]:
+        """Returns words one typo away from an unknown one, two from eight letters on; see `TermDictionary`."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        if len(word) < SHORTEST_CORRECTED or word.isdecimal() or self.beginning_with(word, 1):
+            return []
+        words = self._words(shard_of(word, self._bundle.firsts("words")))
+        same = [other for other in words if other[0] == word[0]]
+        furthest = 2 if len(word) >= TWO_TYPOS_FROM else 1
+        near = process.extract(word, same, scorer=OSA.distance, score_cutoff=furthest, limit=None)
+        nearest = min((distance for _, distance, _ in near), default=0)
+        found = [other for other, distance, _ in near if distance == nearest]
+        return sorted(found, key=lambda other: (-words[other], key_order(other)))[:MAX_CORRECTIONS]
+
+    def phrase_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
+        """Returns the rows that contain words in this order, next to each other."""
+        lists = [self._places(term) for term in terms]
+        rows = set(lists[0]).intersection(*lists[1:]) if lists else set()
+        held = [row for row in rows if _follow([found[row] for found in lists])]
+        return np.array(sorted(held), np.int64)
+
+    def _shard(self, key: str) -> _TermShard:
+        number = shard_of(key, self._bundle.firsts("terms"))
+        if number not in self._terms:
+            self._terms[number] = _TermShard(self._bundle.read(shard_name("terms", number)))
+        return self._terms[number]
+
+    def _read_words(self, number: int) -> dict[str, int]:
+        blocks = self._bundle.read(shard_name("words", number))
+        return dict(zip(blocks.texts("keys"), blocks.array("df").tolist(), strict=True))
+
+    def _places(self, word: str) -> dict[int, list[int]]:
+        return self._positions(shard_of(word, self._bundle.firsts("positions"))).get(word, {})
+
+    def _read_positions(self, number: int) -> dict[str, dict[int, list[int]]]:
+        blocks = self._bundle.read(shard_name("positions", number))
+        rows, counts, places = (
+            iter(unpack_varints(blocks.array(name)).tolist()) for name in ("rows", "counts", "places")
+        )
+        found: dict[str, dict[int, list[int]]] = {}
+        for key, size in zip(blocks.texts("keys"), blocks.array("sizes").tolist(), strict=True):
+            here = _summed(next(rows) for _ in range(size))
+            found[key] = {
+                row: _summed(next(places) for _ in range(count)) for row, count in zip(here, counts, strict=False)
+            }
+        return found
+
+
+class _TermShard:
+    """One file of words with their posting lists."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.places = {key: i for i, key in enumerate(blocks.texts("keys"))}
+        self.stems: list[str] = blocks.texts("stems")
+        self.list_of_stem = {stem: i for i, stem in enumerate(self.stems) if stem}
+        self.lists: list[int] = blocks.array("list").tolist()
+        self._chunks, self._telling = blocks.array("df").tolist(), blocks.array("telling").tolist()
+        sizes = blocks.array("sizes").astype(np.int64)
+        self._ends = np.cumsum(sizes)
+        self._begins = self._ends - sizes
+        self._weights = blocks.array("weights").tolist()
+        self._impacts = blocks.array("impacts")
+        self._differences = unpack_varints(blocks.array("rows"))
+
+    def by_key(self, key: str) -> TermPostings | None:
+        place = self.places.get(key)
+        if place is None:
+            return None
+        return self._list(self.lists[place], self._chunks[place], bool(self._telling[place]))
+
+    def by_stem(self, stem: str) -> TermPostings:
+        return self._list(self.list_of_stem[stem], 0, telling=True)
+
+    def with_stem(self, stem: str) -> list[str]:
+        """Returns all words with a stem; the shard has all of them, also those outside its range."""
+        number = self.list_of_stem[stem]
+        return [word for word, place in self.places.items() if self.lists[place] == number]
+
+    def _list(self, number: int, chunks: int, telling: bool) -> TermPostings:
+        here = slice(self._begins[number], self._ends[number])
+        impacts = self._impacts[here].astype(np.int64) * self._weights[number]
+        return TermPostings(self.stems[number], chunks, telling, np.cumsum(self._differences[here]), impacts)
+
+
+def _follow(places: Sequence[Sequence[int]]) -> bool:
+    """Returns whether a position of the first word is followed by one of the second, and so on."""
+    starts = set(places[0])
+    for distance, found in enumerate(places[1:], 1):
+        starts &= {place - distance for place in found}
+    return bool(starts)
+
+
+def _summed(differences: Iterable[int]) -> list[int]:
+    return list(itertools.accumulate(differences))
 
 
 class StaticLexical:

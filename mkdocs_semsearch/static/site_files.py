@@ -16,9 +16,8 @@ from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_fi
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
-from mkdocs_semsearch.static.analysis import fnv1a, normalised_name
 from mkdocs_semsearch.static.bundle import Packs, write_shards
-from mkdocs_semsearch.static.format import CORE, FIELDS, Value, pack_blocks, smallest_unsigned
+from mkdocs_semsearch.static.format import CORE, FIELDS, Value, fnv1a, normalised_name, pack_blocks, smallest_unsigned
 
 __all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
 

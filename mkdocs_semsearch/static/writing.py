@@ -21,9 +21,8 @@ from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
-from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
-from mkdocs_semsearch.lexical.question import COMMON_SHARE
-from mkdocs_semsearch.lexical.text import lexical_texts
+from mkdocs_semsearch.lexical.analyzers import lexical_texts, stems_with, telling_words
+from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -31,10 +30,19 @@ from mkdocs_semsearch.static.format import (
     POINTER,
 )
 from mkdocs_semsearch.static.meaning import WrittenMeaning, write_meaning
-from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, ChunkText, Postings, index_words
+from mkdocs_semsearch.static.postings import (
+    CLAUSE_UNIT,
+    WEIGHT_UNIT,
+    ChunkText,
+    Postings,
+    index_words,
+    suffix_rules,
+    write_positions,
+    write_terms,
+    write_words,
+)
 from mkdocs_semsearch.static.quantize import Planes
 from mkdocs_semsearch.static.site_files import Record, write_site
-from mkdocs_semsearch.static.word_shards import suffix_rules, write_positions, write_terms, write_words
 
 __all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]
 

@@ -17,15 +17,14 @@ from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.lexical.pasted_text import telling_lines
-from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.lexical.text import identifier_forms, identifier_parts
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
+from mkdocs_semsearch.lexical.question import read_question, telling_lines
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.searching.embedded import lexical_depth
 from mkdocs_semsearch.searching.ranking import SemanticScale, kind_priors
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
-from mkdocs_semsearch.static import open_static_searcher, word_shards, write_bundle
-from mkdocs_semsearch.static.analysis import fnv1a, normalised_name, terms_of
+from mkdocs_semsearch.static import open_static_searcher, postings, write_bundle
+from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder
@@ -272,7 +271,7 @@ def test_facets_and_pages_are_the_same(engine, searcher):
 
 
 def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(word_shards, "TERM_BYTES", 40)
+    monkeypatch.setattr(postings, "TERM_BYTES", 40)
     texts = (
         "We add an adapter.",
         "Adding what was added adds up.",

@@ -13,7 +13,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.errors import EmbedderUnavailableError
-from mkdocs_semsearch.indexing.table_writer import chunk_ids
+from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.chunking import embedding_text
-from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.indexing.near_duplicates import duplicate_groups
+from mkdocs_semsearch.indexing.knn_graph import build_knn_graph, duplicate_groups
 from mkdocs_semsearch.searching import Equals, Prefix, SearchQuery, to_json
 from tests.made_index import made_page, opened
 from tests.word_hash import WordHashEmbedder

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems
+from mkdocs_semsearch.lexical.question import DistinctWords, Matcher, WordStems
 
 
 def meant(matcher, text):

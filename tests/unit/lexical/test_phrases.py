@@ -7,9 +7,8 @@ import random
 import pytest
 import tantivy
 
-from mkdocs_semsearch.lexical.analyzers import lexical_analyzers
-from mkdocs_semsearch.lexical.queries import Phrases
-from mkdocs_semsearch.lexical.text import exact_text, lexical_texts, prepare
+from mkdocs_semsearch.lexical.analyzers import exact_text, lexical_analyzers, lexical_texts, prepare
+from mkdocs_semsearch.lexical.index import Phrases
 from mkdocs_semsearch.searching import SearchQuery
 from tests.made_index import made_page, opened
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.lexical.text import (
+from mkdocs_semsearch.lexical.analyzers import (
     identifier_forms,
     identifier_parts,
     prepare,

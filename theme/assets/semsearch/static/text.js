@@ -1,4 +1,4 @@
-/* How text becomes words, identifiers and names; the rules of lexical/text.py, lexical/question.py and static/analysis.py. */
+/* How text becomes words, identifiers and names; the rules of lexical/analyzers.py, lexical/question.py and static/format.py. */
 
 const LONGEST = 120;
 
