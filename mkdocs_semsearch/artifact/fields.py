@@ -50,12 +50,13 @@ PAGE_FIELDS: Mapping[str, FacetType] = {
 CHUNK_FIELDS: Mapping[str, FacetType] = {
     "chunk.kind": "string",
     "chunk.language": "string",
-    "chunk.node_type": "string",
-    "chunk.node_name": "string",
-    "chunk.parent_context": "string",
+    "chunk.node_type": "list",
+    "chunk.node_name": "list",
+    "chunk.parent_context": "list",
     "chunk.scope_depth": "integer",
     "chunk.definitions": "list",
     "chunk.references": "list",
+    "chunk.has_references": "boolean",
 }
 """Fields of a chunk that the indexer sets, with their types."""
 
@@ -69,8 +70,10 @@ def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
     match name:
         case "page.primary_language":
             return "languages", lambda languages: languages[0] if languages else None
-        case "chunk.scope_depth":
-            return "scope_path", lambda path: len(path) or None
+        case "chunk.node_type" | "chunk.node_name" | "chunk.parent_context":
+            return f"{name.removeprefix('chunk.')}s", lambda values: values
+        case "chunk.has_references":
+            return "references", bool
         case _:
             return name.split(".", 1)[1], lambda value: value
 

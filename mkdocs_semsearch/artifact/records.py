@@ -16,8 +16,11 @@ __all__ = ["ADDED_LATER", "CHUNK_COLUMNS", "ChunkKind", "ChunkRecord", "chunks_s
 
 ChunkKind = Literal["text", "code", "table", "api"]
 
-ADDED_LATER = frozenset({"kind", "inbound_links", "link_texts"})
-"""Columns of `pages.parquet` that an index of version 0.1.0 lacks; readers treat them as empty."""
+ADDED_LATER = frozenset(
+    {"inbound_links", "kind", "link_texts", "node_names", "node_types", "parent_contexts", "scope_depth"}
+)
+"""Columns that an index of version 0.1.0 lacks: readers treat those of pages as empty, and take those of chunks from
+what they say of the main definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,10 @@ class ChunkRecord:
     node_name: str | None
     parent_context: str | None
     scope_path: tuple[str, ...]
+    node_types: tuple[str, ...] = ()
+    node_names: tuple[str, ...] = ()
+    parent_contexts: tuple[str, ...] = ()
+    scope_depth: int | None = None
     definitions: tuple[str, ...]
     references: tuple[str, ...]
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES
-from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
+from mkdocs_semsearch.chunking.code_structure import CodeStructure, node_types, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document, embedding_text
 from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, read_links
@@ -218,14 +218,20 @@ def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any
     if section.api is None:
         return fields
     api = section.api
-    parents = api.scope_path[-2:-1] if api.parent_is_class else api.scope_path[:-1]
+    name = api.scope_path[-1]
+    parent = ".".join(api.scope_path[-2:-1] if api.parent_is_class else api.scope_path[:-1])
+    parents = (parent, f"{'class' if api.parent_is_class else 'module'} {parent}") if parent else ()
     return {
         **fields,
         "node_type": api.node_type,
-        "node_name": api.scope_path[-1],
-        "parent_context": ".".join(parents) or None,
+        "node_name": name,
+        "parent_context": parent or None,
         "scope_path": api.scope_path,
-        "definitions": tuple(dict.fromkeys((api.scope_path[-1], *structure.definitions))),
+        "node_types": tuple(dict.fromkeys((*node_types(api.node_type), *structure.node_types))),
+        "node_names": tuple(dict.fromkeys((name, *structure.node_names))),
+        "parent_contexts": tuple(dict.fromkeys((*parents, *structure.parent_contexts))),
+        "scope_depth": max(len(api.scope_path), structure.scope_depth or 0),
+        "definitions": tuple(dict.fromkeys((name, *structure.definitions))),
     }
 
 

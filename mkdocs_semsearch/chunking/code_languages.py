@@ -2,7 +2,7 @@
 
 In a query `@definition.<node type>` marks what is defined, with `@name` inside it; `@scope` marks what gives a parent
 to definitions inside it without being one; `@parent` names a parent that stands beside the definition (a Go receiver);
-`@reference` marks names that are used.
+`@reference` marks names that are used: what is called, imported or inherited, and what a method is called on.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ def without_annotations(code: str) -> str:
 _PYTHON = """
 (function_definition name: (identifier) @name) @definition.function
 (class_definition name: (identifier) @name) @definition.class
+(assignment left: (identifier) @name right: (lambda)) @definition.function
+(attribute object: [(identifier) @reference (attribute attribute: (identifier) @reference)])
 (call function: [(identifier) @reference (attribute attribute: (identifier) @reference)])
 (decorator [(identifier) @reference (attribute attribute: (identifier) @reference)])
 (class_definition superclasses: (argument_list
@@ -119,11 +121,18 @@ _JAVASCRIPT = """
 (class_declaration name: (_) @name) @definition.class
 (method_definition name: (property_identifier) @name) @definition.method
 (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) @definition.function
+(member_expression
+  object: [(identifier) @reference (member_expression property: (property_identifier) @reference)])
 (call_expression function: [(identifier) @reference (member_expression property: (property_identifier) @reference)])
 (new_expression constructor: [(identifier) @reference (member_expression property: (property_identifier) @reference)])
 (import_specifier name: (identifier) @reference)
 (import_clause (identifier) @reference)
 (import_statement source: (string (string_fragment) @reference))
+"""
+
+_JAVASCRIPT_FIELDS = """
+(field_definition property: (property_identifier) @name value: [(arrow_function) (function_expression)])
+  @definition.method
 """
 
 _JSX = """
@@ -139,6 +148,8 @@ _TYPESCRIPT = """
 (function_signature name: (identifier) @name) @definition.function
 (internal_module name: (identifier) @name) @definition.module
 (implements_clause (type_identifier) @reference)
+(public_field_definition name: (property_identifier) @name value: [(arrow_function) (function_expression)])
+  @definition.method
 """
 
 _GO = """
@@ -151,7 +162,11 @@ _GO = """
 (type_spec name: (type_identifier) @name type: (interface_type)) @definition.interface
 (type_spec name: (type_identifier) @name
   type: [(type_identifier) (function_type) (map_type) (slice_type) (qualified_type)]) @definition.type
+(short_var_declaration left: (expression_list . (identifier) @name .) right: (expression_list . (func_literal) .))
+  @definition.function
 (call_expression function: [(identifier) @reference (selector_expression field: (field_identifier) @reference)])
+(selector_expression
+  operand: [(identifier) @reference (selector_expression field: (field_identifier) @reference)])
 (import_spec path: (interpreted_string_literal) @reference)
 """
 
@@ -164,10 +179,14 @@ _RUST = """
 (type_item name: (type_identifier) @name) @definition.type
 (mod_item name: (identifier) @name) @definition.module
 (macro_definition name: (identifier) @name) @definition.macro
-(impl_item type: [(type_identifier) @name (generic_type type: (type_identifier) @name)]) @scope
+(impl_item type: [(type_identifier) @name (generic_type type: (type_identifier) @name)]) @scope.impl
+(let_declaration pattern: (identifier) @name value: (closure_expression)) @definition.function
 (impl_item trait: (type_identifier) @reference)
 (call_expression function: [(identifier) @reference (scoped_identifier name: (identifier) @reference)
   (field_expression field: (field_identifier) @reference)])
+(call_expression function: (scoped_identifier
+  path: [(identifier) @reference (scoped_identifier name: (identifier) @reference)]))
+(field_expression value: [(identifier) @reference (field_expression field: (field_identifier) @reference)])
 (macro_invocation macro: (identifier) @reference)
 (use_declaration argument: [(identifier) (scoped_identifier)] @reference)
 (use_declaration argument: (scoped_identifier name: (identifier) @reference))
@@ -181,7 +200,10 @@ _JAVA = """
 (record_declaration name: (identifier) @name) @definition.record
 (method_declaration name: (identifier) @name) @definition.method
 (constructor_declaration name: (identifier) @name) @definition.constructor
+(variable_declarator name: (identifier) @name value: (lambda_expression)) @definition.function
 (method_invocation name: (identifier) @reference)
+(method_invocation object: [(identifier) @reference (field_access field: (identifier) @reference)])
+(field_access object: (identifier) @reference)
 (object_creation_expression type: (type_identifier) @reference)
 (import_declaration (scoped_identifier) @reference)
 (superclass (type_identifier) @reference)
@@ -220,7 +242,7 @@ _RECIPES = {
     "c": _Recipe("tree_sitter_c", _C),
     "go": _Recipe("tree_sitter_go", _GO),
     "java": _Recipe("tree_sitter_java", _JAVA),
-    "javascript": _Recipe("tree_sitter_javascript", _JAVASCRIPT + _JSX),
+    "javascript": _Recipe("tree_sitter_javascript", _JAVASCRIPT + _JAVASCRIPT_FIELDS + _JSX),
     "python": _Recipe("tree_sitter_python", _PYTHON),
     "rust": _Recipe("tree_sitter_rust", _RUST),
     "tsx": _Recipe("tree_sitter_typescript", _JAVASCRIPT + _TYPESCRIPT + _JSX, "language_tsx"),

@@ -14,7 +14,7 @@ from mkdocs_semsearch.chunking.code_languages import load_grammar
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["CodeStructure", "structure_of"]
+__all__ = ["CodeStructure", "node_types", "structure_of"]
 
 _MAX_NAMES = 64
 _MAX_NAME_LENGTH = 120
@@ -22,6 +22,10 @@ _MAX_CODE_LENGTH = 40_000
 """Longer blocks are not parsed, in characters: text that is not code takes a parser more than linear time."""
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 _SHELL_PROMPT = re.compile(r"[ \t]*\$ ", re.MULTILINE)
+_OWN_OBJECT = frozenset({"self", "cls"})
+"""What a method calls its own object: a receiver that says nothing."""
+_TYPES = frozenset({"class", "enum", "impl", "interface", "record", "struct", "trait"})
+"""Scopes whose functions are methods."""
 _ADDED_LINE = re.compile(r"^\+(?!\+)", re.MULTILINE)
 _REMOVED_LINE = re.compile(r"^-(?!-).*", re.MULTILINE)
 
@@ -34,14 +38,21 @@ class CodeStructure:
     node_name: str | None = None
     parent_context: str | None = None
     scope_path: tuple[str, ...] = ()
+    node_types: tuple[str, ...] = ()
+    node_names: tuple[str, ...] = ()
+    parent_contexts: tuple[str, ...] = ()
+    scope_depth: int | None = None
     definitions: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
+    """A definition and its lines; `parents` are the forms in which the scope right around it is written."""
+
     node_type: str
     scope_path: tuple[str, ...]
+    parents: tuple[str, ...]
     first_line: int
     last_line: int
 
@@ -60,6 +71,7 @@ NO_STRUCTURE = CodeStructure()
 def structure_of(blocks: Iterable[Block]) -> CodeStructure:
     """Returns what code blocks define and use, and the first outermost definition as the main one.
 
+    A piece from the middle of a definition keeps its name and place, and does not count as a definition of it.
     Languages: those with a grammar in `code_languages`. Snippets may be broken: what the parser can make out is taken.
     """
     definitions: list[_Definition] = []
@@ -71,21 +83,35 @@ def structure_of(blocks: Iterable[Block]) -> CodeStructure:
         code = _read_code(block.whole or block.text, block.language)
         first, last = block.first_line, block.first_line + block.text.count("\n")
         definitions.extend(found for found in code.definitions if first <= found.first_line <= last)
-        around.extend(found for found in code.definitions if found.first_line < first <= found.last_line)
+        enclosing = [found for found in code.definitions if found.first_line < first <= found.last_line]
+        around.extend(sorted(enclosing, key=_depth)[-1:])
         references.update((name, None) for line, name in code.references if first <= line <= last)
-    # A piece from the middle of a definition belongs to the innermost one around it.
-    main = min(definitions, key=_depth) if definitions else max(around, key=_depth, default=None)
-    if main is None and not references:
+    named = [*definitions, *around]
+    if not named and not references:
         return NO_STRUCTURE
+    main = min(definitions, key=_depth) if definitions else max(around, key=_depth, default=None)
     scope_path = main.scope_path if main else ()
     return CodeStructure(
-        node_type=main.node_type if main else None,
+        node_type=main.node_type if main and definitions else None,
         node_name=scope_path[-1] if main else None,
         parent_context=scope_path[-2] if len(scope_path) > 1 else None,
         scope_path=scope_path,
-        definitions=tuple(dict.fromkeys(found.scope_path[-1] for found in definitions))[:_MAX_NAMES],
-        references=tuple(references)[:_MAX_NAMES],
+        node_types=_distinct(kind for found in definitions for kind in node_types(found.node_type)),
+        node_names=_distinct(found.scope_path[-1] for found in named),
+        parent_contexts=_distinct(parent for found in named for parent in found.parents),
+        scope_depth=max(map(_depth, named), default=None),
+        definitions=_distinct(found.scope_path[-1] for found in definitions),
+        references=_distinct(references),
     )
+
+
+def node_types(node_type: str) -> tuple[str, ...]:
+    """Returns the types under which a definition is found: a method is a function too."""
+    return (node_type, "function") if node_type == "method" else (node_type,)
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))[:_MAX_NAMES]
 
 
 def _depth(definition: _Definition) -> int:
@@ -101,42 +127,66 @@ def _read_code(code: str, language: str) -> _Code:
 
     source = _bare_code(code[:_MAX_CODE_LENGTH], language).encode("utf-8", "replace")
     matches = QueryCursor(grammar.query).matches(grammar.parser.parse(source).root_node)
-    scopes: dict[int, tuple[str, str]] = {}
-    places: list[tuple[Node, str | None]] = []
+    scopes: dict[int, _Scope] = {}
+    places: list[Node] = []
     references: list[tuple[int, str]] = []
     for _, captures in matches:
-        references.extend((node.start_point[0], _name(node)) for node in captures.get("reference", ()))
+        used = ((node.start_point[0], _name(node)) for node in captures.get("reference", ()))
+        references.extend((line, name) for line, name in used if name not in _OWN_OBJECT)
         for capture, nodes in captures.items():
             kind, _, node_type = capture.partition(".")
             if kind in ("definition", "scope") and "name" in captures:
-                scopes[nodes[0].id] = (node_type, _name(captures["name"][0]))
-                parent = captures.get("parent")
+                receiver = captures.get("parent")
+                name = _name(captures["name"][0])
+                scopes[nodes[0].id] = _Scope(nodes[0], node_type, name, _name(receiver[0]) if receiver else None)
                 if kind == "definition":
-                    places.append((nodes[0], _name(parent[0]) if parent else None))
-    definitions = [_definition(node, parent, scopes) for node, parent in places]
+                    places.append(nodes[0])
+    definitions = [_definition(node, scopes) for node in places]
     return _Code(
         tuple(definition for definition in definitions if all(definition.scope_path)),
         tuple((line, name) for line, name in references if name),
     )
 
 
-def _definition(node: Node, parent: str | None, scopes: dict[int, tuple[str, str]]) -> _Definition:
-    """A definition with the names of the scopes around it."""
-    node_type, name = scopes[node.id]
-    path = [name]
-    enclosing: str | None = None
-    around = node.parent
-    while around is not None:
-        if around.id in scopes:
-            scope_type, scope_name = scopes[around.id]
-            enclosing = scope_type if enclosing is None else enclosing
-            path.append(scope_name)
-        around = around.parent
-    if parent is not None:
-        path.append(parent)
-    in_type = enclosing in ("", "class", "interface", "trait", "struct", "enum")
-    node_type = "method" if node_type == "function" and in_type else node_type
-    return _Definition(node_type, tuple(reversed(path)), node.start_point[0], node.end_point[0])
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A definition or another scope; `receiver` is the type that a Go method belongs to."""
+
+    node: Node
+    node_type: str
+    name: str
+    receiver: str | None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return (self.name,) if self.receiver is None else (self.receiver, self.name)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """How it is written: `Dog`, `impl Dog` and, for a trait, `impl Show for Dog`."""
+        trait = self.node.child_by_field_name("trait")
+        for_trait = (f"{self.node_type} {_name(trait)} for {self.name}",) if trait else ()
+        return (self.name, f"{self.node_type} {self.name}", *for_trait)
+
+
+def _definition(node: Node, scopes: dict[int, _Scope]) -> _Definition:
+    """Returns a definition with the names of the scopes around it."""
+    own = scopes[node.id]
+    around: list[_Scope] = []
+    place = node.parent
+    while place is not None:
+        if place.id in scopes:
+            around.append(scopes[place.id])
+        place = place.parent
+    path = tuple(name for scope in (*reversed(around), own) for name in scope.path)
+    node_type = own.node_type
+    if node_type == "function" and around and around[0].node_type in _TYPES:
+        node_type = "method"
+    if own.receiver is not None:
+        parents: tuple[str, ...] = (own.receiver, f"type {own.receiver}")
+    else:
+        parents = around[0].forms if around else ()
+    return _Definition(node_type, path, parents, node.start_point[0], node.end_point[0])
 
 
 def _name(node: Node) -> str:

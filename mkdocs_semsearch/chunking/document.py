@@ -83,8 +83,11 @@ class Chunk:
         language: language of the code in the chunk (the most frequent one), or None.
         start_line, end_line: lines in the source file, 1-based, end inclusive; None without a source.
         char_start, char_end: offsets in the source text, in characters, end exclusive; None without a source.
-        node_type, node_name, parent_context: what the code or API block defines, or None.
+        node_type, node_name, parent_context: what the code or API block mainly defines, or None.
         scope_path: names from the outermost scope to the block's own.
+        node_types, node_names, parent_contexts: of all its definitions; a parent as `Pipeline` and `class Pipeline`. A
+            piece from the middle of a definition has the name and parent of that definition, and no type.
+        scope_depth: length of the longest scope path of these, or None.
         definitions, references: names that the chunk's code defines and uses.
     """
 
@@ -103,6 +106,10 @@ class Chunk:
     node_name: str | None = None
     parent_context: str | None = None
     scope_path: tuple[str, ...] = ()
+    node_types: tuple[str, ...] = ()
+    node_names: tuple[str, ...] = ()
+    parent_contexts: tuple[str, ...] = ()
+    scope_depth: int | None = None
     definitions: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 

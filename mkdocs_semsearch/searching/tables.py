@@ -76,7 +76,7 @@ class Tables:
         misfit = _misfit(pages, pages_schema(manifest.facets)) or _misfit(chunks, chunks_schema())
         if misfit:
             raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
-        tables = cls(pages, chunks, manifest)
+        tables = cls(pages, _with_all_definitions(chunks), manifest)
         if not tables.chunk_map.is_consistent:
             raise IndexCorruptError(f"The tables in {build_dir} do not fit one another: build the index again.")
         return tables
@@ -171,6 +171,20 @@ def _read(path: Path) -> pa.Table:
         table = file.read(use_threads=False).combine_chunks()
     pa.default_memory_pool().release_unused()
     return table
+
+
+def _with_all_definitions(chunks: pa.Table) -> pa.Table:
+    """Adds the columns about all definitions of a chunk to a table that only knows the main one."""
+    import pyarrow as pa
+
+    for name in ("node_types", "node_names", "parent_contexts"):
+        if name not in chunks.column_names:
+            values = [[] if value is None else [value] for value in chunks[name.removesuffix("s")].to_pylist()]
+            chunks = chunks.append_column(name, pa.array(values, pa.list_(pa.string())))
+    if "scope_depth" not in chunks.column_names:
+        depths = [len(path) or None for path in chunks["scope_path"].to_pylist()]
+        chunks = chunks.append_column("scope_depth", pa.array(depths, pa.int32()))
+    return chunks
 
 
 def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:

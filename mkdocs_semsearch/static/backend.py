@@ -135,13 +135,15 @@ def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
 
 
 def _chunk_rows(bundle: Bundle, core: Blocks, counts: list[int]) -> list[dict[str, Any]]:
+    import pyarrow as pa
+
     sections = np.cumsum(core.array("section_starts"), dtype=np.int64) - 1
     groups = np.arange(int(sections[-1]) + 1 if len(sections) else 0)
     groups[core.array("twins").astype(np.int64)] = core.array("twin_of")
     pages = np.repeat(np.arange(len(counts)), counts).tolist()
     shards = (bundle.read(shard_name("texts", number)) for number in range(bundle.pointer["shards"]["texts"]))
     records = (record for shard in shards for record in shard.json("chunks"))
-    empty: dict[str, Any] = {"scope_path": [], "definitions": [], "references": []}
+    empty: dict[str, Any] = {field.name: [] for field in chunks_schema() if pa.types.is_list(field.type)}
     return [
         {**empty, **record, "page": page, "section": section, "duplicate_group": int(groups[section])}
         for record, page, section in zip(records, pages, sections.tolist(), strict=True)

@@ -23,7 +23,7 @@ __all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
 
 HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
-CHUNK_COLUMNS = tuple(stored_field(name)[0] for name in CHUNK_FIELDS)
+CHUNK_COLUMNS = tuple(dict.fromkeys(stored_field(name)[0] for name in CHUNK_FIELDS))
 """Columns of chunks that filters may name."""
 
 TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700

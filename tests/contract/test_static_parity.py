@@ -116,6 +116,16 @@ page 7 section
 ключ
 key keys keyed keying""".splitlines(),
 )
+CODE = {
+    "kind": "code",
+    "definitions": ("rotate",),
+    "scope_path": ("a", "b"),
+    "node_types": ("class", "method", "function"),
+    "node_names": ("rotate", "Keys"),
+    "parent_contexts": ("Keys", "impl Keys"),
+    "scope_depth": 2,
+    "references": ("logger",),
+}
 FILTERS = (
     (Equals("tags", "api"),),
     (In("status", ("stable", "draft")), Exists("year", negate=True)),
@@ -126,6 +136,9 @@ FILTERS = (
     (Equals("draft", False, negate=True), Prefix("page.path", "search/")),
     (Equals("chunk.kind", "code"),),
     (Exists("chunk.definitions"), Range("chunk.scope_depth", 2, None)),
+    (In("chunk.node_type", ("class", "trait")), Equals("chunk.node_name", "Keys")),
+    (Equals("chunk.parent_context", "impl Keys"), Equals("chunk.has_references", "true")),
+    (Equals("chunk.has_references", False), Equals("chunk.node_name", "Keys", negate=True)),
     (Equals("extra.level", "deep"),),
     (Range("numbers", 2, 3),),
     (Equals("page.path", "auth.md"),),
@@ -139,7 +152,7 @@ def pages():
     rng = random.Random(7)
     for path, (texts, facets) in NAMED.items():
         boost = 1.5 if path == "errors.md" else 1.0
-        found = {"kind": "code", "definitions": ("rotate",), "scope_path": ("a", "b")} if path == "lists.md" else {}
+        found = CODE if path == "lists.md" else {}
         front_matter = {"extra": {"level": "deep"}}
         yield made_page(path, *texts, facets=facets, chunk_fields=found, boost=boost, front_matter=front_matter)
     for number in range(30):

@@ -111,8 +111,58 @@ def test_a_piece_of_a_long_block_knows_what_it_is_in() -> None:
     assert structure_of([last]).parent_context == "Engine"
     body = replace(block, text="        second_3()", whole=block.text, first_line=15)
     assert structure_of([body]) == CodeStructure(
-        "method", "run_3", "Engine", ("Engine", "run_3"), references=("second_3",)
+        node_type=None,
+        node_name="run_3",
+        parent_context="Engine",
+        scope_path=("Engine", "run_3"),
+        node_names=("run_3",),
+        parent_contexts=("Engine", "class Engine"),
+        scope_depth=2,
+        references=("second_3",),
     )
+
+
+def test_all_definitions_are_listed_and_the_first_outermost_one_is_the_main_one() -> None:
+    found = read(PYTHON, "python")
+    assert found.node_types == ("function", "class", "method")
+    assert found.node_names == ("root", "Thing", "run")
+    assert found.parent_contexts == ("Thing", "class Thing")
+    assert found.scope_depth == 2
+    assert {"np", "app"} <= set(found.references)
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "name", "parents"),
+    [
+        ("rust", "impl<T> Show for Box<T> { fn show(&self) {} }", "show", ("Box", "impl Box", "impl Show for Box")),
+        ("rust", "fn main() { let add = |a| a + 1; }", "add", ("main", "function main")),
+        ("go", "func (s *Server) Run() {}", "Run", ("Server", "type Server")),
+        ("go", "func Run() { stop := func() {} }", "stop", ("Run", "function Run")),
+        ("python", "class A:\n    key = lambda self: 1", "key", ("A", "class A")),
+        ("javascript", "class A { go = () => 1 }", "go", ("A", "class A")),
+        ("typescript", "namespace N { class A {} }", "A", ("N", "module N")),
+        ("java", "class A { void a() { Runnable task = () -> {}; } }", "task", ("a", "method a")),
+    ],
+)
+def test_a_parent_is_written_in_each_of_its_forms(language: str, code: str, name: str, parents: list[str]) -> None:
+    found = read(code, language)
+    assert name in found.definitions
+    assert set(parents) <= set(found.parent_contexts)
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "references"),
+    [
+        ("python", "self.log.info(config.DEBUG)", {"log", "info", "config"}),
+        ("javascript", "app.server.listen(this.port)", {"app", "server", "listen"}),
+        ("go", "func f() { s.log.Info(os.Args) }", {"s", "log", "Info", "os"}),
+        ("rust", "fn f() { self.log.info(Client::new(), std::env::args()) }", {"log", "info", "Client", "new", "env",
+         "args"}),
+        ("java", "void f() { this.log.info(System.out); }", {"log", "info", "System"}),
+    ],
+)  # fmt: skip
+def test_what_a_method_is_called_on_is_a_reference(language: str, code: str, references: set[str]) -> None:
+    assert set(read(code, language).references) == references
 
 
 def test_without_tree_sitter_there_is_no_structure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,7 @@ def _changes():
         "content": "x", "anchor": "x", "heading_hierarchy": ("x",), "section_index": 7, "kind": "code",
         "language": "python", "start_line": 1, "end_line": 2, "char_start": 3, "char_end": 4, "node_type": "class",
         "node_name": "x", "parent_context": "x", "scope_path": ("x",), "definitions": ("x",), "references": ("x",),
+        "node_types": ("x",), "node_names": ("x",), "parent_contexts": ("x",), "scope_depth": 2,
     }.items():  # fmt: skip
         chunk = dataclasses.replace(first.chunks[-1], **{name: value})
         pages = (dataclasses.replace(first, chunks=(*first.chunks[:-1], chunk)), *PAGES[1:])

@@ -11,6 +11,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching.query import Equals
 from mkdocs_semsearch.searching.tables import Tables
 from tests.made_index import built, made_page
 
@@ -62,9 +63,18 @@ def test_columns_of_a_later_version_do_not_matter(index):
 
 def test_an_index_of_version_0_1_0_is_read(index):
     rewrite(index, "pages", lambda table: table.drop_columns(["kind", "inbound_links", "link_texts"]))
+    later = ["node_types", "node_names", "parent_contexts", "scope_depth"]
+    rewrite(
+        index,
+        "chunks",
+        column("node_type", lambda values: pa.array(["class", None, None, None]).dictionary_encode().cast(values.type)),
+    )
+    rewrite(index, "chunks", lambda table: table.drop_columns(later))
     tables = load(index)
     assert tables.chunk_map.pages == 3
     assert not tables.column("page.kind").values
+    assert tables.column("chunk.node_type").mask(Equals("chunk.node_type", "class")).tolist() == [True] + [False] * 3
+    assert tables.fetch([0]).section(0).node_types == ("class",)
 
 
 @pytest.mark.parametrize(

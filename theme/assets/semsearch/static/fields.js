@@ -15,12 +15,20 @@ const PAGE_FIELDS = {
 const CHUNK_FIELDS = {
   "chunk.kind": "string",
   "chunk.language": "string",
-  "chunk.node_type": "string",
-  "chunk.node_name": "string",
-  "chunk.parent_context": "string",
+  "chunk.node_type": "list",
+  "chunk.node_name": "list",
+  "chunk.parent_context": "list",
   "chunk.scope_depth": "integer",
   "chunk.definitions": "list",
   "chunk.references": "list",
+  "chunk.has_references": "boolean",
+};
+/** What is stored under another name than that of its field. */
+const STORED = {
+  node_type: "node_types",
+  node_name: "node_names",
+  parent_context: "parent_contexts",
+  has_references: "references",
 };
 
 /** A field as its values and (row, value) pairs; rows are pages, or chunks where `ofChunks`. */
@@ -118,11 +126,11 @@ export class Fields {
     }
     const blocks = await this.bundle.read("fields.bin");
     const key = name.slice(name.indexOf(".") + 1);
-    if (name === "chunk.scope_depth") {
-      const depths = blocks.json("chunk_scope_path").map((path) => path?.length || null);
-      return Column.of(name, CHUNK_FIELDS[name], depths, true);
+    if (CHUNK_FIELDS[name]) {
+      const stored = blocks.json(`chunk_${STORED[key] ?? key}`);
+      const values = key === "has_references" ? stored.map((names) => names.length > 0) : stored;
+      return Column.of(name, CHUNK_FIELDS[name], values, true);
     }
-    if (CHUNK_FIELDS[name]) return Column.of(name, CHUNK_FIELDS[name], blocks.json(`chunk_${key}`), true);
     const pages = blocks.json("pages");
     if (PAGE_FIELDS[name])
       return Column.of(

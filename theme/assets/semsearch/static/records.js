@@ -59,6 +59,10 @@ export const sectionRecord = (chunk, page, { excerpt, highlights }) => ({
   node_name: chunk.node_name ?? null,
   parent_context: chunk.parent_context ?? null,
   scope_path: chunk.scope_path ?? [],
+  node_types: chunk.node_types ?? [],
+  node_names: chunk.node_names ?? [],
+  parent_contexts: chunk.parent_contexts ?? [],
+  scope_depth: chunk.scope_depth ?? null,
   definitions: chunk.definitions ?? [],
   references: chunk.references ?? [],
 });
