@@ -109,6 +109,19 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
+    sub.add_argument("--insights", metavar="DIR", help="record what readers search in this folder, without names")
+
+    sub = command("insights", "delete or export what readers searched for")
+    sub.add_argument(
+        "words",
+        nargs="+",
+        metavar="forget TEXT | export FILE",
+        help="delete the records that contain a text, or write all into a Parquet file; the folder of the records may "
+        "follow (default: the variable SEMSEARCH_INSIGHTS)",
+    )
+    sub.add_argument(
+        "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
+    )
 
     sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
     sub.add_argument(

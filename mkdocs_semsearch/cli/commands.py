@@ -122,6 +122,7 @@ def _serve(given: argparse.Namespace) -> int:
         log_level=given.log_level,
         log_format=given.log_format,
         log_queries=given.log_queries,
+        insights=given.insights,
     )
     if not settings.hosts and is_loopback(given.host):  # a web page could lead its own name to this machine
         settings = replace(settings, hosts=("localhost",))
@@ -207,6 +208,27 @@ def _inspect(given: argparse.Namespace) -> int:
     return 0
 
 
+def _insights(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.insights.store import InsightStore, first_hour
+
+    action, what, *more = [*given.words, "", ""][: max(3, len(given.words) + 1)]
+    if action not in ("forget", "export") or not what or len(given.words) > 3:
+        raise SemsearchError("Write `semsearch insights forget TEXT` or `semsearch insights export FILE.parquet`.")
+    store = InsightStore.existing(_insights_dir(more[0]))
+    if action == "forget":
+        print(f"Deleted {store.forget(what)} records.")
+    else:
+        print(f"Wrote {store.export(Path(what), first_hour(given.since))} records into {what}.")
+    return 0
+
+
+def _insights_dir(given: str) -> Path:
+    place = given or os.environ.get("SEMSEARCH_INSIGHTS", "")
+    if not place:
+        raise SemsearchError("Name the folder of the records, or set SEMSEARCH_INSIGHTS.")
+    return Path(place)
+
+
 def _requirements(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.requirements import sidecar_requirements
 
@@ -271,6 +293,7 @@ _COMMANDS = {
     "query": _query,
     "mcp": _mcp,
     "inspect": _inspect,
+    "insights": _insights,
     "requirements": _requirements,
     "eval": _eval,
 }

@@ -119,6 +119,7 @@ class _Widget(Options):
     fallback = types.flag(True)
     recents = types.flag(True)
     results_page = types.flag(True)
+    insights_url = types.url()
     suggestions = types.texts('questions, as in ["How do I log in?"]')
     strings = types.mapping("names to texts, as in placeholder: Search the handbook")
 

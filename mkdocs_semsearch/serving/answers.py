@@ -84,6 +84,7 @@ SearchResponse = _body_of(
     filters_applied=(_list_of(_AppliedFilter), ...),
     results=(_list_of(SearchResult), ...),
     indexes=(_Indexes, None),
+    insights=(bool, False),
 )
 PageResponse = _body_of(response.PageDetail, "PageResponse", build_id=(str, ...))
 

@@ -12,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.insights.records import read_beacon
+from mkdocs_semsearch.insights.store import Recorder
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
@@ -71,6 +73,7 @@ class SearchApi:
         metrics: where requests are counted.
         name: of the index, where a server has several.
         log_queries: whether the log contains the text of queries.
+        recorder: takes what browsers send about searches; None where nothing is recorded.
     """
 
     def __init__(
@@ -82,12 +85,14 @@ class SearchApi:
         metrics: Metrics | None = None,
         name: str = "",
         log_queries: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self._defaults = defaults or Defaults()
         self._admission = admission or Admission()
         self._metrics = metrics or Metrics()
         self._name = name
         self._log_queries = log_queries
+        self._recorder = recorder
         self._version = _installed_version()
         self._operations = operations_on(source, self._metrics)
 
@@ -192,6 +197,7 @@ class SearchApi:
             ("GET", "facets"): self._facets,
             ("GET", "pages"): self._page,
             ("GET", "related"): self._related,
+            ("POST", "insights"): self._record_search,
             ("GET", "healthz"): self._healthz,
             ("GET", "readyz"): self._readyz,
             ("GET", "metrics"): self._show_metrics,
@@ -204,19 +210,19 @@ class SearchApi:
     def _post_search(self, call: _Call) -> ApiResponse:
         request = self._noted(parse_request(call.body, self._defaults), call)
         with self._operations.open(request.indexes) as opened:
-            return json_response(200, _search(opened, request, call), (NO_STORE,))
+            return json_response(200, self._search(opened, request, call), (NO_STORE,))
 
     def _get_search(self, call: _Call) -> ApiResponse:
         request = self._noted(parse_search_parameters(call.query_string, self._defaults), call)
         with self._operations.open(request.indexes) as opened:
-            tag = self._tag(opened.build_id, "search", repr(request))
-            return _cached(call, tag, lambda: _search(opened, request, call))
+            tag = self._tag(opened.build_id, "search", repr(request), *(["insights"] if self._recorder else []))
+            return _cached(call, tag, lambda: self._search(opened, request, call))
 
     def _search_page(self, call: _Call) -> ApiResponse:
         given = parse_parameters(call.query_string).get("indexes", [])
         with self._operations.open([name for names in given for name in names.split(",") if name]) as opened:
             return answer_page(
-                opened, call.query_string, lambda request: _search(opened, self._noted(request, call), call)
+                opened, call.query_string, lambda request: self._search(opened, self._noted(request, call), call)
             )
 
     def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:
@@ -225,6 +231,26 @@ class SearchApi:
         if self._log_queries:
             call.details["query"] = request.query
         return request
+
+    def _search(self, opened: Opened, query: SearchQuery, call: _Call) -> dict[str, Any]:
+        body = opened.search(query)
+        call.details["results"] = body["total_results"]
+        if body.get("degraded"):
+            call.details["degraded"] = True
+        return body | {"insights": True} if self._recorder else body
+
+    def _record_search(self, call: _Call) -> ApiResponse:
+        """Records what a browser says about one search, unless its reader wants no records."""
+        if self._recorder is None:
+            raise HttpError(404, "not_found", "This server does not record searches.")
+        if call.headers.get("sec-gpc") != "1" and call.headers.get("dnt") != "1":
+            try:
+                search = read_beacon(call.body, site=self._name)
+            except ValueError as error:
+                raise HttpError(422, "invalid_request", str(error)) from None
+            if search is not None:
+                self._recorder.record(search)
+        return ApiResponse.of(204, None, b"", (NO_STORE,))
 
     def _facets(self, call: _Call) -> ApiResponse:
         known_parameters(call.query_string, ())
@@ -253,7 +279,11 @@ class SearchApi:
         return json_response(200, state, (NO_STORE,))
 
     def _show_metrics(self, call: _Call) -> ApiResponse:
-        text = self._metrics.render({**self._operations.gauges(self._version), **process_gauges()})
+        gauges = {**self._operations.gauges(self._version), **process_gauges()}
+        if self._recorder is not None:
+            counts = self._recorder.counts.items()
+            gauges["semsearch_insights_records_total"] = {(("result", result),): count for result, count in counts}
+        text = self._metrics.render(gauges)
         return ApiResponse.of(200, "text/plain; version=0.0.4; charset=utf-8", text.encode(), (NO_STORE,))
 
     def _openapi(self, call: _Call) -> ApiResponse:
@@ -287,14 +317,6 @@ def check_body_size(declared: str, received: int = 0) -> None:
     """
     if received > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
         raise HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
-
-
-def _search(opened: Opened, query: SearchQuery, call: _Call) -> dict[str, Any]:
-    body = opened.search(query)
-    call.details["results"] = body["total_results"]
-    if body.get("degraded"):
-        call.details["degraded"] = True
-    return body
 
 
 def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> ApiResponse:

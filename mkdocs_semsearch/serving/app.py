@@ -24,6 +24,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.insights.store import InsightStore, Recorder
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, host_name, parse_rate
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import AgentEndpoint, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
@@ -93,6 +94,8 @@ def create_app(
         async with AsyncExitStack() as stack:
             if agents is not None:
                 await stack.enter_async_context(agents.running())
+            if parts.recorder is not None:
+                stack.callback(parts.recorder.close)
             for live in parts.watched:
                 stack.callback(live.close)
                 await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_FOR_A_FIRST_COPY))
@@ -125,6 +128,7 @@ class _Parts:
     operations: Operations
     named: Mapping[str, IndexOperations]
     watched: tuple[LiveIndex, ...]
+    recorder: Recorder | None
 
     @classmethod
     def of(cls, index: Source | Mapping[str, Source], settings: ServerSettings) -> _Parts:
@@ -145,6 +149,7 @@ class _Parts:
             FederatedOperations(named) if isinstance(index, Mapping) else named[""],
             named if isinstance(index, Mapping) else {},
             tuple(source for source in sources.values() if isinstance(source, LiveIndex)),
+            _recorder(settings),
         )
 
     @property
@@ -159,6 +164,7 @@ class _Parts:
             metrics=self.metrics,
             name=name,
             log_queries=self.settings.log_queries,
+            recorder=self.recorder,
         )
 
     def endpoint(self, api: SearchApi, route: ApiRoute | None = None) -> ApiEndpoint:
@@ -214,6 +220,13 @@ class _Parts:
             self.admission.set_tokens(self.settings.tokens())
         for live in self.watched:
             live.refresh(again=True)
+
+
+def _recorder(settings: ServerSettings) -> Recorder | None:
+    if settings.insights is None:
+        return None
+    folder, days, megabytes = Path(settings.insights), settings.insights_days, settings.insights_megabytes
+    return Recorder(InsightStore(folder, days=days, megabytes=megabytes))
 
 
 @contextlib.contextmanager

@@ -105,6 +105,7 @@ _HELP = {
     "semsearch_index_loaded_timestamp_seconds": "When the loaded build was taken in, as Unix time; 0 for never.",
     "semsearch_index_reloads_total": "Builds taken in (result loaded) and refused (result refused) since the start.",
     "semsearch_index_stale": "1 while the newest build is refused or the place it comes from does not answer.",
+    "semsearch_insights_records_total": "Records of searches: written, dropped from a full queue, or failed.",
     "semsearch_ready": "1 while an index is loaded, else 0.",
     "process_resident_memory_bytes": "Memory of this process.",
     "process_cpu_seconds_total": "Processor time of this process.",

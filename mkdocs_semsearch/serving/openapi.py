@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from mkdocs_semsearch.insights.records import Beacon
 from mkdocs_semsearch.serving.answers import (
     ErrorResponse,
     FacetsResponse,
@@ -66,7 +67,7 @@ def openapi_document(version: str, defaults: Defaults = Defaults()) -> dict[str,
 
 
 def _schemas() -> dict[str, Any]:
-    wanted = [(SearchRequest, "validation"), *((model, "serialization") for model in _ANSWERS)]
+    wanted = [(SearchRequest, "validation"), (Beacon, "validation"), *((model, "serialization") for model in _ANSWERS)]
     _, definitions = models_json_schema(wanted, ref_template=_REFERENCE)  # type: ignore[arg-type]
     schemas: dict[str, Any] = definitions["$defs"]
     return schemas
@@ -94,11 +95,25 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
                 "related", "Nearest pages", RelatedResponse, (304, 404, 422, 429, 503), [page_path, limit]
             )
         },
+        "/api/v1/insights": {"post": _insights()},
         "/healthz": {"get": _operation("healthz", "The process is alive", HealthResponse, ())},
         "/readyz": {"get": _operation("readyz", "An index is loaded", ReadyResponse, (503,))},
         "/metrics": {"get": _plain("metrics", "Counters for Prometheus", "text/plain")},
         "/openapi.json": {"get": _plain("openapi", "This document", "application/json")},
         "/docs": {"get": _plain("docs", "This document for people", "text/html")},
+    }
+
+
+def _insights() -> dict[str, Any]:
+    problems = {
+        status: {"description": _PROBLEMS[status], "content": _json(ErrorResponse)} for status in (413, 422, 429)
+    }
+    return {
+        "operationId": "recordSearch",
+        "summary": "What a browser says about one search, where the server records searches (404 elsewhere)",
+        "requestBody": {"required": True, "content": _json(Beacon)},
+        "responses": {"204": {"description": "Recorded, or left out because the reader wants no records."}}
+        | {str(status): problem for status, problem in problems.items()},
     }
 
 

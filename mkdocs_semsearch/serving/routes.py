@@ -43,6 +43,7 @@ ROUTES = (
     Route("facets", "/api/v1/facets", limited=True),
     Route("pages", "/api/v1/pages/{path}", limited=True),
     Route("related", "/api/v1/related/{path}", limited=True),
+    Route("insights", "/api/v1/insights", ("POST",), limited=True),
     Route("healthz", "/healthz", open=True),
     Route("readyz", "/readyz", open=True),
     Route("metrics", "/metrics"),

@@ -52,6 +52,9 @@ class ServerSettings:
         hosts: host names under which the server answers, besides those of this machine and of its sites; none is any
             name (`SEMSEARCH_HOSTS`, with commas).
         mcp_hosts: host names besides localhost under which `/mcp` answers (`SEMSEARCH_MCP_HOSTS`, with commas).
+        insights: folder for records of what readers searched; None records nothing (`SEMSEARCH_INSIGHTS`).
+        insights_days: records older than this are deleted (`SEMSEARCH_INSIGHTS_DAYS`).
+        insights_megabytes: above this size the oldest records are deleted (`SEMSEARCH_INSIGHTS_MEGABYTES`).
 
     Raises:
         ConfigurationError: a value that cannot work; names the setting.
@@ -74,6 +77,9 @@ class ServerSettings:
     log_queries: bool = False
     hosts: tuple[str, ...] = ()
     mcp_hosts: tuple[str, ...] = ()
+    insights: str | None = None
+    insights_days: int = 90
+    insights_megabytes: int = 100
 
     def __post_init__(self) -> None:
         if not 1 <= self.default_limit <= MAX_LIMIT:
@@ -87,6 +93,11 @@ class ServerSettings:
         if not 0.1 <= self.request_seconds <= 3600:
             raise ConfigurationError(
                 f"The time for a request is {self.request_seconds} s: it must be from 0.1 to 3600 seconds."
+            )
+        if self.insights_days < 1 or self.insights_megabytes < 1:
+            raise ConfigurationError(
+                f"Records are kept for {self.insights_days} days up to {self.insights_megabytes} MB: both must be at "
+                "least 1."
             )
         _check_choice("log level", self.log_level, get_args(LogLevel))
         _check_choice("log format", self.log_format, get_args(LogFormat))
@@ -211,6 +222,9 @@ _VARIABLES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "log_queries": ("SEMSEARCH_LOG_QUERIES", _flag),
     "hosts": ("SEMSEARCH_HOSTS", _list),
     "mcp_hosts": ("SEMSEARCH_MCP_HOSTS", _list),
+    "insights": ("SEMSEARCH_INSIGHTS", str),
+    "insights_days": ("SEMSEARCH_INSIGHTS_DAYS", int),
+    "insights_megabytes": ("SEMSEARCH_INSIGHTS_MEGABYTES", int),
 }
 _NAMES = {variable: name for name, (variable, _) in _VARIABLES.items()}
 

@@ -56,6 +56,7 @@ class WidgetSettings:
         fallback: it searches the theme's own index while the search server does not answer.
         recents: it keeps the last searches in the reader's browser.
         results_page: the site has a page for results, `search/`.
+        insights_url: where the browser sends what was searched if it searches without a server; None for nowhere.
         suggestions: questions that it offers before one is typed.
         strings: texts in place of its own, by their names in `strings/en.json`.
     """
@@ -64,6 +65,7 @@ class WidgetSettings:
     fallback: bool = True
     recents: bool = True
     results_page: bool = True
+    insights_url: str | None = None
     suggestions: tuple[str, ...] = ()
     strings: Mapping[str, str] = field(default_factory=dict)
 

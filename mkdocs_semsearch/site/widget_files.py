@@ -71,6 +71,8 @@ def widget_config(
         "strings": dict(settings.widget.strings),
         "facets": _facets(settings.facets),
     }
+    if settings.widget.insights_url:
+        body["insights_url"] = settings.widget.insights_url
     return _json(body)
 
 

@@ -33,6 +33,9 @@ def test_every_variable_arrives():
             "SEMSEARCH_TOKEN_FILE": "/run/secrets/token",
             "SEMSEARCH_LOG_FORMAT": "JSON",
             "SEMSEARCH_LOG_QUERIES": "yes",
+            "SEMSEARCH_INSIGHTS": "/var/lib/semsearch",
+            "SEMSEARCH_INSIGHTS_DAYS": "30",
+            "SEMSEARCH_INSIGHTS_MEGABYTES": "5",
             "PATH": "/bin",
         }
     ) == ServerSettings(
@@ -52,6 +55,9 @@ def test_every_variable_arrives():
         token_file="/run/secrets/token",
         log_format="json",
         log_queries=True,
+        insights="/var/lib/semsearch",
+        insights_days=30,
+        insights_megabytes=5,
     )
 
 
@@ -78,6 +84,7 @@ def test_flags_win():
         ("SEMSEARCH_LOG_LEVEL", "loud", "must be one of debug, info, warning, error"),
         ("SEMSEARCH_LOG_FORMAT", "xml", "must be one of text, json"),
         ("SEMSEARCH_LOG_QUERIES", "maybe", "'maybe' is neither true nor false"),
+        ("SEMSEARCH_INSIGHTS_DAYS", "0", "both must be at least 1"),
         ("SEMSEARCH_INDEXES", "/srv/index", "write latest=/srv/latest/semsearch-index"),
         ("SEMSEARCH_INDEXES", "api=/srv/index", "is none of"),
         ("SEMSEARCH_CLIENT_HEADER", "X Forwarded", "write X-Forwarded-For"),

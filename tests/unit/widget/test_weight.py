@@ -15,6 +15,7 @@ LATER = BESIDE | {
     "chips.js",
     "empty.js",
     "fallback.js",
+    "insights.js",
     "ladder.js",
     "markdown.js",
     "mode.js",

@@ -52,10 +52,10 @@ export class Sidecar {
 export function toAnswer(engine, query, body) {
   const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
   const { total_results: total, weaker_results: weaker = 0, facets = {} } = body;
-  const { corrected = {}, missing_phrases: missing = [] } = body;
+  const { corrected = {}, missing_phrases: missing = [], insights } = body;
   const noted = missing.length > 0 || Object.keys(corrected).length > 0;
   const mode = body.degraded ? "degraded" : engine.mode;
-  return { query, results, total, weaker, facets, corrected, missing, noted, mode, engine };
+  return { query, results, total, weaker, facets, corrected, missing, noted, mode, engine, insights };
 }
 
 /** Converts code points to UTF-16 units. */

@@ -91,6 +91,9 @@ export async function fill(view, parts) {
     if (!state.answer) view.replaceChildren(recentSection(state), suggestions(), chips);
   }
 
+  store.on(["answer"], ({ answer }) => {
+    if (answer && (answer.insights || config.insights_url)) parts.later("./insights.js", parts.foot);
+  });
   fillFoot(parts);
   store.on(["open", "answer", "mode"], render);
   if (store.state.fields.length) import("./values.js").then((values) => fillChips(chips, parts, values));

@@ -1,0 +1,182 @@
+"""One record of one search: what a browser sends, and what of it is written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+__all__ = ["MAX_QUERY", "Beacon", "Search", "read_beacon", "redact"]
+
+MAX_QUERY = 300
+"""Characters of a query that are kept: longer ones are pasted texts."""
+
+Short = Annotated[str, StringConstraints(max_length=200)]
+AnsweredBy = Literal["online", "slow", "better", "degraded", "static", "fallback"]
+
+
+class Beacon(BaseModel):
+    """What the search dialog sends once a search has ended: the reader opened a result, left, or asked otherwise."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: Annotated[
+        str, StringConstraints(max_length=8000), Field(description="As typed; empty for a list of pages.")
+    ] = ""
+    mode: Annotated[AnsweredBy, Field(description="What answered.")] = "online"
+    language: Annotated[
+        str, StringConstraints(pattern=r"^[A-Za-z0-9-]{0,35}$"), Field(description="Of the dialog.")
+    ] = ""
+    filters: Annotated[
+        dict[Short, Annotated[list[Short], Field(max_length=20)]],
+        Field(max_length=20, description="Values by field; a range is `2023..2025`."),
+    ] = {}
+    matches: Annotated[int, Field(ge=0, le=10**9, description="Number of results that match.")]
+    score: Annotated[float | None, Field(ge=0, le=1, description="Of the best result.")] = None
+    similarity: Annotated[float | None, Field(ge=0, le=1, description="Of the best result to the query.")] = None
+    corrected: Annotated[
+        dict[Short, Short], Field(max_length=20, description="Words of the query, and what they were read as.")
+    ] = {}
+    opened: Annotated[
+        str | None, StringConstraints(max_length=500), Field(description="Path of the page that was opened.")
+    ] = None
+    rank: Annotated[int | None, Field(ge=1, le=10_000, description="Of that page among the results.")] = None
+    rephrased: Annotated[bool, Field(description="The reader asked otherwise in the same open dialog.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search, as it is written; every text is already redacted.
+
+    Attributes:
+        hour: in UTC, as `2026-11-22T14`.
+        site: name of the index, on a server with several.
+        opened: path of the page that was opened, or None.
+        rank: of that page among the results, from 1.
+        rephrased: the reader asked otherwise in the same open dialog.
+        others: as in `Beacon`.
+    """
+
+    hour: str
+    site: str
+    query: str
+    mode: str
+    language: str
+    filters: dict[str, list[str]]
+    matches: int
+    score: float | None
+    similarity: float | None
+    corrected: dict[str, str]
+    opened: str | None
+    rank: int | None
+    rephrased: bool
+
+
+def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> Search | None:
+    """Reads what a browser sent, and replaces in it all that looks private.
+
+    Args:
+        body: JSON.
+        site: name of the index.
+        now: by default the present moment, of which the hour is kept.
+
+    Returns:
+        None for a search without words and filters.
+
+    Raises:
+        ValueError: it is no such JSON; the sentence names the first wrong field and never a value.
+    """
+    try:
+        sent = Beacon.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"][:1])
+        raise ValueError(f"{place}: {first['msg']}." if place else "The body is no JSON object of a search.") from None
+    query = redact(" ".join(sent.query.split()))[:MAX_QUERY]
+    if not query and not sent.filters:
+        return None
+    return Search(
+        hour=(now or datetime.now(UTC)).strftime("%Y-%m-%dT%H"),
+        site=site,
+        query=query,
+        mode=sent.mode,
+        language=sent.language,
+        filters={redact(field): [redact(value) for value in values] for field, values in sent.filters.items()},
+        matches=sent.matches,
+        score=sent.score,
+        similarity=sent.similarity,
+        corrected={redact(word): redact(other) for word, other in sent.corrected.items()},
+        opened=None if sent.opened is None else redact(sent.opened),
+        rank=None if sent.opened is None else sent.rank,
+        rephrased=sent.rephrased,
+    )
+
+
+def redact(text: str) -> str:
+    """Replaces secrets, tokens, e-mail and network addresses, and long numbers.
+
+    It prefers to replace too much: a search is worth less than the secret that somebody pasted by mistake.
+    """
+    for pattern, instead in _PATTERNS:
+        text = pattern.sub(instead, text)
+    return _RUN.sub(_unless_readable, text)
+
+
+_NAMED = (
+    r"pass(?:word|wd|phrase)?|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|credentials?|authorization"
+)
+_PREFIXES = (
+    r"gh[opusr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|pk_live_|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|"
+    r"hf_|npm_|pypi-|dop_v1_|SG\.|eyJ|key-|hvs\.|dckr_pat_|shpat_|EAA|AGE-SECRET-KEY-|tskey-|lin_api_|ntn_"
+)
+_PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
+    (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", re.DOTALL), "[secret]"),
+    (re.compile(r"(?<=://)[^/\s@]+(?=@)"), "[secret]"),
+    (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
+    (re.compile(r"\b(bearer|basic)\s+(?=\S*[\d+/=_.-])[\w+/=.~-]{8,}", re.IGNORECASE), r"\1 [secret]"),
+    (
+        re.compile(
+            rf"([\w-]*(?:{_NAMED})[\w-]*[\"']?\s*(?:=>|[=:])\s*)(?:bearer\s+|basic\s+)?[\"']?[^\s\"',;&]+",
+            re.IGNORECASE,
+        ),
+        r"\1[secret]",
+    ),
+    (re.compile(rf"(?<![A-Za-z0-9])(?:{_PREFIXES})[\w.=+/-]{{10,}}"), "[secret]"),
+    (re.compile(r"(?<![\w/+=])(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9/+]{40}(?![\w/+=])"), "[secret]"),
+    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "[secret]"),
+    (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"), "[address]"),
+    (
+        re.compile(
+            r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:])|(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F:]*(?!\w)"
+        ),
+        "[address]",
+    ),
+    (re.compile(r"\+?\d(?:[ ()./-]{0,2}\d){8,}"), "[number]"),
+)
+_RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")
+
+
+def _unless_readable(match: re.Match[str]) -> str:
+    """Returns a long run of letters and digits, or `[secret]` where nobody would read words in it."""
+    run = match[0]
+    if any(_is_random(part) for part in run.split("/")) or (_is_random(run) and "." not in run and run.count("/") < 3):
+        return "[secret]"
+    return run
+
+
+def _is_random(run: str) -> bool:
+    """Tells letters and digits that were drawn at random from words, identifiers and paths."""
+    if len(run) < 16:
+        return False
+    if re.fullmatch(r"[0-9a-fA-F]+", run):
+        return any(character.isdigit() for character in run)
+    changes = len(re.findall(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])", run))
+    if changes >= 4 or (changes >= 3 and len(run) < 24):
+        return True
+    letters = [character for character in run if character.isalpha()]
+    mixed = any(map(str.isupper, letters)) and any(map(str.islower, letters))
+    vowels = sum(letter in "aeiouyAEIOUY" for letter in letters)
+    return mixed and len(letters) >= 16 and vowels < 0.25 * len(letters)

@@ -1,0 +1,307 @@
+"""Where the records are: a SQLite file that several processes may write, and the queue before it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import queue
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.insights.records import Search
+
+__all__ = ["FILE", "InsightStore", "Recorder", "first_hour"]
+
+log = logging.getLogger(__name__)
+
+FILE = "searches.sqlite3"
+QUEUE = 2000
+"""Records that wait for the writer; further ones are dropped and counted."""
+
+BATCH = 500
+SECONDS = 0.5
+"""The writer collects for so long, so that a busy server commits twice a second and not for every search."""
+
+SECONDS_BETWEEN_CLEANINGS = 600.0
+SECONDS_TO_CLOSE = 5.0
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS searches (
+    id INTEGER PRIMARY KEY, hour TEXT NOT NULL, site TEXT NOT NULL, query TEXT NOT NULL, mode TEXT NOT NULL,
+    language TEXT NOT NULL, filters TEXT NOT NULL, matches INTEGER NOT NULL, score REAL, similarity REAL,
+    corrected TEXT NOT NULL, opened TEXT, rank INTEGER, rephrased INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS searches_hour ON searches (hour);
+CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+"""
+_COLUMNS = tuple(field.name for field in fields(Search))
+_AS_JSON = ("filters", "corrected")
+_INSERT = f"INSERT OR IGNORE INTO searches (id, {', '.join(_COLUMNS)}) VALUES ({', '.join('?' * (len(_COLUMNS) + 1))})"
+
+
+class InsightStore:
+    """The records in one folder.
+
+    The file survives a crash of the process: SQLite keeps a log of what is being written (WAL). What is deleted is
+    overwritten. The order of searches within an hour is not kept.
+
+    Args:
+        folder: created where it is not there.
+        days: records older than this go.
+        megabytes: when the records are larger than this, the oldest go.
+
+    Raises:
+        ConfigurationError: the folder cannot be written, or holds something else.
+    """
+
+    def __init__(self, folder: Path, *, days: int = 90, megabytes: int = 100) -> None:
+        self.folder = folder
+        self._days = days
+        self._bytes = megabytes * 1_000_000
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._connection() as database:
+                database.executescript(_TABLE)
+            (folder / FILE).chmod(0o600)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigurationError(f"Searches cannot be recorded in {folder}: {error}.") from None
+
+    @classmethod
+    def existing(cls, folder: Path) -> InsightStore:
+        """Opens records that are there, for reading and deleting.
+
+        Raises:
+            SemsearchError: there are none.
+        """
+        if not (folder / FILE).is_file():
+            raise SemsearchError(
+                f"There are no recorded searches in {folder}: `semsearch serve --insights {folder}` records them."
+            )
+        return cls(folder)
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        database = sqlite3.connect(self.folder / FILE, timeout=10)
+        try:
+            # Takes effect for a new file only.
+            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            database.execute("PRAGMA secure_delete = ON")
+            with database:
+                yield database
+        finally:
+            database.close()
+
+    def write(self, searches: Sequence[Search], counted: Mapping[str, int] | None = None) -> None:
+        """Writes records and adds to the counters, all or nothing.
+
+        Raises:
+            sqlite3.Error: the disk is full, or the file is damaged.
+        """
+        rows = [(secrets.randbits(62), *_row(search)) for search in searches]
+        with self._connection() as database:
+            database.executemany(_INSERT, rows)
+            database.executemany(
+                "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+                [(name, value) for name, value in (counted or {}).items() if value],
+            )
+
+    def read(self, since: str = "") -> list[Search]:
+        """Returns all records from an hour or day on, oldest hour first."""
+        with self._connection() as database:
+            found = database.execute(
+                f"SELECT {', '.join(_COLUMNS)} FROM searches WHERE hour >= ? ORDER BY hour, id", (since,)
+            )
+            return [_search(row) for row in found]
+
+    def counters(self) -> dict[str, int]:
+        """Returns what was counted besides the records: `dropped`, which found the queue full."""
+        with self._connection() as database:
+            return dict(database.execute("SELECT name, value FROM counters"))
+
+    def forget(self, text: str) -> int:
+        """Deletes the records whose query, or a corrected word of it, contains a text; returns how many there were."""
+        wanted = text.casefold()
+        with self._connection() as database:
+            database.create_function("holds", 1, lambda value: wanted in str(value).casefold(), deterministic=True)
+            count = database.execute(
+                "DELETE FROM searches WHERE holds(query) OR holds(corrected) OR holds(filters)"
+            ).rowcount
+        self._shrink()
+        return count
+
+    def clean(self, now: datetime | None = None) -> int:
+        """Deletes what is too old and, where the file is too large, the oldest tenth until it is not.
+
+        Returns:
+            Number of deleted records.
+        """
+        last = (now or datetime.now(UTC)) - timedelta(days=self._days)
+        with self._connection() as database:
+            count = database.execute("DELETE FROM searches WHERE hour < ?", (last.strftime("%Y-%m-%dT%H"),)).rowcount
+            while _used(database) > self._bytes:
+                tenth = database.execute(
+                    "DELETE FROM searches WHERE id IN (SELECT id FROM searches ORDER BY hour, id LIMIT "
+                    "(SELECT max(1, count(*) / 10) FROM searches))"
+                ).rowcount
+                if not tenth:
+                    break
+                count += tenth
+        if count:
+            self._shrink()
+        return count
+
+    def _shrink(self) -> None:
+        """Gives free pages back and empties the log, so that nothing of what was deleted stays on the disk."""
+        with self._connection() as database:
+            database.executescript("PRAGMA incremental_vacuum")  # `execute` frees one page only
+        with self._connection() as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def export(self, file: Path, since: str = "") -> int:
+        """Writes the records into a Parquet file; returns how many there are.
+
+        Raises:
+            SemsearchError: the file cannot be written.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        searches = self.read(since)
+        types = {
+            "matches": pa.int64(),
+            "score": pa.float64(),
+            "similarity": pa.float64(),
+            "rank": pa.int64(),
+            "rephrased": pa.bool_(),
+        }
+        columns: dict[str, pa.Array] = {}
+        for name in _COLUMNS:
+            values = [getattr(search, name) for search in searches]
+            plain = [_json(value) for value in values] if name in _AS_JSON else values
+            columns[name] = pa.array(plain, types.get(name, pa.string()))
+        try:
+            pq.write_table(pa.table(columns), file)
+        except OSError as error:
+            raise SemsearchError(f"{file} cannot be written: {error}.") from None
+        return len(searches)
+
+
+class Recorder:
+    """Writes records in a thread of its own: a search never waits for the disk.
+
+    Args:
+        store: where they are written.
+    """
+
+    def __init__(self, store: InsightStore) -> None:
+        self._store = store
+        self._waiting: queue.SimpleQueue[Search | None] = queue.SimpleQueue()
+        self._counts = {"written": 0, "dropped": 0, "failed": 0}
+        self._told = 0
+        self._failing = False
+        self._thread = threading.Thread(target=self._run, name="semsearch-insights", daemon=True)
+        self._thread.start()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Records that were written, dropped because too many waited, and lost because they could not be written."""
+        return dict(self._counts)
+
+    def record(self, search: Search) -> bool:
+        """Puts a record into the queue; returns whether there was room."""
+        if self._waiting.qsize() >= QUEUE:
+            self._counts["dropped"] += 1
+            return False
+        self._waiting.put(search)
+        return True
+
+    def close(self) -> None:
+        """Writes what waits, and ends the thread."""
+        self._waiting.put(None)
+        self._thread.join(SECONDS_TO_CLOSE)
+
+    def _run(self) -> None:
+        cleaned = -SECONDS_BETWEEN_CLEANINGS
+        open_ = True
+        while open_:
+            batch, open_ = self._collect()
+            if batch:
+                self._write(batch)
+            if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS:
+                cleaned = time.monotonic()
+                with contextlib.suppress(sqlite3.Error):  # the next batch says so
+                    self._store.clean()
+
+    def _collect(self) -> tuple[list[Search], bool]:
+        """Waits for records; returns them, and whether more may come."""
+        batch = [self._waiting.get()]
+        until = time.monotonic() + SECONDS
+        while batch[-1] is not None and len(batch) < BATCH:
+            try:
+                batch.append(self._waiting.get(timeout=max(0.0, until - time.monotonic())))
+            except queue.Empty:
+                break
+        return [search for search in batch if search is not None], batch[-1] is not None
+
+    def _write(self, batch: Sequence[Search]) -> None:
+        dropped = self._counts["dropped"]
+        try:
+            self._store.write(batch, {"dropped": dropped - self._told})
+        except (sqlite3.Error, OSError) as error:
+            self._counts["failed"] += len(batch)
+            if not self._failing:
+                log.warning("Searches cannot be recorded in %s: %s. The search goes on.", self._store.folder, error)
+            self._failing = True
+            return
+        self._told = dropped
+        self._counts["written"] += len(batch)
+        if self._failing:
+            log.warning("Searches are recorded in %s again.", self._store.folder)
+        self._failing = False
+
+
+def first_hour(since: str, now: datetime | None = None) -> str:
+    """Reads `2026-11-01` or `30d`; an empty text is the beginning.
+
+    Raises:
+        SemsearchError: it is neither.
+    """
+    if not since:
+        return ""
+    if since.endswith("d") and since[:-1].isdecimal() and len(since) < 6:
+        return ((now or datetime.now(UTC)) - timedelta(days=int(since[:-1]))).strftime("%Y-%m-%dT%H")
+    try:
+        return datetime.strptime(since, "%Y-%m-%d").strftime("%Y-%m-%d")
+    except ValueError:
+        raise SemsearchError(f"{since!r} is no day: write 2026-11-01, or 30d for the last 30 days.") from None
+
+
+def _used(database: sqlite3.Connection) -> int:
+    pages, free, size = (
+        database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _row(search: Search) -> list[object]:
+    return [_json(value) if name in _AS_JSON else value for name in _COLUMNS for value in (getattr(search, name),)]
+
+
+def _search(row: Sequence[object]) -> Search:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    values |= {name: json.loads(str(values[name])) for name in _AS_JSON} | {"rephrased": bool(values["rephrased"])}
+    return Search(**values)  # type: ignore[arg-type]

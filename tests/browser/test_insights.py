@@ -1,0 +1,117 @@
+"""What the dialog tells a server that records searches."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+BEACONS = "**/api/v1/insights"
+
+
+@pytest.fixture
+def recorded(configure, page, serving):
+    """Opens a page whose search server records; returns the page and the list of what it was told."""
+    told = []
+
+    def handle(route):
+        told.append((json.loads(route.request.post_data), route.request.headers))
+        route.fulfill(status=204)
+
+    page.route(BEACONS, handle)
+    with serving.SiteServer(configure("mkdocs")) as server:
+        server.sidecar.change = lambda body: body | {"insights": True}
+        page.goto(server.url)
+        yield page, told, server
+
+
+def ask(page, query, wait=0):
+    page.keyboard.press("Control+k") if not page.locator("[data-semsearch=input]").is_visible() else None
+    page.locator("[data-semsearch=input]").fill(query)
+    page.locator("[data-semsearch=option]").first.wait_for()
+    page.wait_for_function(
+        "query => document.querySelector('semsearch-dialog').store.state.answer?.query === query", arg=query
+    )
+    page.locator("[data-semsearch=insights]").wait_for()
+    page.wait_for_timeout(wait)
+
+
+def eventually(page, told, count):
+    for _ in range(50):
+        if len(told) >= count:
+            break
+        page.wait_for_timeout(50)
+    assert len(told) == count, told
+    return [body for body, _ in told]
+
+
+def test_a_result_that_is_opened_is_told_once_with_its_rank(recorded):
+    page, told, _ = recorded
+    ask(page, "token")
+    second = page.locator(".ss-page").nth(1).locator("[data-semsearch=option]").first
+    path = second.evaluate("link => link.hit.page.path")
+    second.click()
+    (body,) = eventually(page, told, 1)
+    assert (body["query"], body["opened"], body["rank"]) == ("token", path, 2)
+    assert body.keys() <= {
+        *("query", "mode", "language", "filters", "matches", "score", "similarity", "corrected", "opened", "rank"),
+        "rephrased",
+    }
+    assert (body["mode"], body["language"], body["similarity"]) == ("online", "en", 0.5)
+    assert page.problems == []
+
+
+def test_what_is_typed_on_the_way_is_no_search(recorded):
+    page, told, _ = recorded
+    ask(page, "tok")
+    ask(page, "token", wait=1200)
+    page.keyboard.press("Escape")
+    (body,) = eventually(page, told, 1)
+    assert body["query"] == "token"
+    assert "opened" not in body
+
+
+def test_another_question_in_the_same_dialog_is_a_rephrasing(recorded):
+    page, told, _ = recorded
+    ask(page, "expired token", wait=1200)
+    ask(page, "install", wait=1200)
+    page.keyboard.press("Escape")
+    first, second = eventually(page, told, 2)
+    assert (first["query"], first["rephrased"]) == ("expired token", True)
+    assert second["query"] == "install"
+    assert "rephrased" not in second
+
+
+@pytest.mark.parametrize("signal", ["globalPrivacyControl: {value: true}", 'doNotTrack: {value: "1"}'])
+def test_a_reader_who_asks_for_privacy_is_not_recorded(configure, page, serving, signal):
+    told = []
+    page.route(BEACONS, lambda route: told.append(route.request.url))
+    page.add_init_script(f"Object.defineProperties(Navigator.prototype, {{ {signal} }})")
+    with serving.SiteServer(configure("mkdocs")) as server:
+        server.sidecar.change = lambda body: body | {"insights": True}
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator("[data-semsearch=input]").fill("token")
+        page.locator("[data-semsearch=option]").first.wait_for()
+        page.wait_for_timeout(1200)
+        assert page.locator("[data-semsearch=insights]").count() == 0
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(300)
+    assert told == []
+
+
+def test_a_server_that_records_nothing_is_told_nothing(recorded):
+    page, told, server = recorded
+    server.sidecar.change = lambda body: body
+    requested = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.keyboard.press("Control+k")
+    page.locator("[data-semsearch=input]").fill("token")
+    page.locator("[data-semsearch=option]").first.wait_for()
+    page.wait_for_timeout(1200)
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(300)
+    assert told == []
+    assert not [url for url in requested if url.endswith("insights.js")]
+    assert parse_qs(urlsplit(server.sidecar.searches[-1]).query)["q"] == ["token"]

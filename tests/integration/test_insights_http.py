@@ -1,0 +1,128 @@
+"""Searches are recorded over HTTP, and what is written names nobody."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+from mkdocs_semsearch.insights.store import InsightStore
+from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from tests.unit.serving.small_index import build, open_small
+from tests.waiting import eventually
+
+ENDING = {"query": "rotate keys", "matches": 4, "score": 0.7, "similarity": 0.6, "opened": "guide/auth.md", "rank": 1}
+ADDRESS = "/api/v1/insights"
+
+
+@pytest.fixture(scope="module")
+def index_dir(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("recorded") / "index")
+
+
+def client_of(index_dir, folder, **options):
+    app = create_app(LiveIndex(index_dir, open_index=open_small), insights=folder and str(folder), **options)
+    return TestClient(app, base_url="http://localhost")
+
+
+def send(client, body=ENDING, **headers):
+    # As `sendBeacon` sends a text.
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return client.post(ADDRESS, content=content, headers={"content-type": "text/plain"} | headers)
+
+
+def test_nothing_is_recorded_unless_it_is_asked_for(index_dir, tmp_path):
+    with client_of(index_dir, None) as client:
+        assert "insights" not in client.get("/api/v1/search", params={"q": "keys"}).json()
+        assert send(client).status_code == 404
+        assert "semsearch_insights" not in client.get("/metrics").text
+
+
+def test_a_search_is_recorded(index_dir, tmp_path):
+    with client_of(index_dir, tmp_path / "insights") as client:
+        answer = client.get("/api/v1/search", params={"q": "keys"})
+        assert answer.json()["insights"] is True
+        assert client.post("/api/v1/search", json={"query": "keys"}).json()["insights"] is True
+        sent = send(client)
+        assert (sent.status_code, sent.content) == (204, b"")
+        assert "set-cookie" not in sent.headers
+        store = InsightStore(tmp_path / "insights")
+        assert eventually(lambda: len(store.read()) == 1)
+        assert eventually(lambda: 'semsearch_insights_records_total{result="written"} 1' in client.get("/metrics").text)
+    (search,) = store.read()
+    assert (search.query, search.opened, search.rank, search.site) == ("rotate keys", "guide/auth.md", 1, "")
+
+
+def test_an_answer_from_before_recording_is_not_taken_for_one_of_now(index_dir, tmp_path):
+    with client_of(index_dir, None) as client:
+        tag = client.get("/api/v1/search", params={"q": "keys"}).headers["etag"]
+    with client_of(index_dir, tmp_path) as client:
+        again = client.get("/api/v1/search", params={"q": "keys"}, headers={"if-none-match": tag})
+        assert again.status_code == 200
+
+
+@pytest.mark.parametrize("header", ["sec-gpc", "dnt"])
+def test_readers_who_ask_for_privacy_are_not_recorded(index_dir, tmp_path, header):
+    with client_of(index_dir, tmp_path) as client:
+        assert send(client, **{header: "1"}).status_code == 204
+        assert send(client, {**ENDING, "query": "last"}).status_code == 204
+    assert [search.query for search in InsightStore(tmp_path).read()] == ["last"]
+
+
+def test_each_of_several_indexes_has_its_name_in_the_records(index_dir, tmp_path):
+    sources = {name: LiveIndex(index_dir, open_index=open_small) for name in ("latest", "old")}
+    with TestClient(create_app(sources, insights=str(tmp_path)), base_url="http://localhost") as client:
+        client.post(f"/old{ADDRESS}", content=json.dumps(ENDING))
+        client.post(ADDRESS, content=json.dumps(ENDING))
+    assert {search.site for search in InsightStore(tmp_path).read()} == {"", "old"}
+
+
+def test_what_is_not_a_search_is_refused(index_dir, tmp_path):
+    with client_of(index_dir, tmp_path) as client:
+        refused = send(client, {**ENDING, "user": "jane"})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_request")
+        assert send(client, b"\xff").status_code == 422
+        assert send(client, b"x" * 70_000).status_code == 413
+        assert client.get(ADDRESS).status_code == 405
+    assert InsightStore(tmp_path).read() == []
+
+
+def test_beacons_count_against_the_rate_limit(index_dir, tmp_path):
+    with client_of(index_dir, tmp_path, rate_limit="3/hour") as client:
+        assert [send(client).status_code for _ in range(4)] == [204, 204, 204, 429]
+
+
+def test_nothing_that_names_the_reader_reaches_the_disk(index_dir, tmp_path):
+    """Reads every byte that was written."""
+    folder = tmp_path / "insights"
+    planted = {
+        "user-agent": "PlantedAgent/7",
+        "cookie": "session=planted-cookie",
+        "referer": "https://docs.example/planted-referer/",
+        "x-forwarded-for": "203.0.113.77",
+        "accept-language": "de-planted",
+        "x-request-id": "planted-request-id",
+        "origin": "https://planted-origin.example",
+    }
+    secrets = [
+        "hunter2",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "planted.person@example.org",
+        "4111111111111111",
+        "203.0.113.99",
+        "AKIAIOSFODNN7PLANTED",
+        "d41d8cd98f00b204e9800998ecf8427e",
+    ]
+    with client_of(index_dir, folder, client_header="X-Forwarded-For", log_queries=True) as client:
+        for secret in secrets:
+            text = f"login fails password={secret}" if secret == "hunter2" else f"login fails {secret} why"
+            body = {**ENDING, "query": text, "filters": {"tags": [text]}, "corrected": {text: text}, "opened": text}
+            assert send(client, body, **planted).status_code == 204
+        store = InsightStore(folder)
+        assert eventually(lambda: len(store.read()) == len(secrets))
+        written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"login fails" in written
+    for private in [*planted.values(), *secrets, "PlantedAgent", "planted-", "testclient"]:
+        assert private.encode() not in written, private

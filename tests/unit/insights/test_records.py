@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from mkdocs_semsearch.insights.records import MAX_QUERY, read_beacon, redact
+
+NOW = datetime(2026, 11, 22, 14, 59, 59, tzinfo=UTC)
+
+
+def beacon(**changed):
+    return json.dumps({"query": "rotate keys", "matches": 3, **changed}).encode()
+
+
+SECRETS = [
+    "password=hunter2",
+    "my api_key: abc",
+    "Authorization: Bearer abcdef123456",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "AKIAIOSFODNN7EXAMPLE",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_ghi",
+    "jane.doe+x@example.co.uk",
+    "+49 170 1234567",
+    "4111 1111 1111 1111",
+    "192.168.1.20",
+    "2001:db8::ff00:42:8329",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "user:pw@",
+    "d41d8cd98f00b204e9800998ecf8427e",
+    "-----BEGIN RSA PRIVATE KEY----- MIIE abc -----END RSA PRIVATE KEY-----",
+    "sk-proj-abcd1234efgh5678",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_what_looks_private_is_replaced(secret):
+    text = redact(f"why does https://{secret}host fail" if secret.endswith("@") else f"why does {secret} fail")
+    assert text.startswith("why does ")
+    assert text.endswith(" fail")
+    private = secret.removeprefix("password=").removeprefix("my api_key: ").removeprefix("Authorization: Bearer ")
+    assert private not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do I rotate api keys",
+        "KeyError: 'user_id'",
+        "test_http_server_returns_404",
+        "getHTTP2ConnectionPoolManager",
+        "AbstractBeanFactoryProviderImplementation",
+        "python 3.11.4 install",
+        "error 0x80070005 on 2024-10-15",
+        "argoproj.io/v1alpha1",
+        "user-guide/best_practices.md",
+        "[type=arguments_type, input_value='invalid', input_type=str]",
+        "std::vector of bad::cafe_latte",
+        "X509CertificateThumbprintSHA256",
+        "how to get a token",
+    ],
+)
+def test_words_and_identifiers_stay(text):
+    assert redact(text) == text
+
+
+def test_a_record_has_the_hour_and_nothing_finer():
+    search = read_beacon(beacon(), site="latest", now=NOW)
+    assert (search.hour, search.site, search.query, search.matches) == ("2026-11-22T14", "latest", "rotate keys", 3)
+
+
+def test_every_text_of_a_record_is_redacted():
+    mail = "jane@example.org"
+    search = read_beacon(
+        beacon(query=f"a {mail}", filters={mail: [mail]}, corrected={mail: mail}, opened=f"guide/{mail}.md", rank=2)
+    )
+    assert mail not in repr(search)
+    assert (search.query, search.filters, search.rank) == ("a [e-mail]", {"[e-mail]": ["[e-mail]"]}, 2)
+
+
+def test_a_long_text_is_cut_after_it_was_redacted():
+    search = read_beacon(beacon(query="word " * 59 + "jane.doe@example.org and more"))
+    assert len(search.query) <= MAX_QUERY
+    assert "jane" not in search.query
+
+
+def test_a_search_without_words_needs_a_filter():
+    assert read_beacon(beacon(query="  ")) is None
+    assert read_beacon(beacon(query="", filters={"tags": ["api"]})).filters == {"tags": ["api"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"", "The body is no JSON"),
+        (b"[]", "The body is no JSON"),
+        (beacon(address="10.0.0.1"), "address: "),
+        (beacon(matches="3"), "matches: "),
+        (beacon(mode="other"), "mode: "),
+        (beacon(similarity=1.5), "similarity: "),
+        (beacon(filters={"tags": ["x" * 201]}), "filters: "),
+        (beacon(language="<script>"), "language: "),
+    ],
+)
+def test_anything_else_is_refused_without_repeating_it(body, field):
+    with pytest.raises(ValueError, match=f"^{field}") as caught:
+        read_beacon(body)
+    assert "10.0.0.1" not in str(caught.value)
+    assert "<script>" not in str(caught.value)

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import logging
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pyarrow.parquet as pq
+import pytest
+
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.insights import store as module
+from mkdocs_semsearch.insights.store import FILE, InsightStore, Recorder
+from tests.unit.insights.made_searches import search
+
+
+@pytest.fixture
+def store(tmp_path):
+    return InsightStore(tmp_path / "insights")
+
+
+def everything_in(folder):
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_what_is_written_is_read(store):
+    made = [
+        search("schlüssel drehen", filters={"tags": ["sicherheit"]}, corrected={"shlüssel": "schlüssel"}),
+        search("b", opened="guide/auth.md", rank=2, rephrased=True, score=None, similarity=None),
+    ]
+    store.write(made, {"dropped": 3})
+    store.write([], {"dropped": 2})
+    assert sorted(store.read(), key=lambda item: -len(item.query)) == made
+    assert store.counters() == {"dropped": 5}
+
+
+def test_only_the_owner_may_read_the_records(store):
+    assert store.folder.stat().st_mode & 0o077 == 0
+    assert (store.folder / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_records_from_a_day_on(store):
+    store.write([search(hour=f"2026-11-{day}T10") for day in (20, 21, 22)])
+    assert [item.hour for item in store.read("2026-11-21")] == ["2026-11-21T10", "2026-11-22T10"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="file"):
+        InsightStore(tmp_path / "file" / "insights")
+    (tmp_path / FILE).write_text("something else, and longer than the header of a database " * 30)
+    with pytest.raises(ConfigurationError, match="not a database"):
+        InsightStore(tmp_path)
+    with pytest.raises(SemsearchError, match="no recorded searches"):
+        InsightStore.existing(tmp_path / "nowhere")
+
+
+def test_forgotten_records_leave_no_trace_on_the_disk(store):
+    store.write([search("My Neighbour Totoro"), search("rotate keys"), search("x", corrected={"totoro": "toto"})])
+    assert b"Totoro" in everything_in(store.folder)
+    assert store.forget("TOTORO") == 2
+    assert [item.query for item in store.read()] == ["rotate keys"]
+    assert b"otoro" not in everything_in(store.folder)
+
+
+def test_old_records_are_deleted(tmp_path):
+    store = InsightStore(tmp_path, days=30)
+    store.write([search(hour="2026-10-01T00"), search(hour="2026-11-01T00")])
+    assert store.clean(datetime(2026, 11, 22, tzinfo=UTC)) == 1
+    assert [item.hour for item in store.read()] == ["2026-11-01T00"]
+
+
+def test_the_oldest_records_go_when_the_file_is_too_large(tmp_path):
+    store = InsightStore(tmp_path, days=36500, megabytes=1)
+    store.write([search(f"{day} " + "x" * 290, hour=f"2026-{1 + day // 400:02}-01T00") for day in range(4400)])
+    assert store.clean() > 0
+    assert (tmp_path / FILE).stat().st_size <= 1_050_000
+    left = store.read()
+    assert len(left) > 1000
+    assert min(item.hour for item in left) > "2026-01-01T00"
+
+
+def test_several_processes_may_write(store):
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda i: InsightStore(store.folder).write([search(str(i))] * 10), range(30)))
+    assert len(store.read()) == 300
+
+
+def test_records_become_a_parquet_file(store, tmp_path):
+    store.write([search(opened="a.md", rank=1), search(score=None)])
+    assert store.export(tmp_path / "searches.parquet") == 2
+    table = pq.read_table(tmp_path / "searches.parquet")
+    assert sorted(table["rank"].to_pylist(), key=str) == [1, None]
+    assert set(table["query"].to_pylist()) == {"rotate keys"}
+    assert InsightStore(tmp_path / "none").export(tmp_path / "none.parquet") == 0
+
+
+def test_the_recorder_writes_all_that_waits_when_it_is_closed(store):
+    recorder = Recorder(store)
+    assert all(recorder.record(search(str(i))) for i in range(700))
+    recorder.close()
+    assert len(store.read()) == recorder.counts["written"] == 700
+
+
+def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeypatch):
+    monkeypatch.setattr(module, "QUEUE", 5)
+    monkeypatch.setattr(module, "SECONDS", 0.05)
+    locked = threading.Event()
+    write = store.write
+    monkeypatch.setattr(store, "write", lambda *given: (locked.wait(10), write(*given)))
+    recorder = Recorder(store)
+    started = time.perf_counter()
+    results = [recorder.record(search(str(i))) for i in range(600)]
+    assert time.perf_counter() - started < 1
+    assert not all(results)
+    locked.set()
+    recorder.close()
+    again = Recorder(store)
+    again.record(search("last"))
+    again.close()
+    counts = recorder.counts
+    assert counts["written"] + counts["dropped"] == 600
+    assert counts["dropped"] == results.count(False)
+    assert store.counters()["dropped"] <= counts["dropped"]
+
+
+def test_a_full_disk_gives_one_warning(store, caplog, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.01)
+    recorder = Recorder(store)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = (store.folder / FILE).stat().st_size
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with caplog.at_level(logging.WARNING, "mkdocs_semsearch"):
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 4096, hard))
+            for i in range(60):
+                assert recorder.record(search(f"{i} " + "x" * 280))
+                time.sleep(0.02)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, handler)
+        recorder.record(search("room again"))
+        recorder.close()
+    told = [record.message for record in caplog.records]
+    assert len(told) == 2, told
+    assert "cannot be recorded" in told[0]
+    assert "again" in told[1]
+    assert recorder.counts["failed"] > 0
+    assert "room again" in {item.query for item in store.read()}
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from mkdocs_semsearch.insights import store as module
+from tests.unit.insights.made_searches import search
+module.SECONDS = 0.001
+recorder = module.Recorder(module.InsightStore(Path(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    recorder.record(search("x" * 200))
+    print(recorder.counts["written"], flush=True)
+"""
+
+
+def test_a_killed_writer_loses_only_what_waited(tmp_path):
+    chance = random.Random(19)
+    before = 0
+    for _ in range(10):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        assert writer.stdout.readline() == "ready\n"
+        moment = time.monotonic() + chance.uniform(0.01, 0.3)
+        lines = []
+        while time.monotonic() < moment:
+            lines.append(writer.stdout.readline())
+        writer.kill()
+        rest = writer.stdout.read().splitlines()
+        writer.wait()
+        writer.stdout.close()
+        said = int((lines + [line + "\n" for line in rest[:-1]] or ["0"])[-1])
+        with closing(sqlite3.connect(tmp_path / FILE)) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        found = len(InsightStore(tmp_path).read())
+        assert found >= before + said
+        before = found
+    assert before > 0

@@ -1,0 +1,83 @@
+/*
+ * Tells the server that records searches how each one ended. Loaded with the first answer, where searches are recorded.
+ * Nothing is stored in the browser, and nothing that is sent connects two searches.
+ */
+
+import { optionsOf } from "./results.js";
+import { activeFilters } from "./state.js";
+import { h } from "./ui.js";
+
+const ENGLISH = {
+  insights: "Searches are recorded here without names, to improve these pages.",
+};
+const READ = 1000; // milliseconds after which an answer was looked at, and was not just on the way while typing
+
+export function fill(foot, { store, search, t, config, main, dialog, input, list, mac }) {
+  if (navigator.globalPrivacyControl || navigator.doNotTrack === "1") return;
+  t.add(ENGLISH);
+  foot.before(h("p.ss-note.ss-insights", { "data-semsearch": "insights" }, t("insights")));
+  let pending = null; // the answer on screen: {answer, filters, since}
+
+  function send(ending) {
+    if (!pending) return;
+    const { answer, filters } = pending;
+    const { query, mode, total: matches, corrected, results } = answer;
+    const { score, scores } = results[0] ?? {};
+    const body = {
+      query: query.trim(),
+      mode,
+      language: t.language,
+      filters: Object.fromEntries(
+        activeFilters(filters).map(([field, one]) => [field, one.length ? one : [`${one.min ?? ""}..${one.max ?? ""}`]]),
+      ),
+      matches,
+      score,
+      similarity: scores?.semantic,
+      corrected,
+      ...ending,
+    };
+    pending = null;
+    navigator.sendBeacon(config.insights_url ?? `${search.first.url}/api/v1/insights`, JSON.stringify(body));
+  }
+
+  const isRead = () => pending && Date.now() - pending.since > READ;
+  const sameFilters = (filters) => JSON.stringify(filters) === JSON.stringify(pending.filters);
+
+  /** An answer to a query that goes on with the last one, or to the same query again, is the same search. */
+  function follow({ answer, filters }) {
+    const recorded = answer && (answer.insights || config.insights_url);
+    if (pending && answer) {
+      const [before, now] = [pending.answer.query.trim(), answer.query.trim()];
+      if (before === now && sameFilters(filters)) return;
+      if (!now.startsWith(before) && !before.startsWith(now) && isRead()) send({ rephrased: true });
+    }
+    pending = recorded ? { answer, filters, since: Date.now() } : null;
+  }
+
+  function opened(hit) {
+    const { answer } = store.state;
+    const rank = answer?.results.findIndex(({ page }) => page.path === hit?.page.path) + 1;
+    if (rank) send({ opened: hit.page.path, rank });
+  }
+
+  const onLink = (event) => {
+    const link = event.target.closest("a[href]");
+    if (link && !event.defaultPrevented && event.button < 2) opened(link.hit);
+  };
+  store.on(["answer"], follow);
+  store.on(["open"], ({ open }) => {
+    if (open) return;
+    if (isRead()) send();
+    pending = null;
+  });
+  main.addEventListener("click", onLink);
+  main.addEventListener("auxclick", onLink);
+  // Opens a new tab without a click.
+  dialog.addEventListener(
+    "keydown",
+    ({ key, target, ctrlKey, metaKey }) =>
+      key === "Enter" && target === input && (mac ? metaKey : ctrlKey) && opened(optionsOf(list)[store.state.active]?.hit),
+    true,
+  );
+  addEventListener("pagehide", () => isRead() && send());
+}
