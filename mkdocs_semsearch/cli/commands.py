@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return 2
+    from mkdocs_semsearch.serving.panics import is_panic
+
     try:
         code = command(given)
         sys.stdout.flush()  # here, so that a closed pipe is caught below
@@ -45,6 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the pipe has closed it. Without this, Python reports the error once more while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        _say(f"A library failed ({error}): check the index with `semsearch inspect --verify`.")
+        return 1
 
 
 _CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
@@ -165,7 +172,7 @@ def _query(given: argparse.Namespace) -> int:
         correct=not given.literal,
         explain=given.explain,
     )
-    with open_engine("static" if given.mode == "static" else given.engine)(_index_dir(given.index)) as searcher:
+    with open_engine("static" if given.mode == "static" else given.engine)(_index_place(given.index)) as searcher:
         response = searcher.search(query)
         if given.format == "json":
             _print_json(to_json(response))
@@ -262,14 +269,14 @@ def _eval(given: argparse.Namespace) -> int:
     return 0
 
 
-def _named_indexes(given: Sequence[str]) -> dict[str | None, Path]:
+def _named_indexes(given: Sequence[str]) -> dict[str | None, str]:
     """Reads `DIR` or any number of `corpus=DIR`."""
     if len(given) > 1 or (given and "=" in given[0] and not Path(given[0]).is_dir()):
         pairs = [item.partition("=") for item in given]
         if not all(name and separator and folder for name, separator, folder in pairs):
             raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
-        return {name: _index_dir(folder) for name, _, folder in pairs}
-    return {None: _index_dir(given[0] if given else None)}
+        return {name: folder for name, _, folder in pairs}
+    return {None: _index_place(given[0] if given else None)}
 
 
 def _index_place(given: str | None) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["open_engine", "open_static"]
 
 
-def open_engine(name: str) -> Callable[[Path], AbstractContextManager[Searcher]]:
+def open_engine(name: str) -> Callable[[str | Path], AbstractContextManager[Searcher]]:
     """Returns what opens an index for the engine `sidecar` or `static`."""
     from mkdocs_semsearch.searching import open_searcher
 
@@ -25,20 +25,22 @@ def open_engine(name: str) -> Callable[[Path], AbstractContextManager[Searcher]]
 
 
 @contextlib.contextmanager
-def open_static(folder: Path) -> Iterator[Searcher]:
+def open_static(index: str | Path) -> Iterator[Searcher]:
     """Opens the search that a browser would do.
 
     Args:
-        folder: one with `static.json`, or a built site that has it in `SITE_FOLDER`, or an index, from which the
-            files of the static search are written into a temporary folder.
+        index: a folder with `static.json`, or a built site that has it in `SITE_FOLDER`, or an index (a folder or the
+            URL of a published one), from which the files of the static search are written into a temporary folder.
 
     Raises:
         IndexFolderError: the folder is something else, or damaged.
     """
     from mkdocs_semsearch.artifact import open_index
     from mkdocs_semsearch.embedding.token_table import fitting_table
+    from mkdocs_semsearch.serving.published_index import local_folder
     from mkdocs_semsearch.static import is_bundle, open_static_searcher, write_bundle
 
+    folder = local_folder(index)
     for place in (folder, folder / SITE_FOLDER):
         if is_bundle(place):
             yield open_static_searcher(place)

@@ -121,17 +121,17 @@ def _paths(page: str) -> tuple[str, ...]:
 
 
 def evaluate_indexes(
-    indexes: Mapping[str | None, Path],
+    indexes: Mapping[str | None, str | Path],
     queries: Sequence[EvaluationQuery],
     *,
     mode: Mode,
     by_section: bool,
-    engine: Callable[[Path], AbstractContextManager[Searcher]] = open_searcher,
+    engine: Callable[[str | Path], AbstractContextManager[Searcher]] = open_searcher,
 ) -> Evaluation:
     """Runs every query against the index of its corpus.
 
     Args:
-        indexes: folder of the index for each corpus; the key None takes all queries.
+        indexes: folder or URL of the index for each corpus; the key None takes all queries.
         queries: queries; those about another corpus are left out and counted.
         mode: what ranks.
         by_section: see `evaluate`.

@@ -48,7 +48,9 @@ def open_searcher(
     """Opens an index for queries.
 
     Args:
-        index_dir: the index folder; it needs nothing beside it, neither site nor sources.
+        index_dir: the index folder; it needs nothing beside it, neither site nor sources. Or the URL of a published
+            index: its copy in this user's cache is brought up to date, and an encoder in it runs in a process with
+            bounds on memory and time.
         embedder: for queries, in place of the one that the index names; must give vectors of the same kind.
         verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
             have at most 256 MiB, which are read anyway. Sizes are compared in any case.
@@ -58,6 +60,14 @@ def open_searcher(
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
     """
+    if str(index_dir).lower().startswith(("http://", "https://")):
+        from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+        from mkdocs_semsearch.serving.published_index import local_folder
+
+        folder = local_folder(str(index_dir))
+        if embedder is None:
+            return EncoderPool().open(folder, published=True, store_url=store_url)
+        return open_searcher(folder, embedder=embedder, verify=verify, store_url=store_url)
     index = open_index(Path(index_dir), verify=bool(verify))
     manifest, build_dir = index.manifest, index.build_dir
     if verify is None and manifest.size <= VERIFIED_BY_DEFAULT:

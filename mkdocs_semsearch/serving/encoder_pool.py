@@ -28,12 +28,13 @@ class EncoderPool:
         self._lock = threading.Lock()
         self._encoders: WeakValueDictionary[Key, Embedder] = WeakValueDictionary()
 
-    def open(self, index_dir: Path, *, published: bool = False) -> Searcher:
+    def open(self, index_dir: Path, *, published: bool = False, store_url: str | None = None) -> Searcher:
         """Opens an index after comparing every file with its hash.
 
         Args:
             index_dir: the index folder.
             published: it is the copy of an index that somebody else published.
+            store_url: see `open_searcher`.
 
         Raises:
             IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
@@ -42,7 +43,7 @@ class EncoderPool:
             index = open_index(index_dir, verify=True)
             with self._lock:
                 embedder = self._encoder(index.manifest, index.build_dir, published)
-            searcher = open_searcher(index_dir, embedder=embedder, verify=False)  # it just was
+            searcher = open_searcher(index_dir, embedder=embedder, verify=False, store_url=store_url)  # it just was
             if searcher.build_id == index.manifest.build_id:  # else the index was replaced
                 return searcher
             searcher.close()

@@ -12,14 +12,16 @@ import pytest
 pytest.importorskip("onnx")
 
 from mkdocs_semsearch.artifact import read_manifest
+from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding.onnx.encoder import OnnxEmbedder
 from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexCorruptError
-from mkdocs_semsearch.searching import SearchQuery
-from mkdocs_semsearch.serving import bounded_encoder
+from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.serving import bounded_encoder, published_index
 from mkdocs_semsearch.serving.bounded_encoder import BoundedEncoder
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.trial import try_build
 from tests.abuse.evil_encoder import write_encoder
+from tests.abuse.publisher import publisher
 from tests.unit.serving.small_index import build
 
 LONG = "word " * 200
@@ -93,10 +95,34 @@ def test_a_published_encoder_that_goes_astray_costs_a_query_its_meaning_only(tmp
         assert response.results
 
 
+@pytest.fixture
+def published(tmp_path, monkeypatch):
+    """Publishes an index whose encoder is good for short queries; returns its URL."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(bounded_encoder, "MEMORY", 256 << 20)
+    monkeypatch.setattr(published_index, "try_build", lambda *arguments, **options: None)  # it asks long queries
+    publish_with_encoder(tmp_path / "web", bytes_per_token=10_000_000)
+    with publisher(tmp_path / "web") as (url, _):
+        yield url
+
+
+def test_the_library_bounds_a_published_encoder(published):
+    with open_searcher(published) as searcher:
+        assert not searcher.search("keys").degraded
+        assert searcher.search("keys " * 200).degraded
+
+
+def test_the_command_line_bounds_a_published_encoder(published, capsys):
+    assert main(["query", "keys", "--index", published, "--format", "json"]) == 0
+    assert "degraded" not in json.loads(capsys.readouterr().out)
+    assert main(["query", "keys " * 200, "--index", published, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["degraded"] is True
+
+
 @pytest.mark.parametrize(
     ("waste", "sentence"),
     [
-        ({"bytes_per_token": 2_000_000}, "memory"),
+        ({"bytes_per_token": 2_000_000}, "memory|took more than 4 s"),  # a busy machine is slow first
         ({"turns_per_token": 8_000}, "took more than 4 s"),
     ],
 )

@@ -7,6 +7,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
+from mkdocs_semsearch.cli import main
+from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.lazy_endpoint import LazyEndpoint
@@ -55,6 +57,17 @@ def test_a_panic_of_a_tool_leaves_the_server_as_it_was(client):
     assert tool(client, "keys").json()["result"]["isError"] is False
     assert client.get("/api/v1/search?q=keys").status_code == 200
     assert client.get("/readyz").status_code == 200
+
+
+def test_a_panic_in_the_command_line_is_a_sentence(tmp_path, monkeypatch, capsys):
+    index_dir = build(tmp_path / "index")
+
+    def panics(*arguments, **options):
+        raise PanicException("corrupt segment")
+
+    monkeypatch.setattr(EmbeddedBackend, "load", panics)
+    assert main(["query", "keys", "--index", str(index_dir)]) == 1
+    assert capsys.readouterr().err.startswith("semsearch: A library failed (corrupt segment): check the index")
 
 
 def test_a_panic_while_a_build_is_opened_is_a_refusal(tmp_path):

@@ -32,8 +32,8 @@ MAY_IMPORT = {
 }
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
 
-MAY_IMPORT_LAZILY = {"searching": {"qdrant"}, "site": {"qdrant"}}
-"""What a function may import when the index on disk, or an option, makes it necessary."""
+MAY_IMPORT_LAZILY = {"searching": {"qdrant", "serving"}, "site": {"qdrant"}}
+"""What a function may import when the index on disk, its address or an option makes it necessary."""
 
 MAY_IMPORT_MKDOCS = {"plugin"}
 """In an environment with ProperDocs alone, `import mkdocs` works inside its own command only."""

@@ -1,0 +1,38 @@
+"""A web server for a published index, which may redirect every request."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from contextlib import contextmanager
+
+__all__ = ["publisher"]
+
+
+@contextmanager
+def publisher(root=None, redirect=None):
+    """Serves a folder, or redirects every request; yields the URL and the paths asked for."""
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=root)
+
+        def do_GET(self):
+            asked.append(self.path)
+            target = redirect(self.path) if redirect is not None else None
+            if target is None:
+                super().do_GET()
+                return
+            self.send_response(302)
+            self.send_header("Location", target)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/", asked
+        server.shutdown()
