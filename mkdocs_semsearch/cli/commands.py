@@ -153,9 +153,9 @@ def _announce(url: str, site: Path | None) -> None:
 
 
 def _query(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.cli.arguments import parse_filter
     from mkdocs_semsearch.cli.text import no_results_text, results_text
     from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
-    from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.serving.settings import ServerSettings
 
     settings = ServerSettings.from_environment()

@@ -12,7 +12,7 @@ from mkdocs_semsearch.artifact.manifest import ENCODER
 from mkdocs_semsearch.qdrant.collection import collection_name
 from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
 from mkdocs_semsearch.searching.evaluation import Evaluation
-from mkdocs_semsearch.searching.records import SectionInfo
+from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.response import Result, filter_to_json
 
 __all__ = ["evaluation_text", "inspection", "inspection_text", "no_results_text", "results_text"]

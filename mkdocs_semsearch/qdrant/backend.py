@@ -31,15 +31,13 @@ from mkdocs_semsearch.qdrant.reading import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.qdrant.sparse_words import identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.qdrant.terms import TermList
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.browsing import DATE_FIELD, Listing, day_of, listed_pages
-from mkdocs_semsearch.searching.candidates import Candidates, score
-from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.facets import facet_counts
-from mkdocs_semsearch.searching.query import Filter, SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, is_answerable, kind_priors
-from mkdocs_semsearch.searching.records import Records, page_info
+from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, page_info
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, is_answerable, kind_priors, score
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, day_of, listed_pages, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 if TYPE_CHECKING:

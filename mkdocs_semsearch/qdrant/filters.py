@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.qdrant.collection import EXACT_TEXT, CollectionField
-from mkdocs_semsearch.searching.filter_values import range_ends, value_test, wanted_values
-from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, Range
+from mkdocs_semsearch.searching.filters import (
+    Equals,
+    Exists,
+    Filter,
+    In,
+    Prefix,
+    Range,
+    range_ends,
+    value_test,
+    wanted_values,
+)
 
 if TYPE_CHECKING:
     from qdrant_client import models

@@ -27,7 +27,7 @@ from mkdocs_semsearch.qdrant.collection import (
     fitting_type,
 )
 from mkdocs_semsearch.qdrant.sparse_words import SparseWords
-from mkdocs_semsearch.searching.records import PAGE_COLUMNS
+from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS
 
 if TYPE_CHECKING:
     from qdrant_client import models

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.searching.query import Equals, Exists, Filter, In, Prefix, QueryOptions, Range, SearchQuery
+from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, Prefix, Range
+from mkdocs_semsearch.searching.query import QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.response import (
     Citation,
     FacetCount,

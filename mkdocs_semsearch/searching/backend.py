@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.question import Matcher, Question
-from mkdocs_semsearch.searching.browsing import Listing
-from mkdocs_semsearch.searching.candidates import Candidates
-from mkdocs_semsearch.searching.chunk_map import ChunkMap
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.records import Records
+from mkdocs_semsearch.searching.ranking import Candidates
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import Ranked
+from mkdocs_semsearch.searching.results import Listing, Ranked
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 __all__ = ["Backend", "Matches"]

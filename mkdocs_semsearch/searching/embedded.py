@@ -17,14 +17,13 @@ from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.browsing import DATE_FIELD, Listing, day_of, listed_pages
-from mkdocs_semsearch.searching.candidates import Candidates
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
-from mkdocs_semsearch.searching.query import Filter, SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, kind_priors
-from mkdocs_semsearch.searching.records import Records
+from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.pages_and_sections import Records
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import Ranked, rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, day_of, listed_pages, rank
 from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore

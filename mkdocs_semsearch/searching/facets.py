@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.searching.query import Filter
+from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.tables import Tables
 

@@ -1,16 +1,8 @@
-"""The query and its filters: the same classes and names in Python, JSON, GET parameters and MCP.
-
-Pydantic checks every class where it is constructed; what is wrong becomes a `QueryError`. `serving.wire` reads the same
-classes from requests and sets `FROM_OUTSIDE`, which adds limits that Python callers do not need.
-
-A new operator is a class here and a member of `Filter`; `filter_values.value_test` says which values it selects.
-"""
+"""The query: the same class and names in Python, JSON, GET parameters and MCP; pydantic checks it when it is made."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import math
 from collections.abc import Iterable, Mapping, Set
 from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
@@ -18,201 +10,33 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    PlainValidator,
     ValidationInfo,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
+from mkdocs_semsearch.searching.filters import (
+    MAX_ENTRIES,
+    Equals,
+    FieldName,
+    Filter,
+    Filters,
+    In,
+    Range,
+    is_from_outside,
+)
 from mkdocs_semsearch.searching.validation import validated
 
-__all__ = [
-    "FROM_OUTSIDE",
-    "MAX_ENTRIES",
-    "MAX_LIMIT",
-    "OPERATORS",
-    "Equals",
-    "Exists",
-    "Filter",
-    "Granularity",
-    "In",
-    "Mode",
-    "Names",
-    "Prefix",
-    "QueryOptions",
-    "Range",
-    "Scalar",
-    "SearchQuery",
-]
+__all__ = ["MAX_LIMIT", "Granularity", "Mode", "Names", "QueryOptions", "SearchQuery"]
 
 Mode = Literal["hybrid", "semantic", "lexical"]
 Granularity = Literal["section", "page"]
-Scalar = str | int | float | bool | datetime.date
 
 MAX_QUERY_CHARACTERS = 8000
 MAX_LIMIT = 50
 MAX_SECTIONS_PER_PAGE = 10
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that Arrow and Qdrant store."""
-
-FROM_OUTSIDE: dict[str, bool] = {"from_outside": True}
-"""Validation context for requests: their texts and lists are limited, and numbers must be finite."""
-
-MAX_FIELD_CHARACTERS = 200
-MAX_VALUE_CHARACTERS = 1000
-MAX_VALUES = 100
-MAX_ENTRIES = 32
-"""Filters of a request, fields that it counts, indexes that it names."""
-
-_SCALAR_SCHEMA = {
-    "anyOf": [
-        {"type": "string", "maxLength": MAX_VALUE_CHARACTERS},
-        {"type": "boolean"},
-        {"type": "integer"},
-        {"type": "number"},
-    ]
-}
-_VALUES_SCHEMA = {"type": "array", "items": _SCALAR_SCHEMA, "minItems": 1, "maxItems": MAX_VALUES}
-
-
-def _is_from_outside(info: ValidationInfo) -> bool:
-    return info.context is FROM_OUTSIDE
-
-
-def _checked_text(text: str, info: ValidationInfo, most: int) -> str:
-    if _is_from_outside(info):
-        if "\0" in text:
-            raise ValueError("must not contain the NUL character")
-        if len(text) > most:
-            raise ValueError(f"is too long: at most {most} characters are allowed")
-    return text
-
-
-def _field_name(name: str, info: ValidationInfo) -> str:
-    if not name and _is_from_outside(info):
-        raise ValueError("is too short: at least 1 character is needed")
-    return _checked_text(name, info, MAX_FIELD_CHARACTERS)
-
-
-def _text(text: str, info: ValidationInfo) -> str:
-    return _checked_text(text, info, MAX_VALUE_CHARACTERS)
-
-
-def _scalar(value: Any, info: ValidationInfo) -> Scalar:
-    if not isinstance(value, Scalar) or (
-        _is_from_outside(info) and isinstance(value, float) and not math.isfinite(value)
-    ):
-        raise PydanticCustomError(
-            "filter_value",
-            "must be a string, a finite number or a boolean",
-            {"field": info.data.get("field"), "value": repr(value)},
-        )
-    return _text(value, info) if isinstance(value, str) else value
-
-
-def _scalars(value: Any, info: ValidationInfo) -> tuple[Scalar, ...]:
-    if isinstance(value, str) and not _is_from_outside(info):
-        value = (value,)  # one text is one value, not its letters
-    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
-        raise ValueError("must be a list")
-    values = tuple(_scalar(item, info) for item in value)
-    if _is_from_outside(info):
-        if not values:
-            raise ValueError("has too few entries: at least 1 is needed")
-        if len(values) > MAX_VALUES:
-            raise ValueError(f"has too many entries: at most {MAX_VALUES} are allowed")
-    return values
-
-
-def _scalar_or_scalars(value: Any, info: ValidationInfo) -> Scalar | tuple[Scalar, ...]:
-    return _scalars(value, info) if isinstance(value, list | tuple) else _scalar(value, info)
-
-
-def _range_end(value: Any, info: ValidationInfo) -> Scalar | None:
-    if isinstance(value, bool) and _is_from_outside(info):
-        raise ValueError("must be a string or a finite number")
-    return None if value is None else _scalar(value, info)
-
-
-FieldName = Annotated[
-    str,
-    AfterValidator(_field_name),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": MAX_FIELD_CHARACTERS}),
-]
-RangeEnd = Annotated[
-    Scalar | None,
-    PlainValidator(_range_end),
-    WithJsonSchema(
-        {"anyOf": [*(one for one in _SCALAR_SCHEMA["anyOf"] if one["type"] != "boolean"), {"type": "null"}]}
-    ),
-]
-
-
-@validated
-class Equals:
-    """The field has this value; a list field has it among its elements (any of them, where `value` is a list)."""
-
-    field: FieldName
-    value: Annotated[
-        Scalar | tuple[Scalar, ...],
-        PlainValidator(_scalar_or_scalars),
-        WithJsonSchema({"anyOf": [*_SCALAR_SCHEMA["anyOf"], _VALUES_SCHEMA]}),
-    ]
-    negate: bool = False
-    op: Literal["equals"] = dataclasses.field(default="equals", kw_only=True)
-
-
-@validated
-class In:
-    """The field has one of these values; a list field shares at least one element with them."""
-
-    field: FieldName
-    values: Annotated[tuple[Scalar, ...], PlainValidator(_scalars), WithJsonSchema(_VALUES_SCHEMA)]
-    negate: bool = False
-    op: Literal["in"] = dataclasses.field(default="in", kw_only=True)
-
-
-@validated
-class Range:
-    """The field lies between two ends, both included; one may be missing. Dates are written `2026-01-31`."""
-
-    field: FieldName
-    min: RangeEnd = None
-    max: RangeEnd = None
-    negate: bool = False
-    op: Literal["range"] = dataclasses.field(default="range", kw_only=True)
-
-    @model_validator(mode="after")
-    def _has_an_end(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError(f"has neither min nor max for {self.field!r}: give at least one")
-        return self
-
-
-@validated
-class Exists:
-    """The field has a value that is neither missing nor null nor an empty list."""
-
-    field: FieldName
-    negate: bool = False
-    op: Literal["exists"] = dataclasses.field(default="exists", kw_only=True)
-
-
-@validated
-class Prefix:
-    """The field's text starts with this value (`page.path` below a folder)."""
-
-    field: FieldName
-    value: Annotated[str, AfterValidator(_text), WithJsonSchema({"type": "string", "maxLength": MAX_VALUE_CHARACTERS})]
-    negate: bool = False
-    op: Literal["prefix"] = dataclasses.field(default="prefix", kw_only=True)
-
-
-Filter = Equals | In | Range | Exists | Prefix
-Filters = Mapping[str, Any] | Iterable[Filter] | Filter
-"""Filters as Python writes them; a mapping has a value, a list of values or a `range` for each field."""
-OPERATORS: tuple[str, ...] = tuple(kind.__dataclass_fields__["op"].default for kind in get_args(Filter))
 
 
 def _query_text(text: Any) -> Any:
@@ -221,7 +45,7 @@ def _query_text(text: Any) -> Any:
 
 
 def _within_bounds(text: str, info: ValidationInfo) -> str:
-    if _is_from_outside(info) and "\0" in text:
+    if is_from_outside(info) and "\0" in text:
         raise ValueError("must not contain the NUL character")
     if len(text) > MAX_QUERY_CHARACTERS:
         raise ValueError(f"has {len(text)} characters: {MAX_QUERY_CHARACTERS} are allowed")
@@ -229,7 +53,7 @@ def _within_bounds(text: str, info: ValidationInfo) -> str:
 
 
 def _bounded(entries: Any, info: ValidationInfo) -> Any:
-    if _is_from_outside(info):
+    if is_from_outside(info):
         if isinstance(entries, list) and len(entries) > MAX_ENTRIES:
             raise ValueError(f"has too many entries: at most {MAX_ENTRIES} are allowed")
         return entries
@@ -238,7 +62,7 @@ def _bounded(entries: Any, info: ValidationInfo) -> Any:
 
 def _all_filters(filters: Any, info: ValidationInfo) -> Any:
     """Returns a tuple of filters for a mapping or a single filter."""
-    if not _is_from_outside(info):
+    if not is_from_outside(info):
         if isinstance(filters, Mapping):
             return tuple(_filter_of(field, value) for field, value in filters.items())
         if isinstance(filters, get_args(Filter)):

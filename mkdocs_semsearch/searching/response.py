@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
-from mkdocs_semsearch.searching.query import Filter, Granularity, Mode
-from mkdocs_semsearch.searching.records import PageInfo, SectionInfo
+from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.pages_and_sections import PageInfo, SectionInfo
+from mkdocs_semsearch.searching.query import Granularity, Mode
 
 __all__ = [
     "AnswerMode",

@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question
-from mkdocs_semsearch.searching.candidates import UNKNOWN, Candidates, score
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     RULES,
     SEMANTIC_MATCH_SHARE,
     SEMANTIC_WEIGHT,
+    UNKNOWN,
+    Candidates,
     SemanticScale,
     at_rank,
     is_answerable,
+    score,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 

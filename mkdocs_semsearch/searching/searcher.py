@@ -19,7 +19,6 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, Matches
-from mkdocs_semsearch.searching.browsing import written_page
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import QueryOptions, SearchQuery
@@ -32,7 +31,7 @@ from mkdocs_semsearch.searching.response import (
     SearchResponse,
     presented_score,
 )
-from mkdocs_semsearch.searching.results import ResultWriter, related_pages
+from mkdocs_semsearch.searching.results import ResultWriter, related_pages, written_page
 
 __all__ = ["Searcher", "open_searcher"]
 

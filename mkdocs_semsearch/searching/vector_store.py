@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.graph_walk import GraphWalk
-from mkdocs_semsearch.searching.scan import Approximation, Codes, Stored, similarities
+from mkdocs_semsearch.searching.nearest import Approximation, Codes, GraphWalk, Stored, similarities
 
 __all__ = ["WALK_ABOVE", "Neighbors", "VectorStore"]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, create_model
 
 from mkdocs_semsearch.searching import response
-from mkdocs_semsearch.searching.query import Filter
+from mkdocs_semsearch.searching.filters import Filter
 
 __all__ = [
     "ErrorResponse",

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
-from mkdocs_semsearch.searching.query import OPERATORS, Equals, Filter
+from mkdocs_semsearch.searching.filters import OPERATORS, Equals, Filter
 from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, request_from
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.searching.query import MAX_ENTRIES
+from mkdocs_semsearch.searching.filters import MAX_ENTRIES
 from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error

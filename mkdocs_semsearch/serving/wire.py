@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeVar, cast
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from mkdocs_semsearch.searching.query import FROM_OUTSIDE, OPERATORS, Names, SearchQuery
+from mkdocs_semsearch.searching.filters import FROM_OUTSIDE, OPERATORS
+from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import complaint, validated
 from mkdocs_semsearch.serving.responses import HttpError
 

@@ -14,8 +14,8 @@ import numpy as np
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
+from mkdocs_semsearch.searching.pages_and_sections import page_info
 from mkdocs_semsearch.searching.ranking import RULES
-from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.format import CORE, FIELDS, Value, fnv1a, normalised_name, pack_blocks, smallest_unsigned
 

@@ -29,12 +29,12 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.artifact.manifest import manifest_from_json, manifest_to_json
     from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
     from mkdocs_semsearch.chunking.document import Document
+    from mkdocs_semsearch.cli.arguments import parse_filter
     from mkdocs_semsearch.embedding.onnx.encoder import FOLDER
     from mkdocs_semsearch.embedding.protocol import well_formed
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError
     from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
-    from mkdocs_semsearch.searching.expressions import parse_filter
     from mkdocs_semsearch.searching.response import filter_to_json
     from mkdocs_semsearch.serving.api import SearchApi
     from mkdocs_semsearch.serving.app import create_app

@@ -27,9 +27,9 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from mkdocs_semsearch.cli.arguments import parse_filter
 from mkdocs_semsearch.plugin.preview import MOUNT, Preview, open_preview
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
-from mkdocs_semsearch.searching.expressions import parse_filter
 from mkdocs_semsearch.searching.response import filter_to_json
 from tests.integration.sites import DocsSite
 from tests.static_engine import StaticEngine

@@ -10,7 +10,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.searching.query import OPERATORS
+from mkdocs_semsearch.searching.filters import OPERATORS
 from tests.made_index import made_page, opened
 
 DATE = datetime.date

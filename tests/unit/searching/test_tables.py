@@ -11,7 +11,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.query import Equals
+from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.tables import Tables
 from tests.made_index import built, made_page
 

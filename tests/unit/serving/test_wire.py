@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from mkdocs_semsearch.searching.query import Equals, Exists, In, Prefix, Range, SearchQuery
+from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import Defaults, parse_request
 

@@ -1,4 +1,4 @@
-/* From the two sides to ranked pages, in 32-bit floats as in searching/candidates.py, ranking.py and results.py. */
+/* From the two sides to ranked pages, in 32-bit floats as in searching/ranking.py and results.py. */
 
 import { identifierForms, nameHash } from "./text.js";
 

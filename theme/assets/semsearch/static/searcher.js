@@ -77,7 +77,7 @@ export class Searcher {
     };
   }
 
-  /** The pages that filters leave, newest first: an answer without a question. See searching/browsing.py. */
+  /** The pages that filters leave, newest first: an answer without a question. See searching/results.py. */
   async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3 }) {
     if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
     const [mask, date] = await Promise.all([this.#filtered(filters), this.fields.column("date")]);
