@@ -26,7 +26,8 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.indexing.writers import prepared_texts, write_lexical_index, write_tables
+from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
+from mkdocs_semsearch.indexing.writers import write_tables
 
 __all__ = [
     "DIMENSION",

@@ -21,6 +21,7 @@ from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, B
 from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
+from mkdocs_semsearch.indexing.near_duplicates import EdgeCache
 from mkdocs_semsearch.indexing.writers import StoreWriter
 
 __all__ = ["BuildOptions", "BuildReport", "build_index"]
@@ -107,7 +108,8 @@ def build_index(
     changed = manifest is None or manifest.build_id != build_id
     lost = not changed and store is not None and not store.holds(build_id, chunks + len(pages))
     if changed or lost:
-        earlier = None if manifest is None else _earlier_graph(index_dir, manifest, embedder)
+        with ContentCache.open(cache_dir, cache_max_bytes) as known:
+            earlier = None if manifest is None else _earlier_graph(index_dir, manifest, embedder, EdgeCache(known))
         contents = BuildContents(
             build_id=build_id,
             pages=pages,
@@ -141,7 +143,7 @@ def build_index(
     )
 
 
-def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder) -> EarlierGraph | None:
+def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder, edges: EdgeCache) -> EarlierGraph | None:
     """Reads the graph of the build in place; None where it has none, or of another embedder."""
     if manifest.store or manifest.embedder != embedder.identity:
         return None
@@ -153,7 +155,7 @@ def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder) -> E
     except (OSError, ValueError, KeyError):
         return None
     fits = vectors.ndim == 2 and vectors.dtype == np.float16 and len(graph.indptr) == len(vectors) + 1
-    return EarlierGraph(vectors, graph) if fits else None
+    return EarlierGraph(vectors, graph, edges.get(manifest.build_id, graph)) if fits else None
 
 
 def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> ChunkVectors | None:

@@ -21,10 +21,11 @@ from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, build_knn_graph, duplicate_groups
-from mkdocs_semsearch.indexing.writers import IndexedRows, PreparedPages, StoreWriter, write_lexical_index, write_tables
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
+from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, common_words_of, write_lexical_index
+from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
+from mkdocs_semsearch.indexing.writers import IndexedRows, StoreWriter, write_tables
 from mkdocs_semsearch.lexical.analyzers import stemmer_for
-from mkdocs_semsearch.lexical.vocabulary import common_words
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
 
@@ -92,7 +93,7 @@ class BuildContents:
         with ThreadPoolExecutor(1) as pool:
             words = pool.submit(self._write_words, folder)
             graph = build_knn_graph(vectors, options.graph, earlier=self.earlier)
-            groups = duplicate_groups(self.pages, vectors, graph)
+            groups = self._duplicate_groups(vectors, graph)
             if self.store is None:
                 np.save(folder / VECTORS, self.vectors, allow_pickle=False)
                 _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
@@ -120,11 +121,15 @@ class BuildContents:
             store=store,
         )
 
+    def _duplicate_groups(self, vectors: NDArray[np.float32], graph: KnnGraph) -> NDArray[np.int32]:
+        similar = similar_edges(vectors, graph, self.earlier)
+        with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
+            EdgeCache(contents).put(self.build_id, graph, similar)
+            return duplicate_groups(self.pages, graph, similar, contents)
+
     def _common_words(self, stemmer: str | None) -> tuple[str, ...]:
-        texts = [
-            [text for chunk in page.chunks for text in (*chunk.heading_hierarchy, chunk.content)] for page in self.pages
-        ]
-        return common_words(texts, stemmer)
+        with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
+            return common_words_of(self.pages, self.digests, contents, stemmer)
 
     def _write_words(self, folder: Path) -> None:
         if self.store is not None:

@@ -1,20 +1,14 @@
-"""The k-nearest-neighbour graph over the chunks' vectors, and the near-duplicate sections that it shows."""
+"""The k-nearest-neighbour graph over the chunks' vectors."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.chunking.page_role import split_version
-
-__all__ = ["EarlierGraph", "GraphMethod", "KnnGraph", "build_knn_graph", "duplicate_groups"]
+__all__ = ["EarlierGraph", "GraphMethod", "KnnGraph", "build_knn_graph"]
 
 GraphMethod = Literal["auto", "exact", "nndescent"]
 
@@ -44,11 +38,14 @@ class KnnGraph:
         indptr: int64 `[n + 1]`.
         indices: int32 `[indptr[-1]]`; never the row itself.
         method: `exact`, `nndescent`, or `none` for fewer than two rows.
+        kept: int64 `[n]`, the row of the earlier graph that a list was taken from, -1 for a list that was computed;
+            None where all were.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     method: str
+    kept: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +55,12 @@ class EarlierGraph:
     Attributes:
         vectors: float16 `[m, d]`, as stored.
         graph: its lists.
+        similar: bool `[edges]` of the graph, see `similar_edges`; None where they are not known.
     """
 
     vectors: NDArray[np.float16]
     graph: KnnGraph
+    similar: NDArray[np.bool_] | None = None
 
 
 def build_knn_graph(
@@ -89,14 +88,15 @@ def build_knn_graph(
         method = "exact" if rows < EXACT_BELOW else "nndescent"
     if rows <= neighbors + 1:
         method = "exact"  # every row is a neighbour
-    lists = None
+    updated = None
     if earlier is not None and earlier.graph.method == method and rows > neighbors + 1:
-        lists = _updated(vectors, k, earlier)
+        updated = _updated(vectors, k, earlier)
+    lists, kept = updated or (None, None)
     if lists is None:
         lists = _exact(vectors, np.arange(rows), k) if method == "exact" else _nndescent(vectors, k)
     counts = (lists >= 0).sum(axis=1)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return KnnGraph(indptr, lists[lists >= 0].astype(np.int32), method)
+    return KnnGraph(indptr, lists[lists >= 0].astype(np.int32), method, kept)
 
 
 def _exact(vectors: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
@@ -133,30 +133,31 @@ def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     return np.take_along_axis(columns, np.take_along_axis(best, order, axis=1), axis=1)
 
 
-def _updated(vectors: NDArray[np.float32], k: int, earlier: EarlierGraph) -> NDArray[np.int64] | None:
-    """Returns the lists, most of them from an earlier graph; None where too many rows have changed for that."""
+def _updated(
+    vectors: NDArray[np.float32], k: int, earlier: EarlierGraph
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Returns the lists, most of them from an earlier graph, and `KnnGraph.kept`; None where too many rows changed."""
     known = _earlier_lists(earlier.graph, k)
     if known is None:
         return None
     old_row = _rows_in(earlier.vectors, vectors)
-    kept, fresh = np.flatnonzero(old_row >= 0), np.flatnonzero(old_row < 0)
+    fresh = np.flatnonzero(old_row < 0)
     if len(fresh) > _MOST_FRESH * len(vectors):
         return None
     new_row = np.full(len(earlier.vectors) + 1, -1, np.int64)  # the last one for places that were empty
-    new_row[old_row[kept]] = kept
-    lists = np.full((len(vectors), k), -1, np.int64)
-    lists[kept] = new_row[known[old_row[kept]]]
-    whole = np.flatnonzero((lists >= 0).all(axis=1))
-    last = np.einsum("ij,ij->i", vectors[whole], vectors[lists[whole, -1]])
-    entered = np.zeros(len(whole), np.bool_)
+    new_row[old_row[old_row >= 0]] = np.flatnonzero(old_row >= 0)
+    lists = new_row[known[old_row]]
+    lists[fresh] = -1
+    stale = (lists < 0).any(axis=1)
+    last = np.einsum("ij,ij->i", vectors, vectors[lists[:, -1]])
     at_once = max(1, _BLOCK_CELLS // len(vectors))
     for start in range(0, len(fresh), at_once):
-        entered |= (vectors[whole] @ vectors[fresh[start : start + at_once]].T).max(axis=1) > last
-    stale = np.setdiff1d(np.arange(len(vectors)), whole[~entered])
-    if len(stale) > _MOST_STALE * len(vectors):
+        stale |= (vectors @ vectors[fresh[start : start + at_once]].T).max(axis=1) > last
+    again = np.flatnonzero(stale)
+    if len(again) > _MOST_STALE * len(vectors):
         return None
-    lists[stale] = _exact(vectors, stale, k)
-    return lists
+    lists[again] = _exact(vectors, again, k)
+    return lists, np.where(stale, -1, old_row)
 
 
 def _earlier_lists(graph: KnnGraph, k: int) -> NDArray[np.int64] | None:
@@ -171,11 +172,28 @@ def _earlier_lists(graph: KnnGraph, k: int) -> NDArray[np.int64] | None:
 
 def _rows_in(earlier: NDArray[np.float16], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     """Returns for every vector the row of an equal one in an earlier array, each row once, or -1."""
+    rounded = vectors.astype(np.float16)
+    found = np.full(len(rounded), -1, np.int64)
+    both = min(len(earlier), len(rounded))
+    # An edit leaves what stands before and behind it in place.
+    before = _equal_rows(earlier[:both], rounded[:both])
+    behind = _equal_rows(earlier[len(earlier) - both :][::-1], rounded[len(rounded) - both :][::-1])
+    behind = min(behind, both - before)
+    found[:before] = np.arange(before)
+    found[len(rounded) - behind :] = np.arange(len(earlier) - behind, len(earlier))
     places: dict[bytes, list[int]] = {}
-    for row in range(len(earlier) - 1, -1, -1):
+    for row in range(len(earlier) - behind - 1, before - 1, -1):
         places.setdefault(earlier[row].tobytes(), []).append(row)
-    found = (places.get(vector.tobytes()) for vector in vectors.astype(np.float16))
-    return np.array([rows.pop() if rows else -1 for rows in found], np.int64)
+    for row in range(before, len(rounded) - behind):
+        rows = places.get(rounded[row].tobytes())
+        found[row] = rows.pop() if rows else -1
+    return found
+
+
+def _equal_rows(one: NDArray[np.float16], other: NDArray[np.float16]) -> int:
+    """Returns how many rows of two arrays are equal before the first that is not."""
+    differing = np.flatnonzero((one.view(np.uint16) != other.view(np.uint16)).any(axis=1))
+    return int(differing[0]) if len(differing) else len(one)
 
 
 def _nndescent(vectors: NDArray[np.float32], k: int) -> NDArray[np.int64]:
@@ -196,109 +214,3 @@ def _without_self(found: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     order = np.argsort(own, axis=1, kind="stable")
     lists = np.take_along_axis(np.where(own, -1, found), order, axis=1)
     return lists[:, :k]
-
-
-LEAST_SIMILARITY = 0.9
-"""Cosine below which two sections are not compared word for word."""
-
-LEAST_RESEMBLANCE = 0.85
-"""Share of common three-word shingles (Broder: On the resemblance and containment of documents, 1997)."""
-
-LEAST_WORDS = 20
-"""Shorter sections are not compared: each of them is a result of its own, but in other versions of the same page."""
-
-_EDGES_AT_ONCE = 4096
-"""Edges whose two vectors are compared at a time: 12 MB for 384 dimensions."""
-
-_WORD = re.compile(r"\w+")
-
-
-def duplicate_groups(pages: Sequence[ChunkedPage], vectors: NDArray[np.float32], graph: KnnGraph) -> NDArray[np.int32]:
-    """Groups near-duplicate sections.
-
-    Args:
-        pages: of the site.
-        vectors: float32 `[chunks, d]`, unit rows.
-        graph: neighbour lists over the chunks; near duplicates are among each other's neighbours.
-
-    Returns:
-        int32 `[chunks]`: for every chunk the running number, from 0, of the first section of its section's group, which
-        is its own section where it has no near duplicate.
-    """
-    section_of, texts = _sections(pages)
-    first = np.arange(len(texts), dtype=np.int32)
-    shingles: dict[int, frozenset[tuple[str, ...]]] = {}
-    for one, other in _similar_sections(section_of, vectors, graph):
-        for section in (one, other):
-            if section not in shingles:
-                shingles[section] = _shingles(texts[section])
-        if _resemblance(shingles[one], shingles[other]) >= LEAST_RESEMBLANCE:
-            low, high = sorted((_root(first, one), _root(first, other)))
-            first[high] = low
-    for section, earlier in _same_in_other_versions(pages):
-        low, high = sorted((_root(first, earlier), _root(first, section)))
-        first[high] = low
-    roots = np.array([_root(first, section) for section in range(len(texts))], np.int32)
-    return roots[section_of] if len(section_of) else section_of
-
-
-def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[str]]:
-    numbers: list[int] = []
-    texts: list[list[Chunk]] = []
-    for page in pages:
-        last: int | None = None
-        for chunk in page.chunks:
-            if chunk.section_index != last:
-                texts.append([])
-                last = chunk.section_index
-            texts[-1].append(chunk)
-            numbers.append(len(texts) - 1)
-    return np.array(numbers, np.int32), ["\n".join(chunk.content for chunk in chunks) for chunks in texts]
-
-
-def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:
-    """Yields sections, however short, that stand in another version of the same page, with their first place."""
-    seen: dict[tuple[Any, ...], int] = {}
-    section = -1
-    for page in pages:
-        version, rest = split_version(page.path)
-        for _, group in groupby(page.chunks, key=lambda chunk: chunk.section_index):
-            section += 1
-            if version:
-                chunks = tuple((chunk.heading_hierarchy, chunk.content) for chunk in group)
-                earlier = seen.setdefault((rest, chunks), section)
-                if earlier != section:
-                    yield section, earlier
-
-
-def _similar_sections(
-    section_of: NDArray[np.int32], vectors: NDArray[np.float32], graph: KnnGraph
-) -> Iterator[tuple[int, int]]:
-    rows = np.repeat(np.arange(len(section_of)), np.diff(graph.indptr))
-    seen: set[tuple[int, int]] = set()
-    for start in range(0, len(rows), _EDGES_AT_ONCE):
-        one, other = rows[start : start + _EDGES_AT_ONCE], graph.indices[start : start + _EDGES_AT_ONCE]
-        similar = np.einsum("ij,ij->i", vectors[one], vectors[other]) >= LEAST_SIMILARITY
-        similar &= section_of[one] != section_of[other]
-        ends = np.stack([section_of[one[similar]], section_of[other[similar]]], axis=1)
-        ends.sort(axis=1)
-        fresh = {(low, high) for low, high in ends.tolist()} - seen
-        seen |= fresh
-        yield from sorted(fresh)
-
-
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    words = _WORD.findall(text.casefold())
-    if len(words) < LEAST_WORDS:
-        return frozenset()
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-def _resemblance(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
-
-
-def _root(first: NDArray[np.int32], section: int) -> int:
-    while first[section] != section:
-        section = int(first[section])
-    return section

@@ -1,7 +1,4 @@
-"""Writes what a search reads: the Parquet tables of pages and chunks and the lexical index, or all of it into a store.
-
-Row i of the table of chunks is document i of the lexical index and vector i.
-"""
+"""Writes the Parquet tables of pages and chunks, or all rows of a build into a store."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,26 +18,13 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.lexical import analyzers
-from mkdocs_semsearch.lexical.analyzers import (
-    FIELDS,
-    lexical_schema,
-    lexical_texts,
-    prepare,
-    register_analyzers,
-    stemmer_for,
-)
 
 __all__ = [
     "IndexedRows",
-    "PreparedPages",
     "StoreWriter",
     "chunk_ids",
     "chunk_rows",
     "page_rows",
-    "prepared_texts",
-    "write_lexical_index",
     "write_tables",
 ]
 
@@ -115,7 +98,8 @@ class StoreWriter(Protocol):
         ...
 
 
-_COMPRESSION_LEVEL = 9
+_COMPRESSION_LEVEL = 3
+"""Level 9 makes an index 1 % smaller and takes five times as long."""
 _PAGE_BYTES = 1 << 23
 
 Columns = Mapping[str, Sequence[Any]]
@@ -227,106 +211,3 @@ def _chunk_id(page: ChunkedPage, chunk: Chunk, seen: Counter[str]) -> str:
     seen[place] += 1
     text = f"{place}\0{seen[place]}"
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-_HEAP_BYTES = 256_000_000
-
-
-_PAGES_AT_ONCE = 100
-
-
-class PreparedPages:
-    """The texts of every chunk as the lexical index takes them, in the order of `FIELDS`, page by page.
-
-    Cutting texts into words and identifiers takes most of the time of the lexical index, so the texts of a page are
-    kept from build to build.
-    """
-
-    def __init__(self, pages: Sequence[ChunkedPage], digests: Sequence[bytes], contents: ContentCache) -> None:
-        """Prepares pages.
-
-        Args:
-            pages: of the site.
-            digests: `page_digest` of each.
-            contents: knows the texts of earlier builds.
-        """
-        self._pages = pages
-        self._contents = contents
-        prefix = b"lexical texts\0" + _code().encode()
-        self._keys = [hashlib.blake2b(prefix + digest, digest_size=16).digest() for digest in digests]
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        """Yields the texts of one chunk after the other."""
-        for start in range(0, len(self._pages), _PAGES_AT_ONCE):
-            keys = self._keys[start : start + _PAGES_AT_ONCE]
-            known = self._contents.get(keys)
-            new: dict[bytes, bytes] = {}
-            for page, key in zip(self._pages[start : start + _PAGES_AT_ONCE], keys, strict=True):
-                texts = _read(known.get(key), len(page.chunks))
-                if texts is None:
-                    texts = [prepared_texts(chunk) for chunk in page.chunks]
-                    new[key] = json.dumps(texts).encode()
-                yield from texts
-            self._contents.put(new)
-        self._contents.touch(self._keys)
-
-
-def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
-    """Reads the texts of a page; None where the bytes are damaged."""
-    try:
-        texts: list[Sequence[str]] = json.loads(value or b"")
-        return texts if len(texts) == chunks and all(len(some) == len(FIELDS) for some in texts) else None
-    except (ValueError, TypeError):
-        return None
-
-
-@cache
-def _code() -> str:
-    """Hash of the code that prepares texts, so that a new version prepares them anew."""
-    return hashlib.sha256(Path(analyzers.__file__).read_bytes() + Path(__file__).read_bytes()).hexdigest()
-
-
-def prepared_texts(chunk: Chunk) -> Sequence[str]:
-    """Returns the texts of a chunk as the lexical index takes them, in the order of `FIELDS`."""
-    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
-    return [texts[name] if name in ("identifiers", "parts") else prepare(texts[name]) for name in FIELDS]
-
-
-def write_lexical_index(texts: Iterable[Sequence[str]], folder: Path, language: str) -> None:
-    """Writes the index of all chunks, in their order, as one segment.
-
-    Args:
-        texts: `prepared_texts` of every chunk; row i of the chunk table is the i-th.
-        folder: made here; must not exist.
-        language: language tag of the site; chooses the stemmer.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    folder.mkdir()
-    try:
-        _write_documents(texts, folder, stemmer_for(language))
-    except UnicodeError:
-        raise
-    except ValueError as error:  # what Tantivy makes of a full disk
-        raise OSError(f"lexical index: {error}") from error
-    # Locks and Tantivy's list of files to clean up: of no use in a folder that never changes, and many hosts drop
-    # files whose names begin with a dot.
-    for leftover in folder.glob(".*"):
-        leftover.unlink(missing_ok=True)
-
-
-def _write_documents(texts: Iterable[Sequence[str]], folder: Path, stemmer: str | None) -> None:
-    import tantivy
-
-    index = tantivy.Index(lexical_schema(), path=str(folder))
-    register_analyzers(index, stemmer)
-    writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-    for row, fields in enumerate(texts):
-        document = tantivy.Document()
-        document.add_unsigned("row", row)
-        for name, content in zip(FIELDS, fields, strict=True):
-            document.add_text(name, content)
-        writer.add_document(document)
-    writer.commit()
-    writer.wait_merging_threads()

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mkdocs_semsearch.lexical.analyzers import telling_words
 
-__all__ = ["TermDictionary", "Terms", "common_words"]
+__all__ = ["TermDictionary", "Terms", "common_words", "page_words", "sampled_pages"]
 
 SHORTEST_CORRECTED = 4
 TWO_TYPOS_FROM = 8
@@ -32,17 +32,26 @@ _SAMPLED_PAGES = 400
 _WORD = re.compile(r"[^\W_]+")
 
 
-def common_words(pages: Sequence[Iterable[str]], stemmer: str | None) -> tuple[str, ...]:
+def sampled_pages(pages: int) -> range:
+    """Returns the numbers of the pages whose words are counted: evenly chosen ones of many, none of few."""
+    return range(0, pages, max(1, pages // _SAMPLED_PAGES)) if pages >= LEAST_PAGES else range(0)
+
+
+def page_words(texts: Iterable[str]) -> set[str]:
+    """Returns the different words of a page, lower-cased."""
+    return {word for text in texts for word in _WORD.findall(text.lower())}
+
+
+def common_words(sample: Sequence[Iterable[str]], stemmer: str | None) -> tuple[str, ...]:
     """Returns the words that stand on nearly every page and are no stop words, lower-cased, in alphabetical order.
 
     Args:
-        pages: the texts of every page; of many pages, evenly chosen ones are looked at.
+        sample: `page_words` of `sampled_pages`.
         stemmer: name of the stemmer, if the language of the site has one; it chooses the stop words.
     """
-    if len(pages) < LEAST_PAGES:
-        return ()
-    sample = pages[:: max(1, len(pages) // _SAMPLED_PAGES)]
-    on_pages = Counter(word for page in sample for word in {w for text in page for w in _WORD.findall(text.lower())})
+    on_pages: Counter[str] = Counter()
+    for words in sample:
+        on_pages.update(words)
     analyzer = telling_words(stemmer)
     often = (word for word, count in on_pages.items() if count >= COMMON_PAGES_SHARE * len(sample))
     return tuple(sorted(word for word in often if analyzer.analyze(word)))

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.chunking import embedding_text
-from mkdocs_semsearch.indexing.knn_graph import build_knn_graph, duplicate_groups
+from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, build_knn_graph
+from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.searching import Equals, Prefix, SearchQuery, to_json
 from tests.made_index import made_page, opened
 from tests.word_hash import WordHashEmbedder
@@ -25,7 +27,11 @@ def groups(*pages):
     chunks = [chunk for page in pages for chunk in page.chunks]
     texts = [embedding_text(chunk.heading_hierarchy, chunk.content) for chunk in chunks]
     vectors = WordHashEmbedder().embed(texts, "document")
-    found = duplicate_groups(pages, vectors, build_knn_graph(vectors, "exact"))
+    graph = build_knn_graph(vectors, "exact")
+    with ContentCache.open(None) as contents:
+        found = duplicate_groups(pages, graph, similar_edges(vectors, graph), contents)
+        again = duplicate_groups(pages, graph, similar_edges(vectors, graph), contents)
+    assert found.tolist() == again.tolist()
     assert found.dtype == np.int32
     return found.tolist()
 
@@ -67,6 +73,29 @@ def test_chunks_of_one_section_are_not_its_duplicates():
 @pytest.mark.parametrize("pages", [(), (made_page("empty.md"),), (made_page("a.md", NOTE),)])
 def test_nothing_to_compare(pages):
     assert groups(*pages) == [0] * sum(len(page.chunks) for page in pages)
+
+
+@pytest.mark.parametrize(("removed", "added"), [([], 2), ([7, 90], 1), ([0], 0)])
+def test_answers_kept_from_an_earlier_graph_are_those_of_a_whole_comparison(removed, added):
+    chance = np.random.default_rng(0)
+    centres = chance.normal(size=(40, 16))
+    noisy = np.repeat(centres, 10, axis=0) + 0.15 * chance.normal(size=(400, 16))
+    rows = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float16)
+    before = np.delete(rows, np.arange(200, 200 + added), axis=0)
+    after = np.delete(rows, removed, axis=0)
+    graph = build_knn_graph(before.astype(np.float32))
+    similar = similar_edges(before.astype(np.float32), graph)
+    assert 0 < similar.sum() < len(similar)
+    with ContentCache.open(None) as contents:
+        edges = EdgeCache(contents)
+        assert edges.get("a", graph) is None
+        edges.put("a", graph, similar)
+        earlier = EarlierGraph(before, graph, edges.get("a", graph))
+    updated = build_knn_graph(after.astype(np.float32), earlier=earlier)
+    assert updated.kept is not None
+    assert (updated.kept >= 0).any()
+    whole = similar_edges(after.astype(np.float32), updated)
+    assert similar_edges(after.astype(np.float32), updated, earlier).tolist() == whole.tolist()
 
 
 @pytest.fixture(scope="module")

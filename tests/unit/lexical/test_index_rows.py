@@ -7,7 +7,7 @@ import pytest
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.indexing.writers import prepared_texts, write_lexical_index
+from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.writers import chunk_ids, prepared_texts, write_lexical_index, write_tables
+from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
+from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
 from mkdocs_semsearch.searching import Searcher, open_searcher
 from tests.word_hash import DIMENSION, WordHashEmbedder
 

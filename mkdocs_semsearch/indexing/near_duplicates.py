@@ -1,0 +1,200 @@
+"""Groups sections with nearly the same words, such as release notes and included snippets."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking.page_role import split_version
+from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
+
+__all__ = ["EdgeCache", "duplicate_groups", "similar_edges"]
+
+LEAST_SIMILARITY = 0.9
+"""Cosine below which two sections are not compared word for word."""
+
+LEAST_RESEMBLANCE = 0.85
+"""Share of common three-word shingles (Broder: On the resemblance and containment of documents, 1997)."""
+
+LEAST_WORDS = 20
+"""Shorter sections are not compared: each of them is a result of its own, but in other versions of the same page."""
+
+_EDGES_AT_ONCE = 4096
+"""Edges whose two vectors are compared at a time: 12 MB for 384 dimensions."""
+
+_WORD = re.compile(r"\w+")
+
+_RESEMBLANCE_KEY = f"resemblance {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
+
+_section_index = attrgetter("section_index")
+
+
+def similar_edges(
+    vectors: NDArray[np.float32], graph: KnnGraph, earlier: EarlierGraph | None = None
+) -> NDArray[np.bool_]:
+    """Tells which neighbours are so similar that their words are compared.
+
+    Args:
+        vectors: float32 `[chunks, d]`, unit rows.
+        graph: neighbour lists over the chunks.
+        earlier: the graph of which this one has kept lists, see `KnnGraph.kept`.
+
+    Returns:
+        bool `[edges]`, in the order of `graph.indices`.
+    """
+    lengths = np.diff(graph.indptr)
+    similar = np.zeros(len(graph.indices), np.bool_)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    todo = np.ones(len(rows), np.bool_)
+    if earlier is not None and earlier.similar is not None and graph.kept is not None:
+        todo = graph.kept[rows] < 0
+        places = np.arange(len(rows)) - graph.indptr[rows] + earlier.graph.indptr[graph.kept[rows]]
+        similar[~todo] = earlier.similar[places[~todo]]
+    left = np.flatnonzero(todo)
+    for start in range(0, len(left), _EDGES_AT_ONCE):
+        edges = left[start : start + _EDGES_AT_ONCE]
+        cosines = np.einsum("ij,ij->i", vectors[rows[edges]], vectors[graph.indices[edges]])
+        similar[edges] = cosines >= LEAST_SIMILARITY
+    return similar
+
+
+class EdgeCache:
+    """Keeps the answers of `similar_edges` from build to build."""
+
+    def __init__(self, contents: ContentCache) -> None:
+        self._contents = contents
+
+    def get(self, build_id: str, graph: KnnGraph) -> NDArray[np.bool_] | None:
+        """Returns the answer for the graph of a build, or None."""
+        value = self._contents.get([_edge_key(build_id, graph)]).get(_edge_key(build_id, graph))
+        edges = len(graph.indices)
+        if value is None or len(value) != -(-edges // 8):
+            return None
+        return np.unpackbits(np.frombuffer(value, np.uint8), count=edges).astype(np.bool_)
+
+    def put(self, build_id: str, graph: KnnGraph, similar: NDArray[np.bool_]) -> None:
+        """Keeps the answer for the graph of a build."""
+        self._contents.put({_edge_key(build_id, graph): np.packbits(similar).tobytes()})
+
+
+def _edge_key(build_id: str, graph: KnnGraph) -> bytes:
+    # The build id stands for the vectors; NN-Descent may give the same vectors other lists.
+    text = f"similar edges {LEAST_SIMILARITY} {build_id} {zlib.crc32(graph.indices.tobytes())}"
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def duplicate_groups(
+    pages: Sequence[ChunkedPage], graph: KnnGraph, similar: NDArray[np.bool_], contents: ContentCache
+) -> NDArray[np.int32]:
+    """Groups near-duplicate sections.
+
+    Args:
+        pages: of the site.
+        graph: neighbour lists over the chunks; near duplicates are among each other's neighbours.
+        similar: see `similar_edges`.
+        contents: knows which texts resembled each other in earlier builds.
+
+    Returns:
+        int32 `[chunks]`: for every chunk the running number, from 0, of the first section of its section's group, which
+        is its own section where it has no near duplicate.
+    """
+    section_of, sections = _sections(pages)
+    first = np.arange(len(sections), dtype=np.int32)
+    pairs = _similar_sections(section_of, graph, similar)
+    merged = [*_resembling(pairs, sections, contents), *_same_in_other_versions(pages)]
+    for one, other in merged:
+        low, high = sorted((_root(first, one), _root(first, other)))
+        first[high] = low
+    roots = np.array([_root(first, section) for section in range(len(sections))], np.int32)
+    return roots[section_of] if len(section_of) else section_of
+
+
+def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[tuple[Chunk, ...]]]:
+    """Returns the number of every chunk's section, and the chunks of every section."""
+    numbers: list[int] = []
+    sections: list[tuple[Chunk, ...]] = []
+    for page in pages:
+        for _, group in groupby(page.chunks, key=_section_index):
+            chunks = tuple(group)
+            numbers += [len(sections)] * len(chunks)
+            sections.append(chunks)
+    return np.array(numbers, np.int32), sections
+
+
+def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:
+    """Yields sections, however short, that stand in another version of the same page, with their first place."""
+    seen: dict[tuple[Any, ...], int] = {}
+    section = -1
+    for page in pages:
+        version, rest = split_version(page.path)
+        for _, group in groupby(page.chunks, key=_section_index):
+            section += 1
+            if version:
+                chunks = tuple((chunk.heading_hierarchy, chunk.content) for chunk in group)
+                earlier = seen.setdefault((rest, chunks), section)
+                if earlier != section:
+                    yield section, earlier
+
+
+def _similar_sections(
+    section_of: NDArray[np.int32], graph: KnnGraph, similar: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """Returns pairs of different sections, the earlier one first, each pair once and in order."""
+    rows = np.repeat(np.arange(len(section_of)), np.diff(graph.indptr))[similar]
+    ends = np.stack([section_of[rows], section_of[graph.indices[similar]]], axis=1)
+    ends = np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1)
+    return [(low, high) for low, high in np.unique(ends, axis=0).tolist()]
+
+
+def _resembling(
+    pairs: Sequence[tuple[int, int]], sections: Sequence[Sequence[Chunk]], contents: ContentCache
+) -> Iterator[tuple[int, int]]:
+    """Yields the pairs of sections that have nearly the same words."""
+    texts = {number: "\n".join(chunk.content for chunk in sections[number]) for number in {n for p in pairs for n in p}}
+    digests = {number: _digest(text.encode()) for number, text in texts.items()}
+    keys = [_digest(_RESEMBLANCE_KEY + digests[one] + digests[other]) for one, other in pairs]
+    known = contents.get(keys)
+    shingles: dict[int, frozenset[tuple[str, ...]]] = {}
+    new: dict[bytes, bytes] = {}
+    for pair, key in zip(pairs, keys, strict=True):
+        if key not in known:
+            for number in pair:
+                if number not in shingles:
+                    shingles[number] = _shingles(texts[number])
+            alike = _resemblance(shingles[pair[0]], shingles[pair[1]]) >= LEAST_RESEMBLANCE
+            known[key] = new[key] = b"1" if alike else b"0"
+        if known[key] == b"1":
+            yield pair
+    contents.put(new)
+    contents.touch(keys)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _shingles(text: str) -> frozenset[tuple[str, ...]]:
+    words = _WORD.findall(text.casefold())
+    if len(words) < LEAST_WORDS:
+        return frozenset()
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+def _resemblance(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def _root(first: NDArray[np.int32], section: int) -> int:
+    while first[section] != section:
+        section = int(first[section])
+    return section
