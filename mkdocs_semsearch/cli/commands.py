@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return 2
-    from mkdocs_semsearch.serving.panics import is_panic
+    from mkdocs_semsearch.serving.responses import is_panic
 
     try:
         code = command(given)
@@ -237,7 +237,7 @@ def _insights_dir(given: str) -> Path:
 
 
 def _requirements(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.serving.requirements import sidecar_requirements
+    from mkdocs_semsearch.serving.server import sidecar_requirements
 
     print("\n".join(sidecar_requirements(given.extra)))
     return 0

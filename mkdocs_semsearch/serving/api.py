@@ -16,18 +16,10 @@ from mkdocs_semsearch.insights.records import read_beacon
 from mkdocs_semsearch.insights.store import Recorder
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
-from mkdocs_semsearch.serving.docs_page import docs_asset, docs_page
-from mkdocs_semsearch.serving.get_params import (
-    known_parameters,
-    parse_parameters,
-    parse_search_parameters,
-    whole_number,
-)
-from mkdocs_semsearch.serving.html_answer import answer_page
+from mkdocs_semsearch.serving.html_pages import answer_page, docs_asset, docs_page
 from mkdocs_semsearch.serving.metrics import Metrics, process_gauges
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.operations import Opened, Operations, SearcherSource, operations_on
-from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.responses import (
     NO_STORE,
     ApiResponse,
@@ -36,10 +28,19 @@ from mkdocs_semsearch.serving.responses import (
     error_response,
     from_semsearch_error,
     json_response,
+    panics_as_errors,
     tag_matches,
 )
 from mkdocs_semsearch.serving.routes import Route, match_route
-from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_request
+from mkdocs_semsearch.serving.wire import (
+    Defaults,
+    SearchRequest,
+    known_parameters,
+    parse_parameters,
+    parse_request,
+    parse_search_parameters,
+    whole_number,
+)
 
 __all__ = ["MAX_BODY_BYTES", "SearchApi", "check_body_size"]
 

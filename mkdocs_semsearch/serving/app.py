@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.insights.store import InsightStore, Recorder
-from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, host_name, parse_rate
+from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, Workers, host_name, parse_rate
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import AgentEndpoint, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
@@ -39,7 +39,6 @@ from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.routes import Route as ApiRoute
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import Defaults
-from mkdocs_semsearch.serving.workers import Workers
 
 __all__ = ["PREFIX", "create_app"]
 

@@ -26,8 +26,8 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-from mkdocs_semsearch.serving.panics import panics_as_errors
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
+from mkdocs_semsearch.serving.responses import panics_as_errors
 
 __all__ = ["IndexHealth", "LiveIndex"]
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.errors import MissingExtraError
 from mkdocs_semsearch.searching.searcher import Searcher
-from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES
+from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Workers
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp_tools import tools
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations
 from mkdocs_semsearch.serving.wire import Defaults
-from mkdocs_semsearch.serving.workers import Workers
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

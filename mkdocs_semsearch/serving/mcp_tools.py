@@ -1,9 +1,9 @@
-"""The tools for agents: the JSON of the HTTP routes, errors with the same sentence (extra `mcp`)."""
+"""The tools for agents: the JSON of the HTTP routes or Markdown, errors with the same sentence (extra `mcp`)."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -13,17 +13,15 @@ from pydantic_core import from_json
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
-from mkdocs_semsearch.serving.compact import compact_answer
+from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.operations import Opened, Operations
-from mkdocs_semsearch.serving.panics import panics_as_errors
-from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error
+from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error, panics_as_errors
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
-from mkdocs_semsearch.serving.workers import Workers
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
 
-__all__ = ["tools"]
+__all__ = ["compact_answer", "tools"]
 
 MAX_TOKENS = 20_000
 """Length of a compact answer at most."""
@@ -215,3 +213,50 @@ def _read_list(value: Any) -> Any:
         return from_json(value) if isinstance(value, str) else value
     except ValueError:
         return value
+
+
+CHARACTERS_PER_TOKEN = 4
+"""What English and code have on average; scripts without spaces have fewer, so their answers are longer than asked."""
+
+
+def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
+    """Returns results as Markdown, best first: a citation and the text of each section.
+
+    A section that does not fit is shown by its excerpt; where that does not fit either, the answer ends. How the query
+    was read and how many results there are comes first, always.
+
+    Args:
+        body: of a search answer.
+        max_tokens: about how long the answer may be.
+    """
+    parts = [_head(body)]
+    left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])
+    for citation, section in _sections(body):
+        texts = (f"{citation}\n\n{section[name]}" for name in ("content", "excerpt"))
+        part = next((text for text in texts if len(text) + 2 <= left), None)
+        if part is None:
+            break
+        parts.append(part)
+        left -= len(part) + 2
+    return "\n\n".join(parts)
+
+
+def _head(body: Mapping[str, Any]) -> str:
+    said = [f"{body['total_results']} results, {body['weaker_results']} weaker."]
+    said += [f"Read “{word}” as “{other}”." for word, other in body.get("corrected", {}).items()]
+    said += [f"No phrase {phrase}: nearest results." for phrase in body.get("missing_phrases", ())]
+    return " ".join(said)
+
+
+def _sections(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields every section with its citation: headings, place in the source, address."""
+    number = 0
+    for result in body["results"]:
+        page = result["page"]
+        index = f"{result['index']}: " if "index" in result else ""
+        for section in result.get("sections") or [result["section"]]:
+            number += 1
+            lines = f":{section['start_line']}-{section['end_line']}" if section["start_line"] else ""
+            weak = " (weak)" if result.get("weak") else ""
+            headings = " › ".join(section["heading_hierarchy"])
+            yield f"## [{number}] {headings}{weak}\n{index}{page['path']}{lines} <{section['url']}>", section

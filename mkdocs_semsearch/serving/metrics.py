@@ -1,4 +1,4 @@
-"""Counters and histograms in the Prometheus text format, safe to use from many threads.
+"""What operators see: counters and histograms in the Prometheus text format, and a line of the log for each request.
 
 prometheus_client was tried: a metric has one set of label names there, so that every duration would carry empty labels,
 and each counter a `_created` series, which can be switched off for the whole process only.
@@ -6,15 +6,22 @@ and each counter a `_created` series, which can be switched off for the whole pr
 
 from __future__ import annotations
 
+import datetime
+import json
+import logging
 import os
+import re
 import threading
 import time
+import uuid
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Gauges", "Metrics", "process_gauges"]
+__all__ = ["REQUEST_ID", "Gauges", "JsonFormatter", "Metrics", "accepted_request_id", "process_gauges"]
 
 _STARTED = time.time()
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -147,3 +154,37 @@ def process_gauges() -> Gauges:
     except (OSError, ValueError, IndexError, AttributeError):
         pass  # not Linux
     return gauges
+
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("semsearch_request_id", default=None)
+"""Id of the request of the current context; worker threads inherit it."""
+
+_ACCEPTED = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+def accepted_request_id(given: str | None) -> str:
+    """Returns the request id from a proxy if it is safe to log, else a new one."""
+    return given if given and _ACCEPTED.fullmatch(given) else uuid.uuid4().hex
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one line of JSON: time, level, message, the id of the request, and what `extra` adds.
+
+    Line breaks in a message are escaped.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns the line."""
+        time = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
+        line: dict[str, Any] = {
+            "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        if (request_id := REQUEST_ID.get()) is not None:
+            line["request_id"] = request_id
+        details: Mapping[str, Any] = getattr(record, "details", {})
+        line |= details
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=True, default=str)

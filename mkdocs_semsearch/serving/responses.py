@@ -1,10 +1,16 @@
-"""Answers and errors as they leave the process: status, headers and bytes."""
+"""Answers and errors as they leave the process: status, headers and bytes.
+
+Panics of libraries that are written in Rust (tokenizers, tantivy) are errors like others. PyO3 raises them as a
+`BaseException`, which passes every `except Exception` and ends whatever task it meets.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +34,9 @@ __all__ = [
     "entity_tag",
     "error_response",
     "from_semsearch_error",
+    "is_panic",
     "json_response",
+    "panics_as_errors",
     "tag_matches",
 ]
 
@@ -149,3 +157,19 @@ def from_semsearch_error(error: SemsearchError) -> HttpError:
         message = "The store of the index does not answer at the moment: try again."
         return HttpError(503, "store_unavailable", message, headers=(("retry-after", "5"),))
     return HttpError(500, "internal", "The search failed; the server's log says why.")
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Turns a panic inside the `with` block into a `RuntimeError`."""
+    try:
+        yield
+    except BaseException as error:
+        if is_panic(error):
+            raise RuntimeError(f"A library panicked: {error}") from error
+        raise
+
+
+def is_panic(error: BaseException) -> bool:
+    """Tells whether an exception is a panic; its class cannot be imported."""
+    return type(error).__name__ == "PanicException" and not isinstance(error, Exception)

@@ -1,24 +1,26 @@
-"""Runs the sidecar in this process."""
+"""Runs the sidecar in this process, and lists the requirements of one, which are fewer than those of a build."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging.config
+import re
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from importlib.metadata import PackageNotFoundError, requires
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.serving.responses import HttpError, error_response
 from mkdocs_semsearch.serving.settings import LogFormat, LogLevel
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["run"]
+__all__ = ["EXTRAS", "PACKAGES", "run", "sidecar_requirements"]
 
 SECONDS_TO_DRAIN = 10
 
@@ -154,8 +156,63 @@ def _logging(level: LogLevel, form: LogFormat) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {
             "text": {"format": "%(asctime)s %(levelname)s %(message)s"},
-            "json": {"()": "mkdocs_semsearch.serving.request_log.JsonFormatter"},
+            "json": {"()": "mkdocs_semsearch.serving.metrics.JsonFormatter"},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
         "loggers": {"mkdocs_semsearch": logger, "uvicorn": quiet, "mcp": quiet},
     }
+
+
+PACKAGES = frozenset(
+    {
+        "filelock",
+        "httpx2",
+        "jinja2",
+        "numpy",
+        "onnxruntime",
+        "pyarrow",
+        "pydantic",
+        "rapidfuzz",
+        "simsimd",
+        "starlette",
+        "tantivy",
+        "tokenizers",
+        "uvicorn",
+    }
+)
+"""The requirements of this package that a search server imports."""
+
+EXTRAS = ("mcp", "qdrant")
+"""Extras that are useful for a search server."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+
+
+def sidecar_requirements(extras: Collection[str] = ()) -> list[str]:
+    """Returns the requirements of a search server, a line each, with the versions that this package asks for.
+
+    Args:
+        extras: of `EXTRAS`.
+
+    Raises:
+        SemsearchError: this package runs from a folder in which it was never installed.
+    """
+    try:
+        lines = requires("mkdocs-semsearch") or []
+    except PackageNotFoundError:
+        raise SemsearchError(
+            "The requirements are not known, because mkdocs-semsearch is not installed: "
+            "run pip install --no-deps mkdocs-semsearch."
+        ) from None
+    return sorted(filter(None, (_chosen(line, extras) for line in lines)))
+
+
+def _chosen(line: str, extras: Collection[str]) -> str | None:
+    requirement, _, marker = (part.strip() for part in line.partition(";"))
+    extra = _EXTRA.search(marker)
+    if extra:
+        return requirement if extra[1] in extras else None
+    name = _NAME.match(requirement)
+    wanted = name is not None and name[0].lower().replace("_", "-") in PACKAGES
+    return (f"{requirement}; {marker}" if marker else requirement) if wanted else None

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, TypeVar, cast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from urllib.parse import parse_qsl
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from mkdocs_semsearch.searching.filters import FROM_OUTSIDE, OPERATORS
+from mkdocs_semsearch.searching.filters import FROM_OUTSIDE, OPERATORS, Equals, Filter
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import complaint, validated
 from mkdocs_semsearch.serving.responses import HttpError
 
-__all__ = ["Defaults", "SearchRequest", "parse_request", "read_values", "request_from", "with_defaults"]
+__all__ = [
+    "FIELD_SUFFIXES",
+    "Defaults",
+    "SearchRequest",
+    "known_parameters",
+    "parse_parameters",
+    "parse_request",
+    "parse_search_parameters",
+    "read_values",
+    "request_from",
+    "whole_number",
+    "with_defaults",
+]
 
 Validated = TypeVar("Validated")
 
@@ -91,3 +105,165 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def _wrong(message: str, field: str | None = None) -> HttpError:
     return HttpError(422, "invalid_request", message, field=field)
+
+
+MAX_PARAMETERS = 400
+TEXT_OPERATORS = tuple(
+    operator
+    for operator, kind in zip(OPERATORS, get_args(Filter), strict=True)
+    if "value" in kind.__dataclass_fields__ and kind is not Equals
+)
+"""Operators with one value are suffixes as they are: `f.page.path.prefix=guide/`."""
+
+FIELD_SUFFIXES = ("min", "max", "exists", "not", *TEXT_OPERATORS)
+
+
+def parse_parameters(query_string: str) -> dict[str, list[str]]:
+    """Returns every parameter with its values in order; `+` and `%20` are spaces, bytes are UTF-8.
+
+    Raises:
+        HttpError: 422 when there are too many.
+    """
+    # A WSGI server hands bytes over as latin-1 text.
+    text = query_string.encode("latin-1", "replace").decode("utf-8", "replace")
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise _wrong(f"The address has more than {MAX_PARAMETERS} parameters.", None) from None
+    parameters: dict[str, list[str]] = {}
+    for name, value in pairs:
+        parameters.setdefault(name, []).append(value)
+    return parameters
+
+
+def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) -> SearchRequest:
+    """Reads the parameters of `GET /api/v1/search`.
+
+    `f.<field>=v` is a filter, repeated it means any of these; `f.<field>.min` and `.max` are the ends of a range,
+    `.exists=true|false` asks whether there is a value, `.prefix` compares the beginning, `.not` excludes. Only the
+    last part of a name is looked at, so field names may have dots.
+
+    Raises:
+        HttpError: 422, with a sentence and the parameter at fault.
+    """
+    values: dict[str, Any] = {}
+    filters: dict[tuple[str, str], list[str]] = {}
+    for name, given in parse_parameters(query_string).items():
+        if name.startswith("f."):
+            filters[_field_and_suffix(name)] = given
+        elif name in _READERS:
+            field, reader = _READERS[name]
+            values[field] = reader(name, _single(name, given))
+        else:
+            raise _wrong(
+                f"Unknown parameter {name[:100]!r}: allowed are {', '.join(_READERS)} and f.<field>.", name[:100]
+            )
+    if filters:
+        values["filters"] = _filters(filters)
+    elif "query" not in values:
+        raise _wrong("The parameter q is missing: ?q=rotate+api+keys.", "q")
+    values.setdefault("query", "")
+    return request_from(values, defaults)
+
+
+def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, str]:
+    """Reads the parameters of a route that has only a few.
+
+    Raises:
+        HttpError: 422 for an unknown parameter, or one that occurs twice.
+    """
+    parameters = parse_parameters(query_string)
+    for name in parameters:
+        if name not in allowed:
+            known = f"allowed is {', '.join(allowed)}" if allowed else "there are none here"
+            raise _wrong(f"Unknown parameter {name[:100]!r}: {known}.", name[:100])
+    return {name: _single(name, values) for name, values in parameters.items()}
+
+
+def whole_number(name: str, text: str) -> int:
+    """Reads a decimal integer.
+
+    Raises:
+        HttpError: 422 if it is not one.
+    """
+    if not re.fullmatch(r"-?[0-9]{1,100}", text):
+        raise _wrong(f"{name} is {text[:40]!r}: it must be a whole number.", name)
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    if not re.fullmatch(r"-?[0-9]{0,18}(\.[0-9]{0,30})?", text) or not re.search("[0-9]", text):
+        raise _wrong(f"{name} is {text[:40]!r}: it must be a number such as 0.35.", name)
+    return float(text)
+
+
+def _flag(name: str, text: str) -> bool:
+    flags = {"true": True, "1": True, "false": False, "0": False}
+    if text not in flags:
+        raise _wrong(f"{name} is {text[:40]!r}: it must be true or false.", name)
+    return flags[text]
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _names(name: str, text: str) -> list[str]:
+    return [part for part in (piece.strip() for piece in text.split(",")) if part]
+
+
+_READER_OF: dict[Any, Callable[[str, str], Any]] = {int: whole_number, float: _number, bool: _flag, tuple: _names}
+_TYPES = get_type_hints(SearchRequest)
+_READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+    "q" if field.name == "query" else field.name: (
+        field.name,
+        _READER_OF.get(get_origin(_TYPES[field.name]) or _TYPES[field.name], _text),
+    )
+    for field in fields(SearchRequest)
+    if field.name != "filters"
+}
+"""Every parameter except the filters, with the request field that it sets and the function that reads its text."""
+
+
+def _field_and_suffix(name: str) -> tuple[str, str]:
+    field = name.removeprefix("f.")
+    head, _, tail = field.rpartition(".")
+    return (head, tail) if head and tail in FIELD_SUFFIXES else (field, "")
+
+
+def _filters(given: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
+    """One filter for each field and suffix, but one for both ends of a range."""
+    filters: list[dict[str, Any]] = []
+    ranges: dict[str, dict[str, Any]] = {}
+    for (field, suffix), values in given.items():
+        name = f"f.{field}.{suffix}" if suffix else f"f.{field}"
+        if "" in values:
+            raise _wrong(f"{name} has no value.", name)
+        if suffix in ("", "not"):
+            filters.append(_any_of(field, values, negate=suffix == "not"))
+        elif suffix in ("min", "max"):
+            if field not in ranges:
+                ranges[field] = {"op": "range", "field": field}
+                filters.append(ranges[field])
+            ranges[field][suffix] = _single(name, values)
+        elif suffix in TEXT_OPERATORS:
+            filters.append({"op": suffix, "field": field, "value": _single(name, values)})
+        else:
+            exists = _flag(name, _single(name, values))
+            filters.append({"op": "exists", "field": field} | ({} if exists else {"negate": True}))
+    return filters
+
+
+def _any_of(field: str, values: list[str], *, negate: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = (
+        {"op": "equals", "field": field, "value": values[0]}
+        if len(values) == 1
+        else {"op": "in", "field": field, "values": values}
+    )
+    return plain | {"negate": True} if negate else plain
+
+
+def _single(name: str, values: list[str]) -> str:
+    if len(values) > 1:
+        raise _wrong(f"{name} is given {len(values)} times: once is allowed.", name)
+    return values[0]

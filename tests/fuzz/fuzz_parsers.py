@@ -38,11 +38,9 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.searching.response import filter_to_json
     from mkdocs_semsearch.serving.api import SearchApi
     from mkdocs_semsearch.serving.app import create_app
-    from mkdocs_semsearch.serving.get_params import parse_search_parameters
     from mkdocs_semsearch.serving.live_index import LiveIndex
-    from mkdocs_semsearch.serving.panics import panics_as_errors
-    from mkdocs_semsearch.serving.responses import HttpError
-    from mkdocs_semsearch.serving.wire import parse_request
+    from mkdocs_semsearch.serving.responses import HttpError, panics_as_errors
+    from mkdocs_semsearch.serving.wire import parse_request, parse_search_parameters
     from tests.unit.serving.small_index import build
     from tests.word_hash import WordHashEmbedder
 

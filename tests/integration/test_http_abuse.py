@@ -16,12 +16,12 @@ import uvicorn
 
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.routes import ROUTES
-from mkdocs_semsearch.serving.workers import Workers
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 

@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.workers import Workers
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
 

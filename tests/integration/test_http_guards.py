@@ -14,7 +14,7 @@ from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Admission, client_key
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.request_log import JsonFormatter
+from mkdocs_semsearch.serving.metrics import JsonFormatter
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
 
@@ -146,7 +146,7 @@ def test_a_request_that_takes_too_long_is_given_up_but_keeps_its_place(index_dir
 
 
 def test_a_request_that_never_began_gives_its_place_back(index_dir, monkeypatch):
-    monkeypatch.setattr("mkdocs_semsearch.serving.workers.THREADS", 1)
+    monkeypatch.setattr("mkdocs_semsearch.serving.admission.THREADS", 1)
     held = Held(index_dir)
     with client_of(held, max_concurrent=2, request_seconds=0.1) as client:
         assert client.get("/api/v1/facets").json()["error"]["code"] == "timed_out"

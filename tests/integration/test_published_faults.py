@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.artifact import current_build, read_manifest
 from mkdocs_semsearch.errors import ConfigurationError, IndexCorruptError, IndexFolderError, IndexNotFoundError
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.serving import download, trial
+from mkdocs_semsearch.serving import published_index, trial
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex
@@ -170,7 +170,7 @@ def test_an_origin_that_trickles_is_left(origin, copy, monkeypatch):
     """Every byte comes in time for a socket's time-out; the file as a whole would take minutes."""
     build(origin.root)
     origin.trickles = ("vectors.npy",)
-    monkeypatch.setattr(download, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(published_index, "PATIENCE_SECONDS", 0.5)
     began = time.monotonic()
     with pytest.raises(IndexNotFoundError, match="it sends too slowly"):
         PublishedIndex(origin.url, copy).update()

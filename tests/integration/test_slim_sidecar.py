@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 import mkdocs_semsearch
 from mkdocs_semsearch.indexing import BuildOptions, build_index
-from mkdocs_semsearch.serving.requirements import EXTRAS, PACKAGES, sidecar_requirements
+from mkdocs_semsearch.serving.server import EXTRAS, PACKAGES, sidecar_requirements
 from tests.made_index import made_page
 
 ABSENT = ("torch", "sentence_transformers", "transformers", "pynndescent", "numba", "mkdocs", "onnx", "tree_sitter")

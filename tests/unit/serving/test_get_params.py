@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.serving.get_params import parse_search_parameters
 from mkdocs_semsearch.serving.responses import HttpError
-from mkdocs_semsearch.serving.wire import Defaults, request_from
+from mkdocs_semsearch.serving.wire import Defaults, parse_search_parameters, request_from
 
 
 @pytest.mark.parametrize(

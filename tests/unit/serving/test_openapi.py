@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.serving import answers
+from mkdocs_semsearch.serving import openapi
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.routes import ROUTES
@@ -74,7 +74,7 @@ def test_real_answers_fit_their_schema_and_say_no_more(api, method, path, query_
     response = api.handle(method, path, query_string)
     body = json.loads(response.body)
     assert schema_errors(name, body) == []
-    model = getattr(answers, name).model_validate_json(response.body)
+    model = getattr(openapi, name).model_validate_json(response.body)
     assert json.loads(model.model_dump_json(exclude_unset=True)) == body
 
 

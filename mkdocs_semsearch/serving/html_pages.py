@@ -1,7 +1,11 @@
-"""Search results as an HTML page, for readers without JavaScript."""
+"""The HTML pages of the server: search results for readers without JavaScript, and the documentation at `/docs`.
+
+Style sheets and scripts are part of this package, without a CDN.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -10,13 +14,13 @@ from urllib.parse import urlencode
 
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
-from mkdocs_semsearch.serving.get_params import parse_parameters, parse_search_parameters
+from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error
-from mkdocs_semsearch.serving.wire import SearchRequest
+from mkdocs_semsearch.serving.wire import SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
 
-__all__ = ["answer_page"]
+__all__ = ["answer_page", "docs_asset", "docs_page"]
 
 PAGES = 10
 SECTIONS = 3
@@ -50,7 +54,7 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
     manifest = next(iter(opened.manifests.values()))
     language, strings = widget_strings(manifest.language)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    source = files("mkdocs_semsearch.serving").joinpath("assets", "answer.html.jinja").read_text(encoding="utf-8")
+    source = _asset("answer.html.jinja")
     html = environment.from_string(source).render(
         strings=strings,
         language=language,
@@ -192,3 +196,52 @@ def _following(parameters: Parameters, body: Mapping[str, Any] | None) -> str | 
     offset = int(parameters.get("offset", ["0"])[0]) + PAGES
     there = body["total_results"] + (body["weaker_results"] if _wants_weak(parameters) else 0)
     return _changed(parameters, {"offset": [str(offset)]}) if offset < there else None
+
+
+_CSS = "text/css; charset=utf-8"
+_ASSETS = {"answer.css": _CSS, "docs.css": _CSS, "docs.js": "text/javascript; charset=utf-8"}
+_POLICY_WITH_SCRIPT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
+    """Renders an OpenAPI document as HTML."""
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["json"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    environment.filters["bounds"] = _bounds
+    html = environment.from_string(_asset("docs.html.jinja")).render(document=document)
+    policy = ("content-security-policy", _POLICY_WITH_SCRIPT)
+    return ApiResponse.of(200, "text/html; charset=utf-8", html.encode(), (policy, *headers))
+
+
+def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
+    """Returns the script of the page, or a style sheet.
+
+    Raises:
+        HttpError: 404, there is no such file.
+    """
+    if name not in _ASSETS:
+        raise HttpError(404, "not_found", "There is nothing at this address: /docs lists the addresses of the API.")
+    return ApiResponse.of(200, _ASSETS[name], _asset(name).encode(), headers)
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    """Describes the values that a parameter may have, in words."""
+    words = [str(schema["type"])]
+    if "enum" in schema:
+        words = [", ".join(schema["enum"])]
+    if "minimum" in schema:
+        words.append(f"from {schema['minimum']}")
+    if schema.get("maximum", LARGEST_INTEGER) < LARGEST_INTEGER:
+        words.append(f"to {schema['maximum']}")
+    if "default" in schema:
+        words[-1] += f", default {json.dumps(schema['default'])}"
+    return " ".join(words)
+
+
+def _asset(name: str) -> str:
+    return files("mkdocs_semsearch.serving").joinpath("assets", name).read_text(encoding="utf-8")
