@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.writers import IndexedRows
+from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.qdrant.backend import QdrantBackend
 from mkdocs_semsearch.qdrant.writing import QdrantWriter
 from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery, open_searcher
@@ -162,9 +163,9 @@ def main() -> None:
         folder.mkdir()
         beside.mkdir()
         client = EngineClient(folder)
-        stemmer = index.manifest.lexical.get("stemmer")
+        stemmers = page_stemmers([page.language for page in pages], index.manifest.language)
         groups = duplicate_groups(index.build_dir, times)
-        rows = IndexedRows("0" * 16, pages, vectors, groups, index.manifest.facets, stemmer)
+        rows = IndexedRows("0" * 16, pages, vectors, groups, index.manifest.facets, stemmers)
         started = time.perf_counter()
         store = QdrantWriter(client, "docs").write(beside, rows)  # type: ignore[arg-type]
         written = time.perf_counter() - started

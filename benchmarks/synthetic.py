@@ -28,6 +28,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.indexing.writers import write_tables
+from mkdocs_semsearch.lexical.analyzers import Analysis
 
 __all__ = [
     "DIMENSION",
@@ -225,9 +226,8 @@ def write_index(folder: Path, chunks: int, seed: int = 0) -> dict[str, float]:
         with _timed(seconds, "tables"):
             write_tables(pages, FACETS, _own_sections(pages), target)
         with _timed(seconds, "words"):
-            write_lexical_index(
-                (prepared_texts(chunk) for page in pages for chunk in page.chunks), target / LEXICAL, "en"
-            )
+            texts = (prepared_texts(chunk) for page in pages for chunk in page.chunks)
+            write_lexical_index(texts, target / LEXICAL, Analysis(["english"]))
         return Manifest(
             build_id="0" * 16,
             generator="benchmark",

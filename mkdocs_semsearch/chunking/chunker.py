@@ -20,6 +20,7 @@ from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, 
 from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
+from mkdocs_semsearch.chunking.page_language import page_language
 from mkdocs_semsearch.chunking.page_role import page_kind
 from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
@@ -115,7 +116,7 @@ class Chunker:
             boost=self._facets.boost(document),
             file_size=document.file_size,
             section=document.section,
-            language=document.language,
+            language=page_language(document, front_matter, (chunk.content for chunk in text.chunks)),
             languages=text.languages,
             kind=kind,
             links=text.links,

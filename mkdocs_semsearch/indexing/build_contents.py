@@ -25,7 +25,8 @@ from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMe
 from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, common_words_of, write_lexical_index
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import IndexedRows, StoreWriter, write_tables
-from mkdocs_semsearch.lexical.analyzers import stemmer_for
+from mkdocs_semsearch.lexical.analyzers import Analysis
+from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
 
@@ -41,7 +42,7 @@ class BuildOptions:
 
     Attributes:
         facets: declared facet fields, in the order of the configuration.
-        site_name, site_url, language: of the site; the language chooses the stemmer.
+        site_name, site_url, language: of the site; pages without a language of their own are in this one.
         graph: how the k-NN lists are made.
         export_encoder: put the query encoder into the index when the model allows it and ONNX is installed.
     """
@@ -87,11 +88,12 @@ class BuildContents:
         options = self.options
         # What readers of the index see are the rounded vectors: graph and duplicates must fit those.
         vectors = self.vectors.astype(np.float32)
-        stemmer = stemmer_for(options.language)
+        stemmers = page_stemmers([page.language for page in self.pages], options.language)
+        analysis = Analysis(stemmers or [stemmer_for(options.language)])
         store: Mapping[str, Any] = {}
         # Tantivy and NumPy work outside of the interpreter's lock: the words and the vectors get a core each.
         with ThreadPoolExecutor(1) as pool:
-            words = pool.submit(self._write_words, folder)
+            words = pool.submit(self._write_words, folder, analysis, stemmers)
             graph = build_knn_graph(vectors, options.graph, earlier=self.earlier)
             groups = self._duplicate_groups(vectors, graph)
             if self.store is None:
@@ -99,7 +101,7 @@ class BuildContents:
                 _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
                 write_tables(self.pages, options.facets, groups, folder)
             else:
-                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmer)
+                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers)
                 store = self.store.write(folder, rows)
             words.result()
         return Manifest(
@@ -113,7 +115,7 @@ class BuildContents:
             chunks=len(self.vectors),
             files=(),
             graph={"method": graph.method, "neighbors": NEIGHBORS},
-            lexical={"language": options.language, "stemmer": stemmer, "common": list(self._common_words(stemmer))},
+            lexical=self._lexical(analysis),
             encoder=self._export_encoder(folder / ENCODER),
             site_name=options.site_name,
             site_url=options.site_url,
@@ -127,16 +129,25 @@ class BuildContents:
             EdgeCache(contents).put(self.build_id, graph, similar)
             return duplicate_groups(self.pages, graph, similar, contents)
 
-    def _common_words(self, stemmer: str | None) -> tuple[str, ...]:
+    def _lexical(self, analysis: Analysis) -> dict[str, Any]:
+        """Returns what the manifest says of the lexical index."""
         with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
-            return common_words_of(self.pages, self.digests, contents, stemmer)
+            common = common_words_of(self.pages, self.digests, contents, analysis.stop_words)
+        several = {} if analysis.is_single else {"stemmers": list(analysis.stemmers)}
+        return {
+            "language": self.options.language,
+            "stemmer": analysis.stemmers[0],
+            **several,
+            "common": list(common),
+        }
 
-    def _write_words(self, folder: Path) -> None:
+    def _write_words(self, folder: Path, analysis: Analysis, stemmers: Sequence[str | None]) -> None:
         if self.store is not None:
             return
         with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
             texts = PreparedPages(self.pages, self.digests, contents)
-            write_lexical_index(texts, folder / LEXICAL, self.options.language)
+            of_chunks = (stemmer for page, stemmer in zip(self.pages, stemmers, strict=True) for _ in page.chunks)
+            write_lexical_index(texts, folder / LEXICAL, analysis, of_chunks)
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:

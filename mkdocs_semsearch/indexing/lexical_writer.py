@@ -13,11 +13,12 @@ from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.lexical import analyzers, vocabulary
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,
+    STEMMED_FIELDS,
+    Analysis,
     lexical_schema,
     lexical_texts,
     prepare,
     register_analyzers,
-    stemmer_for,
 )
 from mkdocs_semsearch.lexical.vocabulary import common_words, page_words, sampled_pages
 
@@ -117,20 +118,23 @@ def prepared_texts(chunk: Chunk) -> Sequence[str]:
     return [texts[name] if name in ("identifiers", "parts") else prepare(texts[name]) for name in FIELDS]
 
 
-def write_lexical_index(texts: Iterable[Sequence[str]], folder: Path, language: str) -> None:
+def write_lexical_index(
+    texts: Iterable[Sequence[str]], folder: Path, analysis: Analysis, stemmers: Iterable[str | None] = ()
+) -> None:
     """Writes the index of all chunks, in their order, as one segment.
 
     Args:
         texts: `prepared_texts` of every chunk; row i of the chunk table is the i-th.
         folder: made here; must not exist.
-        language: language tag of the site; chooses the stemmer.
+        analysis: of the texts of the site.
+        stemmers: of the language of every chunk's page, where the analysis differs between pages.
 
     Raises:
         OSError: the folder cannot be written.
     """
     folder.mkdir()
     try:
-        _write_documents(texts, folder, stemmer_for(language))
+        _write_documents(texts if analysis.is_single else _stemmed(texts, analysis, stemmers), folder, analysis)
     except UnicodeError:
         raise
     except ValueError as error:  # what Tantivy makes of a full disk
@@ -141,11 +145,23 @@ def write_lexical_index(texts: Iterable[Sequence[str]], folder: Path, language: 
         leftover.unlink(missing_ok=True)
 
 
-def _write_documents(texts: Iterable[Sequence[str]], folder: Path, stemmer: str | None) -> None:
+def _stemmed(
+    texts: Iterable[Sequence[str]], analysis: Analysis, stemmers: Iterable[str | None]
+) -> Iterator[Sequence[str]]:
+    """Yields texts whose words are stemmed by the language of their page."""
+    for fields, stemmer in zip(texts, stemmers, strict=True):
+        of_field = analysis.of_page(stemmer)
+        yield [
+            " ".join(of_field[name].analyze(text)) if name in STEMMED_FIELDS else text
+            for name, text in zip(FIELDS, fields, strict=True)
+        ]
+
+
+def _write_documents(texts: Iterable[Sequence[str]], folder: Path, analysis: Analysis) -> None:
     import tantivy
 
     index = tantivy.Index(lexical_schema(), path=str(folder))
-    register_analyzers(index, stemmer)
+    register_analyzers(index, analysis)
     writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
     for row, fields in enumerate(texts):
         document = tantivy.Document()

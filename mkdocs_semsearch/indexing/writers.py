@@ -39,7 +39,7 @@ class IndexedRows:
         vectors: float32 `[chunks, d]`, unit rows.
         groups: int32 `[chunks]`, see `duplicate_groups`.
         facets: declared fields.
-        stemmer: of the site's language.
+        stemmers: of the language of every page, see `page_stemmers`.
     """
 
     build_id: str
@@ -47,7 +47,7 @@ class IndexedRows:
     vectors: NDArray[np.float32]
     groups: NDArray[np.int32]
     facets: tuple[FacetDeclaration, ...]
-    stemmer: str | None
+    stemmers: Sequence[str | None]
 
 
 class StoreWriter(Protocol):

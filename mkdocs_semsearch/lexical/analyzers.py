@@ -9,10 +9,11 @@ Text is prepared here, in Python, and then tokenised by Tantivy's analyzers, so 
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import tantivy
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FIELDS",
     "MAX_IDENTIFIER_LENGTH",
+    "STEMMED_FIELDS",
+    "Analysis",
     "exact_text",
     "identifier_forms",
     "identifier_parts",
+    "joined_stems",
     "lexical_analyzers",
     "lexical_schema",
     "lexical_texts",
@@ -30,7 +34,6 @@ __all__ = [
     "prepare",
     "raw_words",
     "register_analyzers",
-    "stemmer_for",
     "stems_with",
     "telling_words",
 ]
@@ -153,6 +156,7 @@ def literal_name(text: str) -> str:
 
 
 FIELDS = ("title", "headings", "text", "code", "exact", "identifiers", "parts")
+STEMMED_FIELDS = ("title", "headings", "text")
 """`title`, `headings` and `text` are stemmed; `code`, `exact` (headings, text and code together) and `parts` are
 lower-cased words; `identifiers` holds whole identifiers."""
 
@@ -163,14 +167,7 @@ _WHOLE = "semsearch_whole"
 # looked for in the texts themselves, see `lexical.index`, since positions of every word would take a quarter of the
 # index.
 _KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
-_TOKENIZER = dict.fromkeys(("title", "headings", "text"), _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
-
-_STEMMERS = {
-    "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french", "de": "german",
-    "el": "greek", "hu": "hungarian", "it": "italian", "no": "norwegian", "nb": "norwegian", "nn": "norwegian",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
-    "tr": "turkish",
-}  # fmt: skip
+_TOKENIZER = dict.fromkeys(STEMMED_FIELDS, _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
 
 # Tantivy has lists of stop words for these.
 _WITH_STOP_WORDS = (
@@ -185,18 +182,15 @@ _QUESTION_WORDS = (
 )  # fmt: skip
 
 
-def stemmer_for(language: str) -> str | None:
-    """Returns Tantivy's stemmer for a language tag (`en`, `pt-BR`), or None where there is none."""
-    return _STEMMERS.get(language.replace("_", "-").split("-")[0].lower())
-
-
 def stems_with(stemmer: str | None) -> Callable[[str], str]:
     """Returns a function from a lower-cased word to its stem; without a stemmer, to the word itself."""
     import tantivy
 
     if stemmer is None:
         return str
-    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(tantivy.Filter.stemmer(stemmer))
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw())
+    for name in stemmer.split():
+        builder = builder.filter(tantivy.Filter.stemmer(name))
     analyzer = builder.build()
     return lambda word: analyzer.analyze(word)[0]
 
@@ -213,16 +207,13 @@ def lexical_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def register_analyzers(index: tantivy.Index, stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
+def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
     """Registers the analyzers of the schema with an open index.
 
-    Returns:
-        Field name to analyzer, so that queries are analysed like the texts.
+    Where pages are analysed in several ways, the index takes the stemmed fields as terms that were stemmed before.
     """
-    analyzers = lexical_analyzers(stemmer)
-    for field, analyzer in analyzers.items():
+    for field, analyzer in lexical_analyzers(analysis.stemmers[0] if analysis.is_single else None).items():
         index.register_tokenizer(_TOKENIZER.get(field, _WHOLE), analyzer)
-    return analyzers
 
 
 def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
@@ -231,16 +222,86 @@ def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
     return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
 
 
+class Analysis:
+    """How the texts of a site become terms: in one way, or where its languages need it in several.
+
+    Attributes:
+        stemmers: the ways in which words are stemmed on the site, that of its default language first.
+    """
+
+    def __init__(self, stemmers: Sequence[str | None]) -> None:
+        self.stemmers = tuple(dict.fromkeys(stemmers)) or (None,)
+        self._analyzers = {stemmer: lexical_analyzers(stemmer) for stemmer in self.stemmers}
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Analysis:
+        """Returns the analysis that the `lexical` part of a manifest names."""
+        return cls(settings.get("stemmers") or (settings.get("stemmer"),))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all pages are analysed alike."""
+        return len(self.stemmers) == 1
+
+    @property
+    def stop_words(self) -> str | None:
+        """The stemmers of all languages, for `telling_words`."""
+        return " ".join(dict.fromkeys(name for stemmer in self.stemmers for name in (stemmer or "").split())) or None
+
+    def of_page(self, stemmer: str | None) -> Mapping[str, tantivy.TextAnalyzer]:
+        """Returns field name to analyzer for the pages of a language."""
+        return self._analyzers[stemmer]
+
+    def terms(self, field: str, text: str) -> list[str]:
+        """Returns the terms of a prepared text in a field; of a stemmed field, those of every language of the site."""
+        readings = self.readings(field, text)
+        return list(readings[0]) if len(readings) == 1 else list(dict.fromkeys(itertools.chain(*readings)))
+
+    def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
+        """Returns the different sequences of terms that a prepared text has in the languages of the site."""
+        stemmers = self.stemmers if field in STEMMED_FIELDS else self.stemmers[:1]
+        return list(dict.fromkeys(tuple(self._analyzers[stemmer][field].analyze(text)) for stemmer in stemmers))
+
+
+def joined_stems(texts: Iterable[tuple[str | None, Iterable[str]]]) -> Callable[[str], str]:
+    """Returns a function from a lower-cased word of a site in several languages to one stem.
+
+    Words that have a stem in common in any of the languages get the same one, for an index that knows one stem a word.
+
+    Args:
+        texts: for every text of a site the stemmer of its language, and its words.
+    """
+    used: dict[str | None, set[str]] = {}
+    for stemmer, words in texts:
+        used.setdefault(stemmer, set()).update(words)
+    stem_of = {stemmer: stems_with(stemmer) for stemmer in used}
+    known = {stem_of[stemmer](word) for stemmer, words in used.items() for word in words}
+    joined: dict[str, str] = {stem: stem for stem in known}
+
+    def root(stem: str) -> str:
+        while joined[stem] != stem:
+            stem = joined[stem] = joined[joined[stem]]
+        return stem
+
+    first: dict[str, str] = {}
+    for word in sorted(set().union(*used.values())):
+        for stem in {stem_of[stemmer](word) for stemmer in stem_of} & known:
+            low, high = sorted((root(stem), root(first.setdefault(word, stem))), key=lambda text: (len(text), text))
+            joined[high] = low
+    return lambda word: root(first[word])
+
+
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
     """Returns an analyzer that drops stop words and question words; it chooses which words are marked, not ranking."""
     import tantivy
 
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
     builder = builder.filter(tantivy.Filter.ascii_fold())
-    if stemmer == "english":
-        builder = builder.filter(tantivy.Filter.custom_stopword(list(_QUESTION_WORDS)))
-    if stemmer in _WITH_STOP_WORDS:
-        builder = builder.filter(tantivy.Filter.stopword(stemmer))
+    for name in (stemmer or "").split():
+        if name == "english":
+            builder = builder.filter(tantivy.Filter.custom_stopword(list(_QUESTION_WORDS)))
+        if name in _WITH_STOP_WORDS:
+            builder = builder.filter(tantivy.Filter.stopword(name))
     return builder.build()
 
 
@@ -250,8 +311,8 @@ def _words(stemmer: str | None) -> tantivy.TextAnalyzer:
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     builder = builder.filter(tantivy.Filter.remove_long(MAX_IDENTIFIER_LENGTH)).filter(tantivy.Filter.lowercase())
     builder = builder.filter(tantivy.Filter.ascii_fold())
-    if stemmer:
-        builder = builder.filter(tantivy.Filter.stemmer(stemmer))
+    for name in (stemmer or "").split():
+        builder = builder.filter(tantivy.Filter.stemmer(name))
     return builder.build()
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, prepare, raw_words, telling_words
+from mkdocs_semsearch.lexical.analyzers import (
+    Analysis,
+    identifier_forms,
+    identifier_parts,
+    prepare,
+    raw_words,
+    telling_words,
+)
 from mkdocs_semsearch.lexical.bm25 import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
@@ -19,9 +26,6 @@ from mkdocs_semsearch.lexical.bm25 import (
 )
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
 from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
-
-if TYPE_CHECKING:
-    import tantivy
 
 __all__ = ["Clause", "Clauses", "weighed"]
 
@@ -87,26 +91,19 @@ def _weigh(chunks_with: Sequence[int], chunks: int) -> tuple[float, float]:
 class Clauses:
     """Reads questions against the terms of one open index."""
 
-    def __init__(
-        self,
-        terms: Terms,
-        analyzers: Mapping[str, tantivy.TextAnalyzer],
-        stemmer: str | None,
-        common: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, terms: Terms, analysis: Analysis, common: Iterable[str] = ()) -> None:
         """Takes an index.
 
         Args:
             terms: of the index.
-            analyzers: field name to analyzer.
-            stemmer: name of the stemmer, if the language of the site has one.
+            analysis: of the texts of the site.
             common: words that stand on nearly every page, see `common_words`.
         """
         self._terms = terms
-        self._analyzers = analyzers
+        self._analysis = analysis
         self._common = frozenset(common)
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
-        self._telling = telling_words(stemmer)
+        self._telling = telling_words(analysis.stop_words)
         self._vocabulary = TermDictionary(terms, lambda word: self.analyse("text", word))
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
@@ -147,8 +144,12 @@ class Clauses:
         return Matcher(stems, terms[-1] if terms else None, self._word_stems)
 
     def analyse(self, field: str, text: str) -> list[str]:
-        """Returns the terms of a text as they stand in a field of the index."""
-        return list(self._analyzers[field].analyze(prepare(text)))
+        """Returns the terms of a text as they stand in a field of the index, in every language of the site."""
+        return self._analysis.terms(field, prepare(text))
+
+    def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
+        """Returns the different sequences of terms that a text has in the languages of the site."""
+        return self._analysis.readings(field, prepare(text))
 
     def _chunks_with(self, term: str, unfinished: bool) -> int:
         """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
@@ -200,13 +201,14 @@ class Clauses:
     def _pairs(self, question: Question) -> Iterator[Clause]:
         """Neighbouring words of the question that are neighbours in the text, where at least one is no stop word."""
         telling = frozenset(question.telling)
-        terms = [(term, word in telling) for word in question.words for term in self.analyse("text", word)]
-        pairs = ((a, b) for (a, tells), (b, tells_too) in itertools.pairwise(terms) if tells or tells_too)
-        quoted = {
-            pair
-            for phrase in question.quoted
-            for pair in itertools.pairwise(stem for word in raw_words(phrase) for stem in self.analyse("text", word))
-        }
+        pairs: list[tuple[str, str]] = []
+        quoted: set[tuple[str, str]] = set()
+        for stemmer in self._analysis.stemmers:
+            analyse = self._analysis.of_page(stemmer)["text"].analyze
+            stems = [(stem, word in telling) for word in question.words for stem in analyse(prepare(word))]
+            pairs += ((a, b) for (a, tells), (b, tells_too) in itertools.pairwise(stems) if tells or tells_too)
+            for phrase in question.quoted:
+                quoted.update(itertools.pairwise(stem for word in raw_words(phrase) for stem in analyse(prepare(word))))
         for pair in dict.fromkeys(pairs):
             yield Clause("pair", pair, QUOTED_PAIR_WEIGHT if pair in quoted else PAIR_WEIGHT)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, lexical_schema, prepare, register_analyzers
+from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, lexical_schema, prepare, register_analyzers
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, TIE_BREAKER
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses
 from mkdocs_semsearch.lexical.question import Matcher, Question
@@ -61,9 +61,10 @@ class LexicalQueries:
         held = [(tantivy.Occur.Must, self._term("exact", term)) for term in dict.fromkeys(terms)]
         if len(terms) == 1:
             return held[0][1]
-        stems = [stem for term in terms for stem in self._clauses.analyse("text", term)]
-        places = [tantivy.Query.phrase_query(self._schema, "text", list(stems))]
-        places += (self._term(field, stem) for field in ("title", "headings") for stem in dict.fromkeys(stems))
+        readings = self._clauses.readings("text", " ".join(terms))
+        places = [tantivy.Query.phrase_query(self._schema, "text", list(stems)) for stems in readings]
+        stems = dict.fromkeys(stem for reading in readings for stem in reading)
+        places += (self._term(field, stem) for field in ("title", "headings") for stem in stems)
         places += (self._term("code", term) for term in dict.fromkeys(terms))
         near = tantivy.Query.boolean_query([(tantivy.Occur.Should, place) for place in places])
         return tantivy.Query.boolean_query([*held, (tantivy.Occur.Must, near)])
@@ -188,14 +189,14 @@ class LexicalIndex:
 
     @classmethod
     def load(
-        cls, build_dir: Path, rows: int, stemmer: str | None, texts: ExactTexts, common: Iterable[str] = ()
+        cls, build_dir: Path, rows: int, analysis: Analysis, texts: ExactTexts, common: Iterable[str] = ()
     ) -> LexicalIndex:
         """Opens the index without writing to its folder.
 
         Args:
             build_dir: of the index.
             rows: number of chunks.
-            stemmer: name of the stemmer, if the language of the site has one.
+            analysis: of the texts of the site.
             texts: gives what `exact_text` makes of the chunks of some rows.
             common: words that stand on nearly every page, see `common_words`.
 
@@ -208,7 +209,7 @@ class LexicalIndex:
             with _linked(build_dir / LEXICAL) as folder:
                 index = tantivy.Index.open(str(folder))
                 index.config_reader(reload_policy="manual")
-                analyzers = register_analyzers(index, stemmer)
+                register_analyzers(index, analysis)
                 index.reload()
                 searcher = index.searcher()
         except (OSError, ValueError) as error:
@@ -217,9 +218,8 @@ class LexicalIndex:
             ) from None
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
-        return cls(
-            searcher, Clauses(searcher, analyzers, stemmer, common), rows, Phrases(analyzers["exact"].analyze), texts
-        )
+        phrases = Phrases(lambda text: analysis.terms("exact", text))
+        return cls(searcher, Clauses(searcher, analysis, common), rows, phrases, texts)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with what the index knows about its words, see `Clauses.read`."""

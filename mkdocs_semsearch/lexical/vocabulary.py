@@ -122,7 +122,7 @@ class TermDictionary:
 
     def _words_of(self, stem: str) -> tuple[str, ...]:
         """Returns the most frequent word that begins with a stem and has it."""
-        return tuple(word for word in self._beginning_with(stem, 16) if self._stems(word) == [stem])[:1]
+        return tuple(word for word in self._beginning_with(stem, 16) if stem in self._stems(word))[:1]
 
     def _near(self, term: str, field: str, furthest: int) -> list[tuple[float, int, str]]:
         """Returns (distance, minus the number of chunks, term) of the terms near one."""

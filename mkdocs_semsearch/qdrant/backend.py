@@ -20,7 +20,7 @@ from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import lexical_analyzers, literal_name
+from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
@@ -105,9 +105,8 @@ class QdrantBackend:
         """
         try:
             name = collection_name(str(manifest.store["collection"]), manifest.build_id)
-            stemmer = manifest.lexical.get("stemmer")
             terms = TermList(build_dir / TERMS, manifest.chunks)
-            clauses = Clauses(terms, lexical_analyzers(stemmer), stemmer, manifest.lexical.get("common", ()))
+            clauses = Clauses(terms, Analysis.of(manifest.lexical), manifest.lexical.get("common", ()))
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
             is_measured = is_default_model(manifest.embedder.model)

@@ -59,7 +59,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     for row, (record, chunk) in enumerate(zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)):
         page, section = record["page"], record["section"]
         lead = (record["duplicate_group"], page)
-        spoken = words.of(chunk)
+        spoken = words.of(chunk, rows.stemmers[page])
         payload = {
             **page_fields.payload(page),
             **_payload(chunk_fields, record),

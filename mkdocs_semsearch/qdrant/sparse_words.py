@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, lexical_analyzers, lexical_texts, prepare
+from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, identifier_forms, lexical_texts, prepare
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses
 from mkdocs_semsearch.lexical.question import Question
@@ -68,33 +68,38 @@ class ChunkWords:
 class SparseWords:
     """Makes the sparse vectors of chunks that were counted before."""
 
-    def __init__(self, analyzers: Mapping[str, tantivy.TextAnalyzer], statistics: WordStatistics) -> None:
+    def __init__(self, analysis: Analysis, statistics: WordStatistics) -> None:
         self.statistics = statistics
-        self._analyzers = analyzers
-        self._stems: dict[str, list[str]] = {}
+        self._analysis = analysis
+        self._stems: dict[tuple[str, str | None], list[str]] = {}
         self._inverse_of = functools.cache(lambda chunks: float(inverse_frequency(statistics.chunks, chunks)))
 
     @classmethod
-    def counted(cls, chunks: Iterable[Chunk], stemmer: str | None) -> SparseWords:
-        """Counts the words of all chunks in one pass, without keeping the chunks."""
-        analyzers = lexical_analyzers(stemmer)
-        chunks_with: dict[str, Counter[str]] = {field: Counter() for field in analyzers}
+    def counted(cls, chunks: Iterable[Chunk], stemmers: Sequence[str | None]) -> SparseWords:
+        """Counts the words of all chunks in one pass, without keeping the chunks.
+
+        Args:
+            chunks: of the site.
+            stemmers: of the language of every chunk.
+        """
+        analysis = Analysis(stemmers)
+        chunks_with: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
         lengths = Counter[str]()
         number = 0
-        for chunk in chunks:
+        for chunk, stemmer in zip(chunks, stemmers, strict=True):
             number += 1
-            for field, terms in _terms(chunk, analyzers).items():
+            for field, terms in _terms(chunk, analysis.of_page(stemmer)).items():
                 chunks_with[field].update(set(terms))
                 lengths[field] += len(terms)
-        mean_length = {field: lengths[field] / max(1, number) for field in analyzers}
-        return cls(analyzers, WordStatistics(number, chunks_with, mean_length))
+        mean_length = {field: lengths[field] / max(1, number) for field in FIELDS}
+        return cls(analysis, WordStatistics(number, chunks_with, mean_length))
 
-    def of(self, chunk: Chunk) -> ChunkWords:
-        """Scores the words of a chunk."""
-        terms = _terms(chunk, self._analyzers)
+    def of(self, chunk: Chunk, stemmer: str | None) -> ChunkWords:
+        """Scores the words of a chunk, stemmed by the language of its page."""
+        terms = _terms(chunk, self._analysis.of_page(stemmer))
         scores = {field: self._field_scores(field, words) for field, words in terms.items()}
         sums: dict[int, float] = {}
-        for dimension, score in itertools.chain(self._words(scores), self._names(scores), self._pairs(terms)):
+        for dimension, score in itertools.chain(self._words(scores, stemmer), self._names(scores), self._pairs(terms)):
             sums[dimension] = sums.get(dimension, 0.0) + score
         ordered = sorted(dimension for dimension, score in sums.items() if score > 0)
         return ChunkWords(ordered, [sums[dimension] for dimension in ordered], " ".join(terms["exact"]))
@@ -107,12 +112,14 @@ class SparseWords:
     def _inverse(self, field: str, term: str) -> float:
         return self._inverse_of(self.statistics.chunks_with[field][term])
 
-    def _words(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
+    def _words(self, scores: Mapping[str, Scores], stemmer: str | None) -> Iterable[tuple[int, float]]:
         """Yields the scores of words in any field."""
         for stem in set().union(*(scores[field] for field in _STEMMED)):
             yield _dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
         for word in set().union(*(scores[field] for field in _WRITTEN)):
-            by_stem = [score for stem in self._stems_of(word) for score in self._weighted(scores, _STEMMED, stem)]
+            by_stem = [
+                score for stem in self._stems_of(word, stemmer) for score in self._weighted(scores, _STEMMED, stem)
+            ]
             everywhere = best_field([*by_stem, *self._weighted(scores, _WRITTEN, word)])
             yield _dimension("word", word), everywhere - best_field(by_stem)
 
@@ -136,10 +143,11 @@ class SparseWords:
     def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
         return [FIELD_WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]
 
-    def _stems_of(self, word: str) -> list[str]:
-        if word not in self._stems:
-            self._stems[word] = list(self._analyzers["text"].analyze(prepare(word)))
-        return self._stems[word]
+    def _stems_of(self, word: str, stemmer: str | None) -> list[str]:
+        known = (word, stemmer)
+        if known not in self._stems:
+            self._stems[known] = list(self._analysis.of_page(stemmer)["text"].analyze(prepare(word)))
+        return self._stems[known]
 
 
 def _terms(chunk: Chunk, analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:

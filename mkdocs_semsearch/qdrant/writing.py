@@ -92,7 +92,8 @@ class QdrantWriter:
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
         chunks = [chunk for page in rows.pages for chunk in page.chunks]
-        words = SparseWords.counted(chunks, rows.stemmer)
+        of_chunks = [stemmer for page, stemmer in zip(rows.pages, rows.stemmers, strict=True) for _ in page.chunks]
+        words = SparseWords.counted(chunks, of_chunks)
         TermList.write(folder / TERMS, words.statistics.chunks_with)
         _write_rows(folder, rows)
         fields = fields_of(rows)

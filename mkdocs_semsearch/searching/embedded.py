@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.embedding.model_files import is_default_model
-from mkdocs_semsearch.lexical.analyzers import literal_name
+from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.backend import Matches
@@ -53,11 +53,11 @@ class EmbeddedBackend:
             IndexCorruptError: a file of the build cannot be read, or is not what the manifest says.
         """
         tables = Tables.load(build_dir, manifest)
-        stemmer = manifest.lexical.get("stemmer")
+        analysis = Analysis.of(manifest.lexical)
         sides = Sides(
             vectors=VectorStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
             lexical=LexicalIndex.load(
-                build_dir, manifest.chunks, stemmer, tables.exact_texts, manifest.lexical.get("common", ())
+                build_dir, manifest.chunks, analysis, tables.exact_texts, manifest.lexical.get("common", ())
             ),
             names=LiteralNames(tables),
             is_measured=is_default_model(manifest.embedder.model),

@@ -66,6 +66,10 @@ class ChunkText:
     fields: Mapping[str, str]
     identifiers: tuple[str, ...]
 
+    def words(self) -> list[str]:
+        """Returns the words of all fields."""
+        return [word for field in FIELD_WEIGHTS for word in terms_of(self.fields[field])]
+
 
 @dataclass(frozen=True, slots=True)
 class PostingList:

@@ -21,8 +21,9 @@ from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
-from mkdocs_semsearch.lexical.analyzers import lexical_texts, stems_with, telling_words
+from mkdocs_semsearch.lexical.analyzers import Analysis, joined_stems, lexical_texts, stems_with, telling_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
+from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -160,11 +161,18 @@ def planes_for(chunks: int) -> Planes:
 def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None) -> dict[str, Any]:
     manifest, build_dir = index.manifest, index.build_dir
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
-    stemmer = manifest.lexical.get("stemmer")
-    postings = index_words([_chunk_text(chunk) for chunk in chunks], stems_with(stemmer))
+    analysis = Analysis.of(manifest.lexical)
+    spoken = [_chunk_text(chunk) for chunk in chunks]
+    if analysis.is_single:
+        stem = stems_with(analysis.stemmers[0])
+    else:
+        stemmers = page_stemmers([page["language"] for page in pages], manifest.language)
+        stem = joined_stems((stemmers[chunk["page"]], text.words()) for chunk, text in zip(chunks, spoken, strict=True))
+    postings = index_words(spoken, stem)
+    stop_words = analysis.stop_words
     texts = write_site(folder, pages, chunks, manifest.facets)
     parts = {
-        "terms": write_terms(folder, postings, _telling(postings, stemmer, len(chunks))),
+        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(chunks))),
         "words": write_words(folder, postings.frequency),
         "positions": write_positions(folder, postings.places),
     }
@@ -188,7 +196,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "lexical": {
             "unit": WEIGHT_UNIT * CLAUSE_UNIT,
             "suffixes": suffix_rules(postings.stems),
-            "stop": _stop_words(postings, stemmer),
+            "stop": _stop_words(postings, stop_words),
             "common": manifest.lexical.get("common", []),
         },
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "artifact": {"errors"},
     "insights": {"errors", "artifact", "lexical", "searching"},
     "lexical": {"errors", "artifact"},
-    "chunking": {"errors", "artifact", "embedding"},
+    "chunking": {"errors", "artifact", "lexical", "embedding"},
     "embedding": {"errors", "artifact", "http_client"},
     "indexing": {"errors", "artifact", "lexical", "chunking", "embedding"},
     "searching": {"errors", "artifact", "lexical", "embedding"},

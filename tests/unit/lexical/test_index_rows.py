@@ -8,9 +8,11 @@ import pytest
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
 
+ENGLISH = Analysis(["english"])
 CHUNKS = 1500
 WORDS = ("token", "server", "index", "page", "value", "filter", "table", "model", "vector", "cache", "file", "path")
 
@@ -21,8 +23,8 @@ def lexical(tmp_path_factory):
     texts = [" ".join(generator.choice(WORDS, size=generator.integers(3, 12))) for _ in range(CHUNKS)]
     chunks = [Chunk(0, 0, ("Page",), None, text) for text in texts]
     folder = tmp_path_factory.mktemp("rows")
-    write_lexical_index(map(prepared_texts, chunks), folder / LEXICAL, "en")
-    return LexicalIndex.load(folder, CHUNKS, "english", lambda rows: [f"Page\n{texts[row]}" for row in rows])
+    write_lexical_index(map(prepared_texts, chunks), folder / LEXICAL, ENGLISH)
+    return LexicalIndex.load(folder, CHUNKS, ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
 
 @pytest.mark.parametrize("share", [0.9, 0.3, 0.1, 0.01, 0.0])

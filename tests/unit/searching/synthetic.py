@@ -13,6 +13,7 @@ from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching import Searcher, open_searcher
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
@@ -64,9 +65,8 @@ class Synthetic:
             write_tables(pages, FACETS, group_of.astype(np.int32), folder)
             np.save(folder / VECTORS, vectors)
             np.savez(folder / GRAPH, indptr=np.zeros(chunks + 1, np.int64), indices=np.zeros(0, np.int32))
-            write_lexical_index(
-                (prepared_texts(chunk) for page in pages for chunk in page.chunks), folder / LEXICAL, "en"
-            )
+            texts = (prepared_texts(chunk) for page in pages for chunk in page.chunks)
+            write_lexical_index(texts, folder / LEXICAL, Analysis(["english"]))
             identity = WordHashEmbedder().identity
             return Manifest(
                 "0" * 16, "test", "2026", identity, FACETS, len(pages), int(section_of[-1]) + 1, chunks, (),

@@ -1,0 +1,118 @@
+"""Several languages in one index, in every engine: the folder, Qdrant, the static files in Python and in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from tests.made_index import built, made_page
+from tests.static_engine import StaticEngine
+from tests.word_hash import WordHashEmbedder
+
+ENGINES = ("embedded", "qdrant", "static", "browser")
+SITE = {
+    "drop.md": ("en", "A firewall drops packets. Update its rules when the installation moves."),
+    "ports.md": ("en", "Firewalls open ports. Updating a port closes it."),
+    "disks.md": ("en", "A disk is full when nothing fits on it any more."),
+    "uk/proxy.md": ("uk", "Мережевий екран (firewall) відкидає пакети, і firewalls теж."),
+    "ru/proxy.md": ("ru", "Межсетевые экраны отбрасывают пакеты. Обновления экранов."),
+    "de/house.md": ("de", "Die Einstellungen der Häuser: jede Installation hat eine Einstellung. Firewalls auch."),
+    "fr/nets.md": ("fr", "Les réseaux et leurs installations, avec une mise à jour du réseau."),
+    "zh/walls.md": ("zh", "防火墙丢弃数据包。更新 rules 之后重新启动 firewalls。"),
+    "ja/words.md": ("ja", "検索エンジンは文書を探します。"),
+    "ar/walls.md": ("ar", "جدار الحماية يمنع ما يأتي من الشبكة."),
+}
+
+
+def site(*languages):
+    return [made_page(path, text, language=tag) for path, (tag, text) in SITE.items() if tag in languages]
+
+
+@pytest.fixture(params=ENGINES)
+def opened(request, tmp_path):
+    """Returns a function that indexes pages and returns one from a query to the JSON of its answer, page by page."""
+    with contextlib.ExitStack() as stack:
+
+        def open_pages(pages, **options):
+            folder = tmp_path / "index"
+            if request.param == "qdrant":
+                searcher = stack.enter_context(in_qdrant(folder, pages, **options))
+            else:
+                built(folder, pages, **options)
+            if request.param in ("static", "browser"):
+                write_bundle(folder, tmp_path / "semsearch", None)
+            if request.param == "browser":
+                engine = stack.enter_context(StaticEngine(tmp_path))
+                return lambda text, **given: engine.search(text, mode="lexical", **given)
+            if request.param == "embedded":
+                searcher = stack.enter_context(open_searcher(folder, embedder=WordHashEmbedder()))
+            if request.param == "static":
+                searcher = open_static_searcher(tmp_path / "semsearch")
+            return lambda text, **given: to_json(searcher.search(text, mode="lexical", granularity="page", **given))
+
+        yield open_pages
+
+
+@contextlib.contextmanager
+def in_qdrant(folder, pages, **options):
+    pytest.importorskip("qdrant_client")
+    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.writing import QdrantWriter
+    from tests.qdrant_server import running_server
+
+    with running_server(None) as server:
+        client = connect(server.url, timeout=60)
+        built(folder, pages, store=QdrantWriter(client, "languages"), **options)
+        with open_searcher(folder, embedder=WordHashEmbedder(), store_url=server.url) as searcher:
+            yield searcher
+        client.close()
+
+
+def paths(answer):
+    return {result["page"]["path"] for result in answer["results"]}
+
+
+@pytest.mark.parametrize("languages", [("en", "uk"), ("uk", "en"), ("en", "zh"), ("en", "de"), ("en", "de", "fr")])
+def test_forms_of_a_word_find_the_same_pages(opened, languages):
+    search = opened(site(*languages), language=languages[0])
+    found = paths(search("firewall"))
+    assert found == paths(search("firewalls")) >= {"drop.md", "ports.md"}
+    for tag, path in (("uk", "uk/proxy.md"), ("zh", "zh/walls.md"), ("de", "de/house.md")):
+        assert (path in found) == (tag in languages)
+    assert paths(search("updates")) >= {"drop.md", "ports.md"}
+
+
+def test_each_language_is_stemmed_by_its_own_rules(opened):
+    search = opened(site("en", "de", "fr", "ru"))
+    assert "de/house.md" in paths(search("Haus"))
+    assert "de/house.md" in paths(search("Einstellung"))
+    assert "fr/nets.md" in paths(search("réseau")) & paths(search("reseaux"))
+    assert "ru/proxy.md" in paths(search("экран")) & paths(search("обновление"))
+    assert "drop.md" in paths(search("installations"))
+
+
+def test_neighbours_and_phrases_are_found_in_every_language(opened):
+    search = opened(site("en", "de", "fr", "ru", "zh", "ja"))
+    assert paths(search('"Einstellungen der Häuser"')) == {"de/house.md"}
+    assert paths(search('"opens ports"')) == set() or "missing_phrases" in search('"opens ports"')
+    assert paths(search('"数据包"')) == {"zh/walls.md"}
+    assert next(iter(search("検索エンジン")["results"]))["page"]["path"] == "ja/words.md"
+
+
+def test_words_of_a_site_in_eight_languages_are_found(opened):
+    search = opened(site("en", "uk", "ru", "de", "fr", "zh", "ja", "ar"))
+    for question, path in {
+        "full disks": "disks.md",
+        "мережевий екран": "uk/proxy.md",
+        "межсетевой экран": "ru/proxy.md",
+        "einstellungen": "de/house.md",
+        "mises à jour": "fr/nets.md",
+        "如何更新防火墙": "zh/walls.md",
+        "文書の検索": "ja/words.md",
+        "الحماية": "ar/walls.md",
+    }.items():
+        assert search(question)["results"][0]["page"]["path"] == path, question
