@@ -241,7 +241,7 @@ def test_a_dead_sidecar_is_replaced_until_it_is_back(page, static_site, serving)
         ask(page, server, "rotate token")
         assert page.locator(MODE).inner_text().startswith("Searching in your browser: the search service is not")
         # On a busy machine, what was typed first is answered first.
-        expect(page.locator(OPTION).first).to_contain_text("Rotate an access token")
+        expect(page.locator(OPTION).first).to_contain_text("Rotate an access token", timeout=30_000)
         page.locator("#semsearch-facets").get_by_label("security").check()
         page.wait_for_function(f"{GROUPS} === 1")
         server.sidecar.alive = True

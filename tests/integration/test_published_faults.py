@@ -390,6 +390,14 @@ def _memory():
 
 
 @pytest.mark.slow
+def until_ready(client):
+    """Waits for the first index, which the app fetches after it has started."""
+    end = time.monotonic() + 60
+    while client.get("/readyz").status_code != 200:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy):
     """Ten builds, each saying its number in every section, while four readers ask without a pause."""
 
@@ -418,6 +426,7 @@ def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, c
                     wrong.append(body)
                 seen.add(body.get("build_id"))
 
+        until_ready(client)
         threads = [threading.Thread(target=ask, args=[mode]) for mode in ("hybrid", "semantic", "lexical", "hybrid")]
         for thread in threads:
             thread.start()
