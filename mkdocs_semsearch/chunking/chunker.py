@@ -133,13 +133,9 @@ class Chunker:
         )
         if written is not None:
             return written
-        sections = {chunk.section_index: chunk for chunk in reversed(text.chunks)}
-        return page_kind(
-            document.path,
-            document.title,
-            [sections[index].heading_hierarchy[1:] for index in sorted(sections)],
-            documented=sum(chunk.kind == "api" for chunk in sections.values()),
-        )
+        if text.recognised is not None and text.recognised[0] == document.path:
+            return text.recognised[1]
+        return _recognised_kind(document, text.chunks)
 
     def _read(self, document: Document) -> ChunkedText:
         body = parse_html(document.html)
@@ -152,7 +148,9 @@ class Chunker:
             source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
         sections = split_sections(found, plain_text(document.title), source_map.is_excluded if source_map else None)
         languages = _languages(block for section in sections for block in section.blocks)
-        return ChunkedText(tuple(self._chunks(sections, source_map)), languages, read_links(body))
+        chunks = tuple(self._chunks(sections, source_map))
+        kind = _recognised_kind(document, chunks)
+        return ChunkedText(chunks, languages, read_links(body), (document.path, kind))
 
     def _chunks(self, sections: list[Section], source_map: SourceMap | None) -> Iterator[Chunk]:
         chunk_index = 0
@@ -184,6 +182,16 @@ class Chunker:
 
     def _cost(self, text: str) -> int:
         return max(self._count_tokens(text), len(text) // _CHARACTERS_PER_TOKEN)
+
+
+def _recognised_kind(document: Document, chunks: Sequence[Chunk]) -> PageKind:
+    sections = {chunk.section_index: chunk for chunk in reversed(chunks)}
+    return page_kind(
+        document.path,
+        document.title,
+        [sections[index].heading_hierarchy[1:] for index in sorted(sections)],
+        documented=sum(chunk.kind == "api" for chunk in sections.values()),
+    )
 
 
 def _languages(blocks: Iterable[Block]) -> tuple[str, ...]:

@@ -129,11 +129,13 @@ class ChunkedText:
         chunks: in reading order; empty for a page without text.
         languages: languages of its code blocks, most frequent first.
         links: to other pages, in reading order.
+        recognised: the path of the page from which it was read, and its `page_kind` there.
     """
 
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     languages: tuple[str, ...]
     links: tuple[Link, ...] = ()
+    recognised: tuple[str, PageKind] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class ChunkedPage:
     path: str
     url: str
     title: str
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     front_matter: FrontMatter = field(default_factory=dict)
     facets: Mapping[str, Any] = field(default_factory=dict)
     boost: float = 1.0

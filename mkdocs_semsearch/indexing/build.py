@@ -22,7 +22,7 @@ from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache
-from mkdocs_semsearch.indexing.writers import StoreWriter
+from mkdocs_semsearch.indexing.writers import RowCache, StoreWriter
 
 __all__ = ["BuildOptions", "BuildReport", "build_index"]
 
@@ -108,8 +108,11 @@ def build_index(
     changed = manifest is None or manifest.build_id != build_id
     lost = not changed and store is not None and not store.holds(build_id, chunks + len(pages))
     if changed or lost:
-        with ContentCache.open(cache_dir, cache_max_bytes) as known:
-            earlier = None if manifest is None else _earlier_graph(index_dir, manifest, embedder, EdgeCache(known))
+        earlier, earlier_rows = None, None
+        if manifest is not None and not manifest.store:
+            with ContentCache.open(cache_dir, cache_max_bytes) as known:
+                earlier = _earlier_graph(index_dir, manifest, embedder, EdgeCache(known))
+                earlier_rows = RowCache(known).earlier(manifest.build_id, index_dir / manifest.build_id)
         contents = BuildContents(
             build_id=build_id,
             pages=pages,
@@ -121,6 +124,7 @@ def build_index(
             options=options,
             store=store,
             earlier=earlier,
+            earlier_rows=earlier_rows,
         )
         if lost:  # the folder is whole, and what is written into it would be the same
             with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
@@ -145,7 +149,7 @@ def build_index(
 
 def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder, edges: EdgeCache) -> EarlierGraph | None:
     """Reads the graph of the build in place; None where it has none, or of another embedder."""
-    if manifest.store or manifest.embedder != embedder.identity:
+    if manifest.embedder != embedder.identity:
         return None
     folder = index_dir / manifest.build_id
     try:

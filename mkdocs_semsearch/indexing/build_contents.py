@@ -20,11 +20,11 @@ from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, common_words_of, write_lexical_index
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
-from mkdocs_semsearch.indexing.writers import IndexedRows, StoreWriter, write_tables
+from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 
@@ -70,6 +70,7 @@ class BuildContents:
         options: what goes into the manifest.
         store: where the chunks go; None for the folder itself.
         earlier: graph of the build before, if there is one.
+        earlier_rows: its chunk rows, if they are known.
     """
 
     build_id: str
@@ -82,6 +83,7 @@ class BuildContents:
     options: BuildOptions
     store: StoreWriter | None = None
     earlier: EarlierGraph | None = None
+    earlier_rows: EarlierRows | None = None
 
     def write(self, folder: Path) -> Manifest:
         """Fills an empty folder and returns its manifest, still without the list of files."""
@@ -99,7 +101,7 @@ class BuildContents:
             if self.store is None:
                 np.save(folder / VECTORS, self.vectors, allow_pickle=False)
                 _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
-                write_tables(self.pages, options.facets, groups, folder)
+                self._write_tables(groups, folder)
             else:
                 rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers)
                 store = self.store.write(folder, rows)
@@ -111,7 +113,7 @@ class BuildContents:
             embedder=self.embedder.identity,
             facets=options.facets,
             pages=len(self.pages),
-            sections=sum(len({chunk.section_index for chunk in page.chunks}) for page in self.pages),
+            sections=sum(len(set(section_indexes(page))) for page in self.pages),
             chunks=len(self.vectors),
             files=(),
             graph={"method": graph.method, "neighbors": NEIGHBORS},
@@ -128,6 +130,12 @@ class BuildContents:
         with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
             EdgeCache(contents).put(self.build_id, graph, similar)
             return duplicate_groups(self.pages, graph, similar, contents)
+
+    def _write_tables(self, groups: NDArray[np.int32], folder: Path) -> None:
+        keys = row_keys(self.pages, self.digests)
+        write_tables(self.pages, self.options.facets, groups, folder, keys=keys, earlier=self.earlier_rows)
+        with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
+            RowCache(contents).remember(self.build_id, self.pages, keys)
 
     def _lexical(self, analysis: Analysis) -> dict[str, Any]:
         """Returns what the manifest says of the lexical index."""

@@ -12,11 +12,11 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link
 
-__all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "page_digest"]
+__all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "StoredChunks", "page_digest", "section_indexes"]
 
 FILE_NAME = "cache.sqlite"
 MAX_BYTES = 1_000_000_000
@@ -185,9 +185,57 @@ _TUPLES = tuple(number for number, field in enumerate(fields(Chunk)) if str(fiel
 _values = attrgetter(*_FIELDS)
 
 
+class StoredChunks(Sequence[Chunk]):
+    """The chunks of a page as the cache holds them, read when one of them is asked for: after an edit few are."""
+
+    __slots__ = ("_chunks", "_rows", "digest", "section_indexes")
+
+    def __init__(self, rows: bytes, section_indexes: Sequence[int]) -> None:
+        """Takes the JSON of the chunks and the `section_index` of each."""
+        self._rows = rows
+        self._chunks: tuple[Chunk, ...] | None = None
+        self.section_indexes = section_indexes
+        self.digest = _digest(rows)
+
+    def __len__(self) -> int:
+        return len(self.section_indexes)
+
+    @overload
+    def __getitem__(self, place: int) -> Chunk: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Chunk, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Chunk | tuple[Chunk, ...]:
+        if self._chunks is None:
+            self._chunks = tuple(map(_chunk, json.loads(self._rows)))
+        return self._chunks[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self[:] == tuple(other)
+
+    def __repr__(self) -> str:
+        return repr(self[:])
+
+
 def page_digest(page: ChunkedPage) -> bytes:
     """Returns a hash of all that a page's chunks hold: 16 bytes."""
-    return hashlib.blake2b(json.dumps(list(map(_values, page.chunks))).encode(), digest_size=16).digest()
+    chunks = page.chunks
+    return chunks.digest if isinstance(chunks, StoredChunks) else _digest(_rows_json(chunks))
+
+
+def section_indexes(page: ChunkedPage) -> Sequence[int]:
+    """Returns the `section_index` of every chunk of a page."""
+    chunks = page.chunks
+    return chunks.section_indexes if isinstance(chunks, StoredChunks) else [chunk.section_index for chunk in chunks]
+
+
+def _rows_json(chunks: Iterable[Chunk]) -> bytes:
+    return json.dumps(list(map(_values, chunks))).encode()
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 class ChunkCache:
@@ -211,9 +259,10 @@ class ChunkCache:
 
     def remember(self, document: Document, text: ChunkedText) -> None:
         """Remembers the chunks of a page; `save` writes them."""
-        self._new[self._key(document)] = json.dumps(
-            [list(map(_values, text.chunks)), text.languages, text.links]
-        ).encode()
+        rows = _rows_json(text.chunks)
+        sections = [chunk.section_index for chunk in text.chunks]
+        header = [_digest(rows).hex(), sections, text.languages, text.links, text.recognised]
+        self._new[self._key(document)] = json.dumps(header).encode() + b"\n" + rows
 
     def save(self) -> None:
         """Writes new values, and marks the others as used."""
@@ -229,8 +278,12 @@ class ChunkCache:
 def _read(value: bytes) -> ChunkedText | None:
     """Reads a value; None where the bytes are damaged."""
     try:
-        rows, languages, links = json.loads(value)
-        return ChunkedText(tuple(map(_chunk, rows)), tuple(languages), tuple(Link(*link) for link in links))
+        header, rows = value.split(b"\n", 1)
+        digest, sections, languages, links, (path, kind) = json.loads(header)
+        chunks = StoredChunks(rows, sections)
+        if chunks.digest.hex() != digest:
+            return None
+        return ChunkedText(chunks, tuple(languages), tuple(Link(*link) for link in links), (path, kind))
     except (ValueError, TypeError):
         return None
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.chunking.page_role import split_version
-from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
 
 __all__ = ["EdgeCache", "duplicate_groups", "similar_edges"]
@@ -37,6 +37,9 @@ _WORD = re.compile(r"\w+")
 _RESEMBLANCE_KEY = f"resemblance {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
 
 _section_index = attrgetter("section_index")
+
+_Section = tuple[ChunkedPage, int, int]
+"""A page, and the first and the end of the chunks of a section in it."""
 
 
 def similar_edges(
@@ -119,15 +122,17 @@ def duplicate_groups(
     return roots[section_of] if len(section_of) else section_of
 
 
-def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[tuple[Chunk, ...]]]:
-    """Returns the number of every chunk's section, and the chunks of every section."""
+def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Section]]:
+    """Returns the number of every chunk's section, and where the chunks of every section are."""
     numbers: list[int] = []
-    sections: list[tuple[Chunk, ...]] = []
+    sections: list[_Section] = []
     for page in pages:
-        for _, group in groupby(page.chunks, key=_section_index):
-            chunks = tuple(group)
-            numbers += [len(sections)] * len(chunks)
-            sections.append(chunks)
+        start = 0
+        for _, group in groupby(section_indexes(page)):
+            end = start + len(tuple(group))
+            numbers += [len(sections)] * (end - start)
+            sections.append((page, start, end))
+            start = end
     return np.array(numbers, np.int32), sections
 
 
@@ -137,13 +142,15 @@ def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int,
     section = -1
     for page in pages:
         version, rest = split_version(page.path)
+        if not version:
+            section += len(set(section_indexes(page)))
+            continue
         for _, group in groupby(page.chunks, key=_section_index):
             section += 1
-            if version:
-                chunks = tuple((chunk.heading_hierarchy, chunk.content) for chunk in group)
-                earlier = seen.setdefault((rest, chunks), section)
-                if earlier != section:
-                    yield section, earlier
+            chunks = tuple((chunk.heading_hierarchy, chunk.content) for chunk in group)
+            earlier = seen.setdefault((rest, chunks), section)
+            if earlier != section:
+                yield section, earlier
 
 
 def _similar_sections(
@@ -157,10 +164,10 @@ def _similar_sections(
 
 
 def _resembling(
-    pairs: Sequence[tuple[int, int]], sections: Sequence[Sequence[Chunk]], contents: ContentCache
+    pairs: Sequence[tuple[int, int]], sections: Sequence[_Section], contents: ContentCache
 ) -> Iterator[tuple[int, int]]:
     """Yields the pairs of sections that have nearly the same words."""
-    texts = {number: "\n".join(chunk.content for chunk in sections[number]) for number in {n for p in pairs for n in p}}
+    texts = {number: _text(sections[number]) for number in {number for pair in pairs for number in pair}}
     digests = {number: _digest(text.encode()) for number, text in texts.items()}
     keys = [_digest(_RESEMBLANCE_KEY + digests[one] + digests[other]) for one, other in pairs]
     known = contents.get(keys)
@@ -177,6 +184,11 @@ def _resembling(
             yield pair
     contents.put(new)
     contents.touch(keys)
+
+
+def _text(section: _Section) -> str:
+    page, start, end = section
+    return "\n".join(chunk.content for chunk in page.chunks[start:end])
 
 
 def _digest(content: bytes) -> bytes:

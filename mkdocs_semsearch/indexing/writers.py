@@ -18,13 +18,17 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.indexing.content_cache import ContentCache
 
 __all__ = [
+    "EarlierRows",
     "IndexedRows",
+    "RowCache",
     "StoreWriter",
     "chunk_ids",
     "chunk_rows",
     "page_rows",
+    "row_keys",
     "write_tables",
 ]
 
@@ -107,8 +111,78 @@ Columns = Mapping[str, Sequence[Any]]
 _UNIQUE = ("content", "chunk_id", "front_matter", "path", "url", "title")
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierRows:
+    """The rows of `chunks.parquet` of an earlier build.
+
+    Attributes:
+        table: all of them.
+        first: the first row and the number of rows of every page, by its `row_keys`.
+    """
+
+    table: Any
+    first: Mapping[bytes, tuple[int, int]]
+
+
+def row_keys(pages: Sequence[ChunkedPage], digests: Sequence[bytes]) -> list[bytes]:
+    """Returns a key of 16 bytes for the chunk rows of every page: equal keys have rows that are equal but for numbers.
+
+    Args:
+        pages: of the site.
+        digests: `page_digest` of each.
+    """
+    places = [f"chunk rows\0{page.path}\0{page.language}\0".encode("utf-8", "surrogatepass") for page in pages]
+    return [
+        hashlib.blake2b(place + digest, digest_size=16).digest() for place, digest in zip(places, digests, strict=True)
+    ]
+
+
+class RowCache:
+    """Remembers the `row_keys` of builds, so that the next build finds the rows of unchanged pages in their tables."""
+
+    def __init__(self, contents: ContentCache) -> None:
+        self._contents = contents
+
+    def earlier(self, build_id: str, build_dir: Path) -> EarlierRows | None:
+        """Returns the rows of a build; None where they are not known, or not as they would be written now."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        value = self._contents.get([_build_key(build_id)]).get(_build_key(build_id))
+        try:
+            table = pq.read_table(build_dir / CHUNKS)
+        except (OSError, pa.ArrowException):
+            return None
+        counts = np.bincount(table.column("page").to_numpy()) if len(table) else np.zeros(0, np.int64)
+        if value is None or len(value) % 20 or not table.schema.equals(chunks_schema()):
+            return None
+        pages = len(value) // 20
+        sizes = np.frombuffer(value, "<u4", pages).astype(np.int64)
+        if not np.array_equal(np.pad(counts, (0, max(0, pages - len(counts)))), sizes):
+            return None
+        ends = np.cumsum(sizes)
+        keys = (value[place : place + 16] for place in range(4 * pages, len(value), 16))
+        rows = zip((ends - sizes).tolist(), sizes.tolist(), strict=True)
+        return EarlierRows(table, dict(zip(keys, rows, strict=True)))
+
+    def remember(self, build_id: str, pages: Sequence[ChunkedPage], keys: Sequence[bytes]) -> None:
+        """Remembers the pages of a build in the order of its rows."""
+        sizes = np.array([len(page.chunks) for page in pages], "<u4")
+        self._contents.put({_build_key(build_id): sizes.tobytes() + b"".join(keys)})
+
+
+def _build_key(build_id: str) -> bytes:
+    return hashlib.blake2b(f"chunk rows of a build {build_id}".encode(), digest_size=16).digest()
+
+
 def write_tables(
-    pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaration], groups: NDArray[np.int32], folder: Path
+    pages: Sequence[ChunkedPage],
+    facets: Sequence[FacetDeclaration],
+    groups: NDArray[np.int32],
+    folder: Path,
+    *,
+    keys: Sequence[bytes] = (),
+    earlier: EarlierRows | None = None,
 ) -> None:
     """Writes `pages.parquet` and `chunks.parquet` into a folder.
 
@@ -117,18 +191,59 @@ def write_tables(
         facets: declared fields; each becomes a column.
         groups: int32 `[chunks]`, see `duplicate_groups`.
         folder: of the build.
+        keys: `row_keys` of the pages; needed with `earlier`.
+        earlier: rows from which those of unchanged pages are taken.
     """
-    _write_table(_page_columns(pages, facets), pages_schema(facets), folder / PAGES)
-    _write_table(_chunk_columns(pages, groups.tolist()), chunks_schema(), folder / CHUNKS)
+    _write_table(_table(_page_columns(pages, facets), pages_schema(facets)), folder / PAGES)
+    places = {(page.path, page.language) for page in pages}
+    if earlier is None or len(places) < len(pages):  # pages of one place share the numbers in their ids
+        table = _table(_chunk_columns(pages, groups.tolist()), chunks_schema())
+    else:
+        table = _taken_over(pages, groups, keys, earlier)
+    _write_table(table, folder / CHUNKS)
 
 
-def _write_table(columns: Columns, schema: Any, path: Path) -> None:
+def _taken_over(
+    pages: Sequence[ChunkedPage], groups: NDArray[np.int32], keys: Sequence[bytes], earlier: EarlierRows
+) -> Any:
+    """Returns the table of chunks, with the rows of unchanged pages from an earlier one."""
+    import pyarrow as pa
+
+    schema = chunks_schema()
+    parts: list[Any] = [schema.empty_table()]
+    begin, end = 0, 0
+    for page, key in zip(pages, keys, strict=True):
+        first, size = earlier.first.get(key, (None, 0))
+        if first == end:
+            end += size
+            continue
+        parts.append(earlier.table.slice(begin, end - begin))
+        begin, end = (0, 0) if first is None else (first, first + size)
+        if first is None:
+            parts.append(_table(_chunk_columns([page], [0] * len(page.chunks)), schema))
+    parts.append(earlier.table.slice(begin, end - begin))
+    table = pa.concat_tables(parts).combine_chunks()
+    numbers = np.repeat(np.arange(len(pages)), [len(page.chunks) for page in pages])
+    for name, values in (("page", numbers), ("duplicate_group", groups)):
+        place = schema.get_field_index(name)
+        table = table.set_column(place, schema.field(place), pa.array(values, schema.field(place).type))
+    return table
+
+
+def _table(columns: Columns, schema: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_arrays([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def _write_table(table: Any, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    schema = table.schema
     numbers = [field.name for field in schema if pa.types.is_integer(field.type)]
     pq.write_table(
-        pa.Table.from_arrays([pa.array(columns[field.name], field.type) for field in schema], schema=schema),
+        table,
         path,
         compression="zstd",
         compression_level=_COMPRESSION_LEVEL,

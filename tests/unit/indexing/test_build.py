@@ -13,6 +13,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.indexing import writers
 from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
 from tests.made_index import built, made_page
@@ -251,6 +252,25 @@ def test_an_edit_gives_the_neighbour_lists_of_a_first_build(place, tmp_path):
             rows = np.repeat(np.arange(60), np.diff(graph["indptr"]))
             ends.append((vectors[rows] * vectors[graph["indices"]]).sum(axis=1))
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-5)
+
+
+def test_an_edit_gives_the_tables_of_a_first_build(place, tmp_path, monkeypatch):
+    texts = [f"Words {number} about keys, tokens and {number % 7} more of them." for number in range(60)]
+    pages = [made_page(f"{number}.md", text, "And more.") for number, text in enumerate(texts)]
+    cache = tmp_path / "cache"
+    built(place, pages, cache_dir=cache)
+    edited = [*pages[5:20], made_page("new.md", "Quite new."), *pages[20:40], made_page("40.md", "A.", "B.", "C.")]
+    edited += [*pages[41:], *pages[:2], made_page("moved.md", texts[3], "And more.")]
+    written = []
+    columns = writers._chunk_columns
+    with monkeypatch.context() as patch:
+        patch.setattr(writers, "_chunk_columns", lambda some, groups: written.extend(some) or columns(some, groups))
+        built(place, edited, cache_dir=cache)
+    assert [page.path for page in written] == ["new.md", "40.md", "moved.md"]
+    built(tmp_path / "fresh", edited)
+    updated, fresh = (open_index(folder).build_dir for folder in (place, tmp_path / "fresh"))
+    for name in ("pages.parquet", "chunks.parquet"):
+        assert pq.read_table(updated / name).equals(pq.read_table(fresh / name))
 
 
 class TurnedEmbedder(WordHashEmbedder):

@@ -8,7 +8,14 @@ import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document, chunking_fingerprint
 from mkdocs_semsearch.embedding.tokens import ApproximateTokenCounter, WordTokenCounter
-from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ChunkCache, ContentCache
+from mkdocs_semsearch.indexing.content_cache import (
+    FILE_NAME,
+    ChunkCache,
+    ContentCache,
+    StoredChunks,
+    page_digest,
+    section_indexes,
+)
 
 COUNTER = ApproximateTokenCounter()
 SETTINGS = ChunkSettings()
@@ -46,7 +53,11 @@ def test_an_unchanged_page_is_read_once(tmp_path):
     assert any(chunk.definitions for chunk in fresh[0].chunks)
     again, read = chunk(tmp_path, PAGE, EMPTY)
     assert read == []
+    assert isinstance(again[0].chunks, StoredChunks)
+    assert page_digest(again[0]) == page_digest(fresh[0])
+    assert section_indexes(again[0]) == section_indexes(fresh[0])
     assert again == fresh
+    assert again[0].chunks[:2] == fresh[0].chunks[:2]
 
 
 def test_a_page_that_moved_is_not_read_but_is_another(tmp_path):
