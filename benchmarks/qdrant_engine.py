@@ -28,7 +28,7 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.qdrant.backend import QdrantBackend
-from mkdocs_semsearch.qdrant.writing import QdrantWriter
+from mkdocs_semsearch.qdrant.writer import QdrantWriter
 from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from tests.qdrant_engine import EngineClient

@@ -25,11 +25,9 @@ from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.client import connect
-from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, PAGE_POINT, CollectionField, collection_name
-from mkdocs_semsearch.qdrant.filters import QdrantFilters
-from mkdocs_semsearch.qdrant.reading import CollectionReader, PointHits, of_kind
-from mkdocs_semsearch.qdrant.sparse_words import identifier_dimension, phrase_terms, sparse_question
-from mkdocs_semsearch.qdrant.terms import TermList
+from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, PAGE_POINT, CollectionField, TermList, collection_name
+from mkdocs_semsearch.qdrant.queries import QdrantFilters, identifier_dimension, phrase_terms, sparse_question
+from mkdocs_semsearch.qdrant.reader import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter

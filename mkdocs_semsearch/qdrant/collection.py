@@ -1,15 +1,23 @@
-"""The layout of a build in a Qdrant collection: its name, the payload of its points, and how values are stored."""
+"""The layout of a build: its collection, the payload of its points, how values are stored, and the terms of its chunks.
+
+The terms are sorted, mapped and searched by bisection, each with the number of chunks that have it.
+"""
 
 from __future__ import annotations
 
+import bisect
 import datetime
 import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetType
 
@@ -19,13 +27,13 @@ __all__ = [
     "EXACT_TEXT",
     "HEADING_NAME",
     "KIND",
-    "LEAD_POINT",
     "MEANING",
     "PAGE",
     "PAGE_POINT",
     "TITLE_NAME",
     "WORDS",
     "CollectionField",
+    "TermList",
     "collection_fields",
     "collection_name",
     "fitting_type",
@@ -39,9 +47,8 @@ WORDS = "words"
 """Sparse vector of a chunk: the score of each of its terms, so that a query is one dot product."""
 
 KIND = "kind"
-PAGE_POINT, LEAD_POINT, CHUNK_POINT = "page", "lead", "chunk"
-"""Kinds of points. A page is a point without vectors, after all chunks. A chunk is a lead when it is the first one of
-its group of near-duplicates on its page: counting leads counts sections."""
+PAGE_POINT, CHUNK_POINT = "page", "chunk"
+"""Kinds of points. A page is a point without vectors, after all chunks."""
 
 CHUNK = "chunk"
 """Key of a chunk's `ChunkRecord`."""
@@ -142,3 +149,78 @@ def fitting_type(kind: FacetType, values: Iterable[Any]) -> FacetType:
 
 def _is_no_number(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
+
+
+_FIELDS = ("exact", "text")
+_END = b"\xff"  # never occurs in UTF-8
+
+
+class TermList:
+    """The terms in a folder; its files are mapped, so that only what is used takes memory.
+
+    Attributes:
+        num_docs: number of chunks.
+    """
+
+    def __init__(self, folder: Path, chunks: int) -> None:
+        """Opens a folder.
+
+        Raises:
+            OSError, ValueError: it cannot be read.
+        """
+        self.num_docs = chunks
+        self._fields = {field: _SortedTerms(folder, field) for field in _FIELDS}
+
+    @staticmethod
+    def write(folder: Path, chunks_with: Mapping[str, Mapping[str, int]]) -> None:
+        """Writes the number of chunks by field and term into a new folder."""
+        folder.mkdir()
+        for field in _FIELDS:
+            _SortedTerms.write(folder, field, chunks_with[field])
+
+    def doc_freq(self, field_name: str, field_value: str, /) -> int:
+        """Returns the number of chunks that have a term in a field."""
+        return self._fields[field_name].count(field_value.encode("utf-8", "replace"))
+
+    def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> list[tuple[str, int]]:
+        """Returns the first terms of a field that begin with a prefix, each with the number of its chunks."""
+        return list(self._fields[field_name].beginning_with(prefix.encode("utf-8", "replace"), limit))
+
+
+class _SortedTerms:
+    def __init__(self, folder: Path, field: str) -> None:
+        self._bytes: NDArray[np.uint8] = _mapped(folder / f"{field}-bytes.npy")
+        self._ends: NDArray[np.int64] = _mapped(folder / f"{field}-ends.npy")
+        self._counts: NDArray[np.int32] = _mapped(folder / f"{field}-counts.npy")
+        if len(self._counts) + 1 != len(self._ends) or int(self._ends[-1]) != len(self._bytes):
+            raise ValueError(f"{field}: {len(self._counts)} counts, {len(self._ends)} ends, {len(self._bytes)} bytes")
+
+    @staticmethod
+    def write(folder: Path, field: str, counts: Mapping[str, int]) -> None:
+        ordered = sorted((term.encode("utf-8", "replace"), count) for term, count in counts.items())
+        ends = np.cumsum([0, *(len(term) for term, _ in ordered)], dtype=np.int64)
+        joined = np.frombuffer(b"".join(term for term, _ in ordered) or b"\0", np.uint8)
+        np.save(folder / f"{field}-bytes.npy", joined[: ends[-1]])
+        np.save(folder / f"{field}-ends.npy", ends)
+        np.save(folder / f"{field}-counts.npy", np.array([count for _, count in ordered], np.int32))
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __getitem__(self, place: int) -> bytes:
+        return self._bytes[self._ends[place] : self._ends[place + 1]].tobytes()
+
+    def count(self, term: bytes) -> int:
+        place = bisect.bisect_left(self, term)
+        return int(self._counts[place]) if place < len(self) and self[place] == term else 0
+
+    def beginning_with(self, prefix: bytes, limit: int) -> Iterator[tuple[str, int]]:
+        first, last = bisect.bisect_left(self, prefix), bisect.bisect_left(self, prefix + _END)
+        for place in range(first, min(last, first + limit)):
+            yield self[place].decode("utf-8", "replace"), int(self._counts[place])
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    # An empty file cannot be mapped.
+    array: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > 128 else None, allow_pickle=False)
+    return array

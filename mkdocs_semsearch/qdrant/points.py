@@ -1,22 +1,33 @@
-"""Makes the points of a Qdrant collection: one for each chunk, then one for each page."""
+"""Makes the points of a Qdrant collection: one for each chunk, with a dense and a sparse vector, one for each page.
+
+The sparse vector has the score of every word of the chunk, computed when the index is built. A query is then one dot
+product with it, and gives the scores of the lexical index: BM25 in the best field, a little of the others. A word
+counts by its stem in titles, headings and text and as it is written in code, so its score is split over two dimensions:
+one for the stem, one for what the written word adds.
+"""
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, FacetType, front_matter_values, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS
+from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
-from mkdocs_semsearch.lexical.analyzers import literal_name
+from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, lexical_texts, literal_name, prepare
+from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
     CHUNK_POINT,
     EXACT_TEXT,
     HEADING_NAME,
     KIND,
-    LEAD_POINT,
     MEANING,
     PAGE,
     PAGE_POINT,
@@ -25,14 +36,146 @@ from mkdocs_semsearch.qdrant.collection import (
     CollectionField,
     collection_fields,
     fitting_type,
+    word_dimension,
 )
-from mkdocs_semsearch.qdrant.sparse_words import SparseWords
 from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS
 
 if TYPE_CHECKING:
+    import tantivy
     from qdrant_client import models
 
-__all__ = ["fields_of", "points_of"]
+__all__ = ["ChunkWords", "SparseWords", "WordStatistics", "fields_of", "points_of"]
+
+_STEMMED = ("title", "headings", "text")
+_WRITTEN = ("code", "parts")
+_PAIRED = ("headings", "text")
+Scores = dict[str, float]
+
+_dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
+"""Chunks repeat words, so their dimensions are cached; those of queries are not, since queries have no end."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordStatistics:
+    """Statistics of all chunks, for BM25.
+
+    Attributes:
+        chunks: how many there are.
+        chunks_with: field to term to the number of chunks that have it.
+        mean_length: field to its mean number of terms.
+    """
+
+    chunks: int
+    chunks_with: Mapping[str, Counter[str]]
+    mean_length: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWords:
+    """The words of a chunk.
+
+    Attributes:
+        dimensions: of its terms, in rising order.
+        scores: one for each dimension, above 0.
+        exact_text: its terms in their order, joined by spaces.
+    """
+
+    dimensions: list[int]
+    scores: list[float]
+    exact_text: str
+
+
+class SparseWords:
+    """Makes the sparse vectors of chunks that were counted before."""
+
+    def __init__(self, analysis: Analysis, statistics: WordStatistics) -> None:
+        self.statistics = statistics
+        self._analysis = analysis
+        self._stems: dict[tuple[str, str | None], list[str]] = {}
+        self._inverse_of = functools.cache(lambda chunks: float(inverse_frequency(statistics.chunks, chunks)))
+
+    @classmethod
+    def counted(cls, chunks: Iterable[Chunk], stemmers: Sequence[str | None]) -> SparseWords:
+        """Counts the words of all chunks in one pass, without keeping the chunks.
+
+        Args:
+            chunks: of the site.
+            stemmers: of the language of every chunk.
+        """
+        analysis = Analysis(stemmers)
+        chunks_with: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
+        lengths = Counter[str]()
+        number = 0
+        for chunk, stemmer in zip(chunks, stemmers, strict=True):
+            number += 1
+            for field, terms in _terms(chunk, analysis.of_page(stemmer)).items():
+                chunks_with[field].update(set(terms))
+                lengths[field] += len(terms)
+        mean_length = {field: lengths[field] / max(1, number) for field in FIELDS}
+        return cls(analysis, WordStatistics(number, chunks_with, mean_length))
+
+    def of(self, chunk: Chunk, stemmer: str | None) -> ChunkWords:
+        """Scores the words of a chunk, stemmed by the language of its page."""
+        terms = _terms(chunk, self._analysis.of_page(stemmer))
+        scores = {field: self._field_scores(field, words) for field, words in terms.items()}
+        sums: dict[int, float] = {}
+        for dimension, score in itertools.chain(self._words(scores, stemmer), self._names(scores), self._pairs(terms)):
+            sums[dimension] = sums.get(dimension, 0.0) + score
+        ordered = sorted(dimension for dimension, score in sums.items() if score > 0)
+        return ChunkWords(ordered, [sums[dimension] for dimension in ordered], " ".join(terms["exact"]))
+
+    def _field_scores(self, field: str, terms: list[str]) -> Scores:
+        length = rounded_length(len(terms)) / max(self.statistics.mean_length[field], 1e-9)
+        counts = Counter(terms)
+        return {term: self._inverse(field, term) * saturation(count, length) for term, count in counts.items()}
+
+    def _inverse(self, field: str, term: str) -> float:
+        return self._inverse_of(self.statistics.chunks_with[field][term])
+
+    def _words(self, scores: Mapping[str, Scores], stemmer: str | None) -> Iterable[tuple[int, float]]:
+        """Yields the scores of words in any field."""
+        for stem in set().union(*(scores[field] for field in _STEMMED)):
+            yield _dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
+        for word in set().union(*(scores[field] for field in _WRITTEN)):
+            by_stem = [
+                score for stem in self._stems_of(word, stemmer) for score in self._weighted(scores, _STEMMED, stem)
+            ]
+            everywhere = best_field([*by_stem, *self._weighted(scores, _WRITTEN, word)])
+            yield _dimension("word", word), everywhere - best_field(by_stem)
+
+    def _names(self, scores: Mapping[str, Scores]) -> Iterable[tuple[int, float]]:
+        """Scores whole identifiers, and their parts by themselves."""
+        for kind, field in (("identifier", "identifiers"), ("part", "parts")):
+            for term, score in scores[field].items():
+                yield _dimension(kind, term), score
+
+    def _pairs(self, terms: Mapping[str, list[str]]) -> Iterable[tuple[int, float]]:
+        """Scores neighbours, as phrases of two words."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for field in _PAIRED:
+            length = rounded_length(len(terms[field])) / max(self.statistics.mean_length[field], 1e-9)
+            for pair, count in Counter(itertools.pairwise(terms[field])).items():
+                inverse = sum(self._inverse(field, term) for term in pair)
+                found.setdefault(pair, []).append(FIELD_WEIGHTS[field] * inverse * saturation(count, length))
+        for pair, parts in found.items():
+            yield _dimension("pair", *pair), best_field(parts)
+
+    def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
+        return [FIELD_WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]
+
+    def _stems_of(self, word: str, stemmer: str | None) -> list[str]:
+        known = (word, stemmer)
+        if known not in self._stems:
+            self._stems[known] = list(self._analysis.of_page(stemmer)["text"].analyze(prepare(word)))
+        return self._stems[known]
+
+
+def _terms(chunk: Chunk, analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:
+    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
+    return {
+        field: list(analyzers[field].analyze(text if field in ("identifiers", "parts") else prepare(text)))
+        for field, text in texts.items()
+    }
 
 
 def fields_of(rows: IndexedRows) -> tuple[CollectionField, ...]:
@@ -53,21 +196,18 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
 
     page_fields = _PageFields(rows, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
-    leads: set[tuple[int, int]] = set()
     place = (-1, -1)  # page and section of the chunk before
     chunks = (chunk for page in rows.pages for chunk in page.chunks)
     for row, (record, chunk) in enumerate(zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)):
         page, section = record["page"], record["section"]
-        lead = (record["duplicate_group"], page)
         spoken = words.of(chunk, rows.stemmers[page])
         payload = {
             **page_fields.payload(page),
             **_payload(chunk_fields, record),
-            KIND: CHUNK_POINT if lead in leads else LEAD_POINT,
+            KIND: CHUNK_POINT,
             CHUNK: {name: record[name] for name in CHUNK_COLUMNS},
             EXACT_TEXT: spoken.exact_text,
         }
-        leads.add(lead)
         if page != place[0]:
             payload[TITLE_NAME] = literal_name(record["heading_hierarchy"][0])
         if (page, section) != place:

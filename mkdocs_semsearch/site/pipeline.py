@@ -109,7 +109,7 @@ def _open_store(store: StoreSettings) -> StoreWriter | None:
     if store.kind == "embedded":
         return None
     from mkdocs_semsearch.qdrant.client import connect
-    from mkdocs_semsearch.qdrant.writing import QdrantWriter, Sizing
+    from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
 
     client = connect(store.url, timeout=_UPLOAD_SECONDS)
     return QdrantWriter(client, str(store.collection), Sizing(store.shards or None, store.replicas, store.keep))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.static.backend import open_static_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
-from mkdocs_semsearch.static.writing import BundleReport, copy_bundle, write_bundle
+from mkdocs_semsearch.static.bundle_writer import BundleReport, copy_bundle, write_bundle
+from mkdocs_semsearch.static.search import open_static_searcher
 
 __all__ = [
     "BundleReport",

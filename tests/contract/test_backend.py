@@ -23,8 +23,8 @@ from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, Search
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.response import presented_score
 from mkdocs_semsearch.static import open_bundle, write_bundle
-from mkdocs_semsearch.static.backend import backend_of
 from mkdocs_semsearch.static.meaning import StaticEncoder
+from mkdocs_semsearch.static.search import backend_of
 from tests.contract.test_qdrant_search import FACETS, TEXTS, made_pages
 from tests.made_index import built
 from tests.word_hash import WordHashEmbedder
@@ -57,7 +57,7 @@ def static(folder):
 
 def qdrant(folder, client):
     from mkdocs_semsearch.qdrant.backend import QdrantBackend
-    from mkdocs_semsearch.qdrant.writing import QdrantWriter
+    from mkdocs_semsearch.qdrant.writer import QdrantWriter
 
     built(folder / "index", PAGES, facets=FACETS, store=QdrantWriter(client, f"test-{uuid.uuid4().hex[:12]}"))
     index = open_index(folder / "index")

@@ -61,7 +61,7 @@ def opened(request, tmp_path):
 def in_qdrant(folder, pages, **options):
     pytest.importorskip("qdrant_client")
     from mkdocs_semsearch.qdrant.client import connect
-    from mkdocs_semsearch.qdrant.writing import QdrantWriter
+    from mkdocs_semsearch.qdrant.writer import QdrantWriter
     from tests.qdrant_server import running_server
 
     with running_server(None) as server:

@@ -15,7 +15,7 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
 from mkdocs_semsearch.qdrant import client
 from mkdocs_semsearch.qdrant.client import connect
-from mkdocs_semsearch.qdrant.writing import QdrantWriter, Sizing
+from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.integration.sites import QUIET, DocsSite

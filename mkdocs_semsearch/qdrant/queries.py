@@ -1,12 +1,15 @@
-"""Filters in Qdrant's own terms, with the meaning that they have everywhere else."""
+"""Queries in Qdrant's own terms, with the meaning that they have everywhere else: filters, and words as a vector."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.fields import Value
-from mkdocs_semsearch.qdrant.collection import EXACT_TEXT, CollectionField
+from mkdocs_semsearch.lexical.analyzers import identifier_forms
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses
+from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.qdrant.collection import EXACT_TEXT, CollectionField, word_dimension
 from mkdocs_semsearch.searching.filters import (
     Equals,
     Exists,
@@ -22,7 +25,7 @@ from mkdocs_semsearch.searching.filters import (
 if TYPE_CHECKING:
     from qdrant_client import models
 
-__all__ = ["QdrantFilters"]
+__all__ = ["QdrantFilters", "identifier_dimension", "phrase_terms", "sparse_question"]
 
 _NOWHERE = "no_such_key"
 _LARGEST = 10**308
@@ -118,3 +121,33 @@ def _nothing() -> models.Condition:
     from qdrant_client import models
 
     return models.FieldCondition(key=_NOWHERE, match=models.MatchValue(value=True))
+
+
+def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
+    """Returns dimension to weight, for `WORDS`; empty for a query without words."""
+    weights: dict[int, float] = {}
+    for clause in clauses.ranking(question):
+        for dimension in _dimensions(clause, clauses):
+            weights[dimension] = weights.get(dimension, 0.0) + clause.weight
+    return weights
+
+
+def identifier_dimension(question: Question) -> int | None:
+    """Returns the dimension of the identifier that a query consists of; None for other queries."""
+    forms = identifier_forms(question.words[0]) if len(question.words) == 1 else ()
+    return word_dimension("identifier", forms[0]) if forms else None
+
+
+def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
+    """Returns for every phrase that must occur its terms, joined by spaces."""
+    return tuple(" ".join(clauses.analyse("exact", phrase)) for phrase in question.phrases)
+
+
+def _dimensions(clause: Clause, clauses: Clauses) -> Iterator[int]:
+    if clause.kind != "word":
+        yield word_dimension(clause.kind, *clause.terms)
+        return
+    for stem in clauses.analyse("text", clause.terms[0]):
+        yield word_dimension("stem", stem)
+    for word in clauses.analyse("code", clause.terms[0]):
+        yield word_dimension("word", word)

@@ -25,11 +25,10 @@ from mkdocs_semsearch.qdrant.collection import (
     TITLE_NAME,
     WORDS,
     CollectionField,
+    TermList,
     collection_name,
 )
-from mkdocs_semsearch.qdrant.points import fields_of, points_of
-from mkdocs_semsearch.qdrant.sparse_words import SparseWords
-from mkdocs_semsearch.qdrant.terms import TermList
+from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
