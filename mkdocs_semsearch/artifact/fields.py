@@ -23,6 +23,7 @@ __all__ = [
     "as_date",
     "as_number",
     "as_text",
+    "day_of",
     "front_matter_values",
     "stored_field",
 ]
@@ -44,6 +45,8 @@ PAGE_FIELDS: Mapping[str, FacetType] = {
     "page.primary_language": "string",
     "page.file_size": "integer",
     "page.chunk_count": "integer",
+    "page.last_modified": "date",
+    "page.content_hash": "string",
 }
 """Fields of a page that the indexer sets, with their types."""
 
@@ -70,6 +73,8 @@ def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
     match name:
         case "page.primary_language":
             return "languages", lambda languages: languages[0] if languages else None
+        case "page.last_modified":
+            return "last_modified", as_date
         case "chunk.node_type" | "chunk.node_name" | "chunk.parent_context":
             return f"{name.removeprefix('chunk.')}s", lambda values: values
         case "chunk.has_references":
@@ -194,6 +199,12 @@ def as_date(value: Any) -> datetime.date | None:
         return datetime.datetime.fromisoformat(value.strip()).date()
     except ValueError:
         return None
+
+
+def day_of(value: Any) -> int:
+    """Returns a date, or a text that says one, as a number of days; 0 for anything else."""
+    date = as_date(value)
+    return date.toordinal() if date else 0
 
 
 def as_boolean(value: Any, *, yaml: bool = False) -> bool | None:

@@ -17,7 +17,17 @@ __all__ = ["ADDED_LATER", "CHUNK_COLUMNS", "ChunkKind", "ChunkRecord", "chunks_s
 ChunkKind = Literal["text", "code", "table", "api"]
 
 ADDED_LATER = frozenset(
-    {"inbound_links", "kind", "link_texts", "node_names", "node_types", "parent_contexts", "scope_depth"}
+    {
+        "content_hash",
+        "inbound_links",
+        "kind",
+        "last_modified",
+        "link_texts",
+        "node_names",
+        "node_types",
+        "parent_contexts",
+        "scope_depth",
+    }
 )
 """Columns that an index of version 0.1.0 lacks: readers treat those of pages as empty, and take those of chunks from
 what they say of the main definition."""
@@ -63,6 +73,7 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
     `first_chunk` and `chunk_count` give the page's rows in `chunks.parquet`; `front_matter` is JSON; every declared
     facet has one typed column, null where the page has no value. `kind` is a `PageKind`; `inbound_links` counts the
     other pages whose text links to the page; `link_texts` are the different texts of these links, most frequent first.
+    `last_modified` is a day as ISO 8601 text; `content_hash` changes with what a reader sees of the page.
     """
     import pyarrow as pa
 
@@ -87,6 +98,8 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
             pa.field("inbound_links", pa.int32(), nullable=False),
             pa.field("link_texts", pa.list_(pa.string()), nullable=False),
             pa.field("file_size", pa.int64(), nullable=False),
+            pa.field("last_modified", pa.string()),
+            pa.field("content_hash", pa.string()),
             pa.field("languages", pa.list_(pa.string()), nullable=False),
             pa.field("first_chunk", pa.int32(), nullable=False),
             pa.field("chunk_count", pa.int32(), nullable=False),

@@ -22,7 +22,7 @@ from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, re
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_language import page_language
 from mkdocs_semsearch.chunking.page_role import page_kind
-from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, plain_text
+from mkdocs_semsearch.chunking.source.front_matter import date_in, excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
 from mkdocs_semsearch.chunking.source.source_map import SourceMap, SourceSpan
 from mkdocs_semsearch.embedding.protocol import TokenCounter
@@ -120,6 +120,8 @@ class Chunker:
             languages=text.languages,
             kind=kind,
             links=text.links,
+            dated=document.committed or date_in(front_matter),
+            written=document.written,
         )
 
     def misfits(self) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +44,8 @@ class Document:
         file_size: bytes of the source file (of the HTML when there is no source).
         section: title of the top-level nav section the page is in, or None.
         language: language of the page (`en`, `pt-BR`), or None where unknown.
+        committed: day of the last commit that changed the source file, or None where git does not know.
+        written: day on which the source file was last written, or None without one.
     """
 
     path: str
@@ -53,6 +57,8 @@ class Document:
     file_size: int = 0
     section: str | None = None
     language: str | None = None
+    committed: datetime.date | None = None
+    written: datetime.date | None = None
 
 
 class DocumentSource(Protocol):
@@ -154,6 +160,8 @@ class ChunkedPage:
         links: to other pages, from its text.
         inbound_links: how many other pages link to it in their text.
         link_texts: the different texts of these links, the most frequent first.
+        dated: day of the last change by git or else by the front matter, or None.
+        written: day on which the source file was last written, which differs from copy to copy, or None.
     """
 
     path: str
@@ -171,6 +179,22 @@ class ChunkedPage:
     links: tuple[Link, ...] = ()
     inbound_links: int = 0
     link_texts: tuple[str, ...] = ()
+    dated: datetime.date | None = None
+    written: datetime.date | None = None
+
+    @property
+    def last_modified(self) -> datetime.date | None:
+        """Day of the last change: by git, else by the front matter, else that of the file."""
+        return self.dated or self.written
+
+    @property
+    def content_hash(self) -> str:
+        """A hash of title, headings and text: it changes when what a reader sees of the page does."""
+        digest = hashlib.blake2b(self.title.encode(), digest_size=8)
+        for chunk in self.chunks:
+            for text in (*chunk.heading_hierarchy, chunk.content):
+                digest.update(b"\0" + text.encode())
+        return digest.hexdigest()
 
     @property
     def primary_language(self) -> str | None:

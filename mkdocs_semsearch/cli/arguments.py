@@ -145,6 +145,12 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
     sub.add_argument("--tag", action="append", default=[], metavar="TAG", help="as --filter tags=TAG; repeat for more")
     sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
+    sub.add_argument(
+        "--sort",
+        choices=("relevance", "newest"),
+        default="relevance",
+        help="default: %(default)s; newest: by last change",
+    )
     sub.add_argument("--min-score", type=float, metavar="S", help="least score of a result, 0 to 1")
     sub.add_argument(
         "--include-weak", action="store_true", help="results that do not match follow those that do, marked weak"

@@ -168,6 +168,7 @@ def _query(given: argparse.Namespace) -> int:
         min_score=settings.min_score if given.min_score is None else given.min_score,
         filters=(*map(parse_filter, given.filter), *(Equals("tags", tag) for tag in given.tag)),
         facets=tuple(given.facet),
+        sort=given.sort,
         include_weak=given.include_weak,
         correct=not given.literal,
         explain=given.explain,

@@ -201,4 +201,5 @@ def _build_id(
     return digest.hexdigest()[:16]
 
 
-_PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name not in ("chunks", "links"))
+_PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name not in ("chunks", "links", "written"))
+"""What a page adds to the build id: not when its file was written, which differs from copy to copy."""

@@ -15,6 +15,7 @@ from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.html.inline_text import flat_text, plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_page
+from mkdocs_semsearch.site.page_dates import PageDates
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -39,6 +40,7 @@ class MkDocsPages:
 
     def __init__(self) -> None:
         self._exclude: tuple[str, ...] = ()
+        self._dates: PageDates | None = None
         self._documents: dict[str, Document] = {}
         self._sources: dict[str, str] = {}
         self._positions: dict[str, int] = {}
@@ -90,7 +92,10 @@ class MkDocsPages:
         self._seen.add(key)
         self._documents.pop(key, None)
         if not self._is_left_out(page, context):
-            self._documents[key] = _document(page, self._sources.get(key), config)
+            docs_dir = Path(config.docs_dir)
+            if self._dates is None or self._dates.docs_dir != docs_dir:  # git is asked once, not for every rebuild
+                self._dates = PageDates(docs_dir)
+            self._documents[key] = _document(page, self._sources.get(key), config, self._dates)
 
     def see(self, page: Page, output: str) -> None:
         """Takes the text that a reader sees where the page's own template does not show its Markdown."""
@@ -128,10 +133,11 @@ class MkDocsPages:
         return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
 
 
-def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
+def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageDates) -> Document:
     content = page.content or ""
     file = page.file
     generated = _is_generated(file)
+    path = Path(str(file.abs_src_path))
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
@@ -140,9 +146,11 @@ def _document(page: Page, source: str | None, config: MkDocsConfig) -> Document:
         # Material's `meta` plugin leaves a note to itself, `__extends`, among the fields.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
         source=source,
-        file_size=len(content.encode()) if generated else Path(str(file.abs_src_path)).stat().st_size,
+        file_size=len(content.encode()) if generated else path.stat().st_size,
         section=_section(page),
         language=getattr(file, "locale", None) or site_language(config),
+        committed=None if generated else dates.committed(path),
+        written=None if generated else dates.written(path),
     )
 
 

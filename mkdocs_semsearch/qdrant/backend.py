@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
-from mkdocs_semsearch.artifact.fields import Value
+from mkdocs_semsearch.artifact.fields import Value, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
@@ -35,7 +35,7 @@ from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, pag
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, is_answerable, kind_priors, score
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, day_of, listed_pages, rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 if TYPE_CHECKING:
@@ -86,11 +86,13 @@ class QdrantBackend:
         fields: Sequence[CollectionField],
         *,
         is_measured: bool,
+        indexed_at: str,
     ) -> None:
         self.chunk_map = chunk_map
         self._reader = reader
         self._clauses = clauses
         self._is_measured = is_measured
+        self._indexed_at = indexed_at
         self._filters = QdrantFilters(fields, functools.lru_cache(maxsize=64)(self._values_of))
 
     @classmethod
@@ -108,7 +110,14 @@ class QdrantBackend:
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
             is_measured = is_default_model(manifest.embedder.model)
-            backend = cls(_mapped(build_dir, manifest), reader, clauses, fields, is_measured=is_measured)
+            backend = cls(
+                _mapped(build_dir, manifest),
+                reader,
+                clauses,
+                fields,
+                is_measured=is_measured,
+                indexed_at=manifest.created,
+            )
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise IndexCorruptError(f"The index in {build_dir} cannot be read ({error!r}): build again.") from None
         points, wanted = reader.points(), manifest.chunks + manifest.pages
@@ -181,7 +190,7 @@ class QdrantBackend:
         points = self._reader.payloads([*rows, *map(self._page_point, page_rows)], (CHUNK, PAGE))
         return Records(
             self.chunk_map.page_of,
-            {row: page_info(points[self._page_point(row)][PAGE]) for row in page_rows},
+            {row: page_info(points[self._page_point(row)][PAGE], self._indexed_at) for row in page_rows},
             {row: points[row][CHUNK] for row in rows},
         )
 
@@ -282,6 +291,7 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
             pages["first_chunk"],
             pages["chunk_count"],
             pages["kind"],
+            pages["modified"] if "modified" in (pages.dtype.names or ()) else np.zeros(manifest.pages, np.int32),
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None

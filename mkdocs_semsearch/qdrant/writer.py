@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mkdocs_semsearch.artifact.fields import PAGE_KINDS
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, is_build_id
 from mkdocs_semsearch.errors import StoreUnavailableError
 from mkdocs_semsearch.indexing.writers import IndexedRows
@@ -244,10 +244,12 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
     np.save(folder / ROWS, table, allow_pickle=False)
     counts = np.array([len(item.chunks) for item in rows.pages], np.int32)
     columns = [("first_chunk", np.int32), ("chunk_count", np.int32), ("boost", np.float32), ("kind", np.int8)]
+    columns.append(("modified", np.int32))
     pages = np.zeros(len(rows.pages), columns)
     pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
     pages["boost"] = [item.boost for item in rows.pages]
     pages["kind"] = [PAGE_KINDS.index(item.kind) for item in rows.pages]
+    pages["modified"] = [day_of(item.last_modified) for item in rows.pages]
     np.save(folder / PAGE_ROWS, pages, allow_pickle=False)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
 from mkdocs_semsearch.lexical.index import LexicalIndex
@@ -23,7 +24,7 @@ from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, day_of, listed_pages, rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, listed_pages, rank
 from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore

@@ -29,6 +29,7 @@ class ChunkMap:
         first_chunk: int32 `[pages]`; row of the page's first chunk.
         chunk_count: int32 `[pages]`; number of the page's chunks.
         kind_of: int8 `[pages]`; the page's kind, as its place in `PAGE_KINDS`.
+        modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 where it is not known.
     """
 
     page_of: NDArray[np.int32]
@@ -38,6 +39,7 @@ class ChunkMap:
     first_chunk: NDArray[np.int32]
     chunk_count: NDArray[np.int32]
     kind_of: NDArray[np.int8]
+    modified: NDArray[np.int32]
 
     @property
     def pages(self) -> int:
@@ -101,7 +103,13 @@ class ChunkMap:
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:
-    """What a result says of its page."""
+    """What a result says of its page.
+
+    Attributes:
+        last_modified: day of the last change as ISO 8601 text, or None where it is not known.
+        indexed_at: moment of the build, ISO 8601, the same for all pages of an index; None without a server.
+        content_hash: changes when what a reader sees of the page does; None in an index of version 0.1.0.
+    """
 
     path: str
     url: str
@@ -111,6 +119,9 @@ class PageInfo:
     chunk_count: int
     languages: tuple[str, ...]
     primary_language: str | None
+    last_modified: str | None
+    indexed_at: str | None
+    content_hash: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +138,9 @@ class SectionInfo(ChunkRecord):
 
 
 _COLUMN_OF = {"frontmatter": "front_matter"}
-PAGE_COLUMNS = tuple(_COLUMN_OF.get(f.name, f.name) for f in fields(PageInfo) if f.name != "primary_language")
+PAGE_COLUMNS = tuple(
+    _COLUMN_OF.get(f.name, f.name) for f in fields(PageInfo) if f.name not in ("primary_language", "indexed_at")
+)
 """Columns of `pages.parquet` that a result shows."""
 
 
@@ -167,9 +180,9 @@ def section_info(
     return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
 
 
-def page_info(record: Mapping[str, Any]) -> PageInfo:
-    """Makes a page of the `PAGE_COLUMNS` of its row."""
-    shown = {name: record[name] for name in PAGE_COLUMNS if name not in _COLUMN_OF.values()}
+def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
+    """Makes a page of the `PAGE_COLUMNS` of its row, those that its index has, and the moment of the build."""
+    shown: dict[str, Any] = {name: record.get(name) for name in PAGE_COLUMNS if name not in _COLUMN_OF.values()}
     languages = tuple(record["languages"])
     shown |= {"languages": languages, "primary_language": languages[0] if languages else None}
-    return PageInfo(**shown, frontmatter=json.loads(record["front_matter"]))
+    return PageInfo(**shown, indexed_at=indexed_at or None, frontmatter=json.loads(record["front_matter"]))

@@ -27,10 +27,11 @@ from mkdocs_semsearch.searching.filters import (
 )
 from mkdocs_semsearch.searching.validation import validated
 
-__all__ = ["MAX_LIMIT", "Granularity", "Mode", "Names", "QueryOptions", "SearchQuery"]
+__all__ = ["MAX_LIMIT", "Granularity", "Mode", "Names", "QueryOptions", "SearchQuery", "Sort"]
 
 Mode = Literal["hybrid", "semantic", "lexical"]
 Granularity = Literal["section", "page"]
+Sort = Literal["relevance", "newest"]
 
 MAX_QUERY_CHARACTERS = 8000
 MAX_LIMIT = 50
@@ -113,6 +114,7 @@ class SearchQuery:
         include_weak: results that do not match follow those that do.
         correct: a word that the index does not have may be read as one it has.
         explain: adds part scores and the rule that moved a result.
+        sort: `relevance`, or `newest` for the results that match by the last change of their pages.
 
     Raises:
         EmptyQueryError: nothing but white space, and no filter.
@@ -149,6 +151,9 @@ class SearchQuery:
     ] = False
     correct: Annotated[bool, Field(description="A word that the site does not have may be read as one it has.")] = True
     explain: Annotated[bool, Field(description="Adds part scores and the rule that moved a result.")] = False
+    sort: Annotated[
+        Sort, Field(description="By score, or `newest`: by `last_modified` of the page, what matches first.")
+    ] = "relevance"
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
@@ -180,6 +185,10 @@ class SearchQuery:
         """Returns a copy that ranks by meaning, by words, or by both."""
         return dataclasses.replace(self, mode=mode)
 
+    def with_sort(self, sort: Sort) -> Self:
+        """Returns a copy whose results come by relevance or newest first."""
+        return dataclasses.replace(self, sort=sort)
+
     def with_weak(self, include_weak: bool = True) -> Self:
         """Returns a copy whose weak results follow those that match."""
         return dataclasses.replace(self, include_weak=include_weak)
@@ -197,6 +206,7 @@ class QueryOptions(TypedDict, total=False):
     granularity: Granularity
     sections_per_page: int
     mode: Mode
+    sort: Sort
     min_score: float
     filters: Filters
     facets: Iterable[str]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.fields import Value, as_date
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, SectionInfo
@@ -30,7 +29,6 @@ __all__ = [
     "RankedItem",
     "RelatedPage",
     "ResultWriter",
-    "day_of",
     "listed_pages",
     "rank",
     "related_pages",
@@ -91,7 +89,9 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
     order = np.argsort(groups, kind="stable")
     unique = group_best(groups[order], sections.scores[order])
     section_matches = _any_in(sections, candidates.matching)
-    chosen = _Chosen.of(unique.scores, _any_in(unique, section_matches[order]), query)
+    best_rows = candidates.rows[sections.best[order[unique.best]]]
+    days = chunk_map.modified[chunk_map.page_of[best_rows]]
+    chosen = _Chosen.of(unique.scores, _any_in(unique, section_matches[order]), days, query)
     sizes = np.add.reduceat(section_matches[order].astype(np.int64), unique.starts) if len(order) else unique.starts
     results = []
     for i, score in chosen.page(query):
@@ -109,7 +109,8 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
     pages, scores = page_scores(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
     section_matches = _any_in(sections, candidates.matching)
-    chosen = _Chosen.of(scores, _any_in(pages, section_matches), query)
+    days = chunk_map.modified[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]]
+    chosen = _Chosen.of(scores, _any_in(pages, section_matches), days, query)
     results = []
     for i, score in chosen.page(query):
         members = _members(pages, i, len(sections.scores))
@@ -131,17 +132,21 @@ class _Chosen:
     Attributes:
         scores: float32 `[g]`.
         matching: bool `[g]`.
+        days: int32 `[g]`: of the last change of their pages.
         allowed: bool `[g]`: what the least score leaves.
     """
 
     scores: NDArray[np.float32]
     matching: NDArray[np.bool_]
+    days: NDArray[np.int32]
     allowed: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scores: NDArray[np.float32], matching: NDArray[np.bool_], query: SearchQuery) -> _Chosen:
+    def of(
+        cls, scores: NDArray[np.float32], matching: NDArray[np.bool_], days: NDArray[np.int32], query: SearchQuery
+    ) -> _Chosen:
         allowed = np.clip(scores.astype(np.float64), 0, 1).round(6) >= query.min_score
-        return cls(scores, matching & allowed, allowed)
+        return cls(scores, matching & allowed, days, allowed)
 
     @property
     def total(self) -> int:
@@ -152,15 +157,25 @@ class _Chosen:
         return int(np.count_nonzero(self.allowed)) - self.total
 
     def page(self, query: SearchQuery) -> list[tuple[int, float]]:
-        """Returns places and scores of the results that a query wants; no score rises, whatever a weak one has."""
+        """Returns places and scores of the results that a query wants; a weak one never has more than a match."""
         end = query.offset + query.limit
+        by_day = query.sort == "newest"
         matches = np.flatnonzero(self.matching)
-        places = matches[top(self.scores[matches], 0, end)]
+        places = self._first(matches, end, by_day=by_day)
+        scores = self.scores[places]
         if query.include_weak and len(places) < end:
-            others = np.flatnonzero(self.allowed & ~self.matching)
-            places = np.concatenate([places, others[top(self.scores[others], 0, end - len(places))]])
-        scores = np.minimum.accumulate(self.scores[places]) if len(places) else self.scores[places]
+            others = self._first(np.flatnonzero(self.allowed & ~self.matching), end - len(places), by_day=by_day)
+            most = self.scores[matches].min(initial=np.inf)
+            places = np.concatenate([places, others])
+            scores = np.concatenate([scores, np.minimum(self.scores[others], most)])
         return list(zip(places.tolist(), scores.tolist(), strict=True))[query.offset :]
+
+    def _first(self, places: NDArray[np.int64], count: int, *, by_day: bool) -> NDArray[np.int64]:
+        """Returns the best of some results, or the newest and of one day the best."""
+        if not by_day:
+            return places[top(self.scores[places], 0, count)]
+        places = places[top(self.scores[places], 0, len(places))]
+        return places[np.argsort(-self.days[places], kind="stable")][:count]
 
 
 def _any_in(groups: Groups, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -268,6 +283,7 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
 
 
 DATE_FIELD = "date"
+"""Orders pages that are listed, newest first, unless the query asks for those that were changed last."""
 
 _NO_WORDS = Matcher(frozenset(), None, WordStems(lambda word: ()))
 _NO_SCORES = Scores(None, None)
@@ -288,12 +304,6 @@ class Listing:
     counts: Callable[[str], tuple[FacetCount, ...]]
 
 
-def day_of(value: Value) -> int:
-    """Returns a date, or a text that says one, as a number of days; 0 for anything else."""
-    date = as_date(value)
-    return date.toordinal() if date else 0
-
-
 def listed_pages(
     rows: NDArray[np.int64],
     chunk_map: ChunkMap,
@@ -310,7 +320,8 @@ def listed_pages(
     """
     page_of = chunk_map.page_of[rows]
     pages = np.unique(page_of)
-    order = np.lexsort((pages, -chunk_map.boost[pages], -np.asarray(days_of(pages), np.int64)))
+    days = chunk_map.modified[pages] if query.sort == "newest" else days_of(pages)
+    order = np.lexsort((pages, -chunk_map.boost[pages], -np.asarray(days, np.int64)))
     shown = pages[order][query.offset : query.offset + query.limit]
     most = query.sections_per_page if query.granularity == "page" else 1
     listed = []

@@ -22,6 +22,7 @@ from mkdocs_semsearch.artifact.fields import (
     PAGE_FIELDS,
     PAGE_KINDS,
     Value,
+    day_of,
     front_matter_values,
     stored_field,
 )
@@ -156,7 +157,8 @@ class Tables:
         self._pages = pages
         self._chunks = chunks
         self._manifest = manifest
-        self._shown_pages, self._shown_chunks = _in_one(pages, PAGE_COLUMNS), _in_one(chunks, CHUNK_COLUMNS)
+        self._shown_pages = _in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names])
+        self._shown_chunks = _in_one(chunks, CHUNK_COLUMNS)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
@@ -169,6 +171,7 @@ class Tables:
             first_chunk=pages["first_chunk"].to_numpy(),
             chunk_count=pages["chunk_count"].to_numpy(),
             kind_of=_kinds(pages),
+            modified=_modified(pages),
         )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
 
@@ -252,7 +255,8 @@ class Tables:
         """Reads what readers see of some chunks, their pages, and further pages."""
         rows = np.unique(np.asarray(chunks, np.int64))
         page_rows = np.unique([*self.chunk_map.page_of[rows].tolist(), *pages]).astype(np.int64)
-        infos = map(page_info, self._shown_pages.take(page_rows).to_pylist())
+        created = self._manifest.created
+        infos = (page_info(record, created) for record in self._shown_pages.take(page_rows).to_pylist())
         records = self._shown_chunks.take(rows).to_pylist()
         return Records(
             self.chunk_map.page_of,
@@ -313,6 +317,13 @@ def _kinds(pages: pa.Table) -> NDArray[np.int8]:
         return np.zeros(pages.num_rows, np.int8)
     places = {kind: place for place, kind in enumerate(PAGE_KINDS)}
     return np.array([places.get(kind, 0) for kind in pages["kind"].to_pylist()], np.int8)
+
+
+def _modified(pages: pa.Table) -> NDArray[np.int32]:
+    """Returns int32 `[pages]`: the day on which each page was last changed, 0 where that is not known."""
+    if "last_modified" not in pages.column_names:
+        return np.zeros(pages.num_rows, np.int32)
+    return np.array(list(map(day_of, pages["last_modified"].to_pylist())), np.int32)
 
 
 def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:

@@ -10,10 +10,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.response import presented_score
+from mkdocs_semsearch.searching.results import DATE_FIELD
 from mkdocs_semsearch.serving.metrics import Gauges
 from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
 from mkdocs_semsearch.serving.responses import HttpError
@@ -113,11 +115,12 @@ class OpenedIndexes:
                 result["score"] = presented_score(result["score"] * factors[name])
         merged = heapq.merge(
             *([{"index": name, **result} for result in body["results"]] for name, body in answers.items()),
-            key=lambda result: (result.get("weak", False), -result["score"]),
+            key=lambda result: (result.get("weak", False), *_place(result, query)),
         )
         results = list(merged)[:deepest]
-        for before, result in itertools.pairwise(results):  # no score rises, whatever a weak result has
-            result["score"] = min(before["score"], result["score"])
+        if query.sort == "relevance":
+            for before, result in itertools.pairwise(results):  # no score rises, whatever a weak result has
+                result["score"] = min(before["score"], result["score"])
         return self._merged_body(query, answers, results[query.offset :])
 
     def facets(self) -> dict[str, Any]:
@@ -216,6 +219,16 @@ def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any
             break
         body["results"] += more["results"]
     return body
+
+
+def _place(result: Mapping[str, Any], query: SearchQuery) -> tuple[float, ...]:
+    """Returns what results of several indexes are ordered by, as the order within an index is."""
+    page = result["page"]
+    if query.sort == "newest":
+        return -day_of(page["last_modified"]), -result["score"]
+    if not query.query:
+        return (-day_of(page["frontmatter"].get(DATE_FIELD)),)
+    return (-result["score"],)
 
 
 def _leave_to_those_with_the_phrase(answers: Mapping[str, dict[str, Any]]) -> None:

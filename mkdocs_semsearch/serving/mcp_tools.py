@@ -258,5 +258,6 @@ def _sections(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
             number += 1
             lines = f":{section['start_line']}-{section['end_line']}" if section["start_line"] else ""
             weak = " (weak)" if result.get("weak") else ""
+            changed = f" changed {page['last_modified']}" if page["last_modified"] else ""
             headings = " › ".join(section["heading_hierarchy"])
-            yield f"## [{number}] {headings}{weak}\n{index}{page['path']}{lines} <{section['url']}>", section
+            yield f"## [{number}] {headings}{weak}\n{index}{page['path']}{lines} <{section['url']}>{changed}", section

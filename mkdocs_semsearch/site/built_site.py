@@ -20,6 +20,7 @@ from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.build_settings import Settings
+from mkdocs_semsearch.site.page_dates import PageDates
 from mkdocs_semsearch.site.pipeline import Site, SiteReport, index_site, open_configured_embedder
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.site_config import MARKDOWN_SUFFIXES, SiteConfig
@@ -124,6 +125,7 @@ class SiteFolder:
             raise ConfigurationError(f"There is no site folder {site_dir}: build the site first, or name another one.")
         self._site_dir = site_dir
         self._config = config
+        self._dates = PageDates(config.docs_dir) if config else None
         self._problems: dict[str, str] = {}
         self._left_out: dict[str, str] = {}
 
@@ -206,6 +208,8 @@ class SiteFolder:
             file_size=file.stat().st_size,
             section=plain_title(entry.section) or None if entry else None,
             language=page.language,
+            committed=self._dates.committed(file) if self._dates else None,
+            written=self._dates.written(file) if self._dates else None,
         )
 
     def _title_of_head(self, title: str) -> str:

@@ -124,7 +124,7 @@ def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
 
 def _page_record(page: Record) -> dict[str, Any]:
     """Returns the page of a result, and the other fields that filters may name."""
-    info = page_info(page)
+    info = page_info(page, None)
     shown = {field.name: getattr(info, field.name) for field in fields(info)}
     return {**shown, "section": page["section"], "kind": page.get("kind"), "language": page["language"]}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import os
 import uuid
@@ -79,6 +80,7 @@ def made_pages():
                 **kind,
             },
             boost=2.0 if number == 7 else 1.0,
+            dated=datetime.date(2026, 1, 1 + number) if number % 3 else None,
             section=facets["page.section"],
         )
 
@@ -136,6 +138,8 @@ FILTERS = [
     Prefix("chunk.parent_context", "class "),
     Equals("chunk.has_references", True),
     Exists("chunk.language"),
+    Range("page.last_modified", min="2026-01-08"),
+    Exists("page.content_hash"),
     Equals("nobody has this", 1, negate=True),
 ]
 MATCHES_NOTHING = [
@@ -200,7 +204,7 @@ TOLERANCE = 2e-3
 
 def shown(result):
     """What readers see of a result, but for its scores."""
-    return (result.page, result.section)
+    return (dataclasses.replace(result.page, indexed_at=None), result.section)
 
 
 def same_ranking(theirs, ours):
@@ -251,6 +255,18 @@ def test_later_results_and_least_scores(both, mode):
     check(both, query.with_min_score(0.3).with_filter(Equals("tags", "keys")).with_facets(("tags",)))
 
 
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_newest_first(both, granularity):
+    query = SearchQuery("rotate the keys of a server", sort="newest", granularity=granularity, limit=9)
+    here, there = (searcher.search(query) for searcher in both)
+    assert [result.page for result in there] == [
+        dataclasses.replace(result.page, indexed_at=there[0].page.indexed_at) for result in here
+    ]
+    assert here[0].page.last_modified > here[-1].page.last_modified
+    listed = [searcher.search("", filters=Exists("page.path"), sort="newest") for searcher in both]
+    assert [result.page.path for result in listed[0]] == [result.page.path for result in listed[1]]
+
+
 @pytest.mark.parametrize("condition", FILTERS, ids=repr)
 def test_filters(both, condition, request):
     if condition.field in ("done", "chunk.has_references") and "engine" in request.node.name:
@@ -297,7 +313,9 @@ def test_pages_neighbours_and_facets(both):
     assert list(there.page_urls()) == list(here.page_urls())
     for path in ("guide/page-0.md", "reference/page-17.md"):
         assert there.has_page(path)
-        assert there.page(path) == here.page(path)
+        (page, sections), (wanted, texts) = ((found.page, found.sections) for found in (one.page(path) for one in both))
+        assert dataclasses.replace(page, indexed_at=wanted.indexed_at) == wanted
+        assert sections == texts
         ours, theirs = ([(item.page.path, round(item.score, 2)) for item in one.related(path)] for one in both)
         assert [score for _, score in theirs] == [score for _, score in ours]
     assert not there.has_page("guide/none.md")

@@ -142,6 +142,8 @@ FILTERS = (
     (Equals("extra.level", "deep"),),
     (Range("numbers", 2, 3),),
     (Equals("page.path", "auth.md"),),
+    (Range("page.last_modified", "2026-01-08", None),),
+    (Exists("page.last_modified", negate=True), Exists("page.content_hash")),
     (In("page.title", ("auth", "errors")),),
     (Range("page.chunk_count", 3, None),),
     (Equals("tags", "nobody"),),
@@ -154,7 +156,9 @@ def pages():
         boost = 1.5 if path == "errors.md" else 1.0
         found = CODE if path == "lists.md" else {}
         front_matter = {"extra": {"level": "deep"}}
-        yield made_page(path, *texts, facets=facets, chunk_fields=found, boost=boost, front_matter=front_matter)
+        dated = datetime.date(2026, 1, len(path)) if path != "lists.md" else None
+        options = {"boost": boost, "front_matter": front_matter, "dated": dated}
+        yield made_page(path, *texts, facets=facets, chunk_fields=found, **options)
     for number in range(30):
         texts = [" ".join(rng.choices(WORDS, k=rng.randint(5, 60))) + "." for _ in range(rng.randint(1, 12))]
         facets = {"tags": tuple(rng.sample(WORDS, 2)), "year": 2000 + number % 5}
@@ -210,7 +214,17 @@ def test_questions_have_the_same_answers(engine, searcher, mode):
     assert wanted["build_id"] == searcher.build_id
 
 
-@pytest.mark.parametrize("options", [{"include_weak": True}, {"min_score": 0.4}, {"correct": False}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"include_weak": True},
+        {"min_score": 0.4},
+        {"correct": False},
+        {"sort": "newest"},
+        {"sort": "newest", "include_weak": True},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 def test_options_have_the_same_answers(engine, searcher, mode, options):
     texts = ("token", "tokken", "how do I rotate tokens", '"no such words here"', "zzxqv blorpt", '"access token"')
@@ -260,6 +274,10 @@ def test_dated_pages_are_listed_newest_first(engine, searcher):
     answer = engine.search("", filters=[filter_to_json(some)], limit=50)
     assert answer == reference(searcher, SearchQuery("", filters=(some,), limit=50))
     assert [result["page"]["path"] for result in answer["results"][:3]] == ["emoji.md", "same/a.md", "errors.md"]
+    answer = engine.search("", filters=[filter_to_json(some)], limit=50, sort="newest")
+    assert answer == reference(searcher, SearchQuery("", filters=(some,), limit=50, sort="newest"))
+    dates = [result["page"]["last_modified"] or "" for result in answer["results"]]
+    assert dates == sorted(dates, reverse=True)
     with pytest.raises(RuntimeError, match="The query is empty"):
         engine.search(" ")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections import Counter
 
 import pytest
@@ -55,6 +56,26 @@ def test_each_answers_under_its_name(client, base):
     assert client.get(f"{base}/manual/openapi.json").status_code == 200
     assert client.get(f"{base}/cooking/api/v1/pages/guide/auth.md").status_code == 404
     assert client.get(f"{base}/nobody/api/v1/search?q=soup").status_code == 404
+
+
+def test_listed_pages_of_several_indexes_are_one_list(tmp_path):
+    for name, days in {"one": (1, 5, 9), "two": (3, 7)}.items():
+        pages = [
+            made_page(
+                f"{day}.md", "Text.", front_matter={"date": f"2026-01-{day:02}"}, dated=datetime.date(2025, 1, 20 - day)
+            )
+            for day in days
+        ]
+        built(tmp_path / name, pages)
+    with TestClient(create_app(sources(tmp_path, "one", "two")), base_url="http://localhost") as client:
+        asked = "/api/v1/search?f.page.path.exists=true"
+        listed, second, changed = (
+            client.get(f"{asked}{more}").json() for more in ("", "&limit=2&offset=2", "&sort=newest")
+        )
+    paths = [result["page"]["path"] for result in listed["results"]]
+    assert (listed["mode"], listed["total_results"], paths) == ("browse", 5, ["9.md", "7.md", "5.md", "3.md", "1.md"])
+    assert [result["page"]["path"] for result in second["results"]] == paths[2:4]
+    assert [result["page"]["path"] for result in changed["results"]] == paths[::-1]
 
 
 def test_at_the_root_all_answer_together(client):

@@ -11,7 +11,9 @@ from typing import Any
 
 import yaml
 
-__all__ = ["SourceHeader", "excludes_from_search", "plain_front_matter", "plain_text", "read_front_matter"]
+from mkdocs_semsearch.artifact.fields import as_date
+
+__all__ = ["SourceHeader", "date_in", "excludes_from_search", "plain_front_matter", "plain_text", "read_front_matter"]
 
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
 _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
@@ -93,6 +95,24 @@ def excludes_from_search(values: Mapping[str, Any]) -> bool:
     if isinstance(exclude, str):
         return exclude.strip().lower() not in ("", "false", "no", "off", "0")
     return bool(exclude)
+
+
+_DATES = (("last_modified",), ("lastmod",), ("updated",), ("date", "updated"), ("date",), ("date", "created"))
+
+
+def date_in(values: Mapping[str, Any]) -> datetime.date | None:
+    """Returns when a page was last changed, as its plain front matter says it.
+
+    Read are `last_modified`, `lastmod`, `updated` and `date`, the first that is a date; of Material's
+    `date: {created: …, updated: …}` the later one.
+    """
+    for keys in _DATES:
+        value: Any = values
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if (day := as_date(value)) is not None:
+            return day
+    return None
 
 
 class _Plain:

@@ -62,7 +62,11 @@ def test_columns_of_a_later_version_do_not_matter(index):
 
 
 def test_an_index_of_version_0_1_0_is_read(index):
-    rewrite(index, "pages", lambda table: table.drop_columns(["kind", "inbound_links", "link_texts"]))
+    rewrite(
+        index,
+        "pages",
+        lambda table: table.drop_columns(["kind", "inbound_links", "link_texts", "last_modified", "content_hash"]),
+    )
     later = ["node_types", "node_names", "parent_contexts", "scope_depth"]
     rewrite(
         index,

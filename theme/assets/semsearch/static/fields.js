@@ -11,6 +11,8 @@ const PAGE_FIELDS = {
   "page.primary_language": "string",
   "page.file_size": "integer",
   "page.chunk_count": "integer",
+  "page.last_modified": "date",
+  "page.content_hash": "string",
 };
 const CHUNK_FIELDS = {
   "chunk.kind": "string",

@@ -29,15 +29,18 @@ export class Records {
 
 /* As in an answer: what is not stored is null, or an empty list. */
 
-export const pageRecord = ({ path, url, title, frontmatter, file_size, chunk_count, languages, primary_language }) => ({
-  path,
-  url,
-  title,
-  frontmatter,
-  file_size,
-  chunk_count,
-  languages,
-  primary_language,
+export const pageRecord = (page) => ({
+  path: page.path,
+  url: page.url,
+  title: page.title,
+  frontmatter: page.frontmatter,
+  file_size: page.file_size,
+  chunk_count: page.chunk_count,
+  languages: page.languages,
+  primary_language: page.primary_language,
+  last_modified: page.last_modified ?? null,
+  indexed_at: null,
+  content_hash: page.content_hash ?? null,
 });
 
 export const sectionRecord = (chunk, page, { excerpt, highlights }) => ({

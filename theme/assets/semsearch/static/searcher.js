@@ -50,7 +50,12 @@ export class Searcher {
     Object.assign(given, { question: { ...typed, ...given.asked.weigh() }, similarities, mode, options });
     const phrases = missing.length ? null : held;
     const found = this.#ranked(given, filtered, phrases);
-    const { limit = 10, offset = 0, sections_per_page = 3, include_weak } = options;
+    const { limit = 10, offset = 0, sections_per_page = 3, include_weak, sort } = options;
+    if (sort === "newest") {
+      const days = (await this.fields.column("page.last_modified")).days();
+      const newest = (pages) => pages.sort((a, b) => later(days[b.page], days[a.page]));
+      found.pages = [...newest(found.pages.slice(0, found.total)), ...newest(found.pages.slice(found.total))];
+    }
     const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
     const [results, counts] = await Promise.all([
       this.#write(shown, sections_per_page, found, given.asked.matcher()),
@@ -78,9 +83,10 @@ export class Searcher {
   }
 
   /** The pages that filters leave, newest first: an answer without a question. See searching/results.py. */
-  async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3 }) {
+  async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3, sort }) {
     if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
-    const [mask, date] = await Promise.all([this.#filtered(filters), this.fields.column("date")]);
+    const day = this.fields.column(sort === "newest" ? "page.last_modified" : "date");
+    const [mask, date] = await Promise.all([this.#filtered(filters), day]);
     const sections = new Map();
     let last = -1;
     for (const row of rowsOf(mask, this.chunks)) {
@@ -91,7 +97,7 @@ export class Searcher {
     }
     const days = date.days();
     const order = (a, b) =>
-      ((days[b] ?? "") > (days[a] ?? "")) - ((days[b] ?? "") < (days[a] ?? "")) ||
+      later(days[b], days[a]) ||
       (this.boost.length && this.boost[b] - this.boost[a]) ||
       a - b;
     const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
@@ -228,6 +234,9 @@ export class Searcher {
     });
   }
 }
+
+/** Above 0 where a day is after another; no day is before all. */
+const later = (day = "", other = "") => (day > other) - (day < other);
 
 /** What two masks leave; null leaves all. */
 const both = (mask, other) => (mask && other ? mask.map((bit, row) => bit & other[row]) : (mask ?? other));
