@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
@@ -12,7 +13,16 @@ from mkdocs_semsearch.artifact.manifest import facet_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ADDED_LATER", "CHUNK_COLUMNS", "ChunkKind", "ChunkRecord", "chunks_schema", "pages_schema"]
+__all__ = [
+    "ADDED_LATER",
+    "CHUNK_COLUMNS",
+    "TITLE_END",
+    "ChunkKind",
+    "ChunkRecord",
+    "chunks_schema",
+    "pages_schema",
+    "unmarked",
+]
 
 ChunkKind = Literal["text", "code", "table", "api"]
 
@@ -62,6 +72,24 @@ class ChunkRecord:
     scope_depth: int | None = None
     definitions: tuple[str, ...]
     references: tuple[str, ...]
+
+
+TITLE_END = "\u00a0"
+"""Stands in `content` between the title of a note and its first paragraph, after a colon or the title's own mark."""
+
+_MARKS = re.compile(
+    r"^(`{3,})[^`\n]*\n.*?(?:^\1`*[ \t]*$|\Z)|(?<!`)`([^`\n]+)`(?!`)|:?\u00a0", re.DOTALL | re.MULTILINE
+)
+
+
+def unmarked(content: str) -> str:
+    """Returns light Markdown without what only shows its form: marks of code in a line, and of the titles of notes.
+
+    Words, vectors and ids of chunks are made from this, so that they do not depend on the marks.
+    """
+    if "`" not in content and TITLE_END not in content:
+        return content
+    return _MARKS.sub(lambda match: match[0] if match[1] else match[2] or "\n\n", content)
 
 
 CHUNK_COLUMNS = tuple(item.name for item in fields(ChunkRecord))

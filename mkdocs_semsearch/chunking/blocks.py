@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mkdocs_semsearch.artifact.records import TITLE_END
+
 __all__ = [
+    "CODE_END",
+    "CODE_START",
     "ApiObject",
     "Block",
     "BlockKind",
@@ -17,10 +21,16 @@ __all__ = [
     "join_blocks",
     "same_text",
     "split_sections",
+    "without_code_marks",
 ]
 
 BlockKind = Literal["text", "item", "code", "table"]
 
+CODE_START, CODE_END = "\ufdd0", "\ufdd1"
+"""Stand around code in the prose of a block: noncharacters of Unicode, which no text has."""
+
+_CODE_SPAN = re.compile(f"{CODE_START}([^{CODE_START}{CODE_END}\n]+){CODE_END}")
+_PUNCTUATION = (".", "!", "?", ":", "…", "。", "！", "？", "：")
 _BACKTICKS = re.compile(r"`{3,}")
 
 
@@ -65,9 +75,11 @@ class Block:
     Attributes:
         kind: `text` for prose, `item` for one list item or one line of a definition list (its marker and
             indentation are in the text), `code`, `table`.
-        text: what a reader sees; of code the bare code; of a table its rows as `| a | b |`, the header first.
+        text: what a reader sees, with marks around code in prose; of code the bare code; of a table its rows as
+            `| a | b |`, the header first.
         language: of code.
         leads: whether it only introduces the next block: a title, a label, a sentence that ends with a colon.
+        title: whether it is the title of a note or of a folded block.
         header: the header row of a table that has one, else `""`.
         whole: of a piece of a longer code block that block's code, else `""`.
         first_line: index of the piece's first line in `whole`.
@@ -77,13 +89,21 @@ class Block:
     text: str
     language: str | None = None
     leads: bool = False
+    title: bool = False
     header: str = ""
     whole: str = ""
     first_line: int = 0
 
     def render(self) -> str:
         """Returns the block as light Markdown."""
-        return code_fence(self.text, self.language) if self.kind == "code" else self.text
+        if self.kind == "code":
+            return code_fence(self.text, self.language)
+        return without_code_marks(_CODE_SPAN.sub(r"`\1`", self.text))
+
+
+def without_code_marks(text: str) -> str:
+    """Returns the text of a block without the marks around code."""
+    return text.replace(CODE_START, "").replace(CODE_END, "")
 
 
 def code_fence(code: str, language: str | None) -> str:
@@ -94,15 +114,24 @@ def code_fence(code: str, language: str | None) -> str:
 
 
 def join_blocks(blocks: list[Block] | tuple[Block, ...]) -> str:
-    """Returns blocks as one text: a line break between items of a list, a blank line between other blocks."""
+    """Returns blocks as one text: a line break between items of a list, a blank line between other blocks.
+
+    The title of a note stands in the line of its first paragraph.
+    """
     parts: list[str] = []
     previous: Block | None = None
     for block in blocks:
         if previous is not None:
-            parts.append("\n" if previous.kind == block.kind == "item" else "\n\n")
+            parts.append(_between(previous, block))
         parts.append(block.render())
         previous = block
     return "".join(parts)
+
+
+def _between(block: Block, following: Block) -> str:
+    if block.title and following.kind == "text" and not following.title:
+        return TITLE_END if block.text.endswith(_PUNCTUATION) else f":{TITLE_END}"
+    return "\n" if block.kind == following.kind == "item" else "\n\n"
 
 
 @dataclass(slots=True)

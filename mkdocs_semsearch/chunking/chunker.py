@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
-from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections
+from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, node_types, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document, embedding_text
@@ -183,6 +183,7 @@ class Chunker:
         return pack_blocks(section.blocks, budget, overlap, self._cost) or [[]]
 
     def _cost(self, text: str) -> int:
+        text = without_code_marks(text)
         return max(self._count_tokens(text), len(text) // _CHARACTERS_PER_TOKEN)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from mkdocs_semsearch.artifact.fields import PageKind
+from mkdocs_semsearch.artifact.records import unmarked
 
 __all__ = [
     "Chunk",
@@ -83,7 +84,8 @@ class Chunk:
             page's title).
         anchor: id of the section's heading; None for what stands before the first heading with an id.
         content: the text as a reader sees it, in light Markdown: blocks parted by blank lines, code in fences with
-            its language, list items with `- ` or `1. `, table rows as `| a | b |`; no links, no emphasis marks.
+            its language and in backticks inside of a line, list items with `- ` or `1. `, table rows as `| a | b |`,
+            the title of a note before its first paragraph; no links, no emphasis marks.
         kind: `code` or `table` when the chunk has nothing else but at most one sentence, `api` for a documented
             object (mkdocstrings), else `text`.
         language: language of the code in the chunk (the most frequent one), or None.
@@ -223,6 +225,7 @@ def embedding_text(heading_hierarchy: Sequence[str], content: str) -> str:
         content: `Chunk.content`. Content that only repeats the last heading (a section without text) is left out.
     """
     path = heading_text(heading_hierarchy)
+    content = unmarked(content)
     body = _FENCED_BLOCK.sub("\n", content).strip()
     if len(body.split()) < LEAST_PROSE_WORDS:
         body = without_fences(content).strip()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from mkdocs_semsearch.chunking.blocks import Block
+from mkdocs_semsearch.chunking.blocks import CODE_END, Block
 
 __all__ = ["Cost", "pack_blocks", "sentences", "split_block", "split_text"]
 
@@ -99,7 +99,7 @@ def _repeated(before: Group, group: Group, budget: int, overlap: int, cost: Cost
 Cost = Callable[[str], int]
 """Tokens of a text."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'’”»)\]]*\s+|(?<=[。！？])|\n")
+_SENTENCE_END = re.compile(rf"(?<=[.!?…])[\"'’”»)\]{CODE_END}]*\s+|(?<=[。！？])|\n")
 _WORD = re.compile(r"\s*\S+\s*")
 
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import tantivy
 
+from mkdocs_semsearch.artifact.records import unmarked
+
 __all__ = [
     "FIELDS",
     "MAX_IDENTIFIER_LENGTH",
@@ -100,6 +102,7 @@ def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | 
 
 def _split_code(content: str) -> tuple[str, str]:
     """Parts the prose of a chunk from its fenced code."""
+    content = unmarked(content)
     if "```" not in content and "~~~" not in content:
         return content, ""
     pieces = _FENCE.split(content)  # prose, fence, code, prose, …

@@ -27,6 +27,7 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BREAK = re.compile(r"\n{2,}")
+_CODE_SPAN = re.compile(r"`[^`\n]{1,80}`")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
@@ -220,10 +221,17 @@ def _cut_prose(block: _Block) -> Excerpt:
 
 
 def _prose_from(block: _Block, begin: int) -> Excerpt:
-    end = _word_end(block.text, begin + MAX_CHARACTERS)
+    begin = _before_code(block.text, begin)
+    end = _before_code(block.text, _word_end(block.text, begin + MAX_CHARACTERS))
     before, after = ("… " if begin else ""), (" …" if end < len(block.text) else "")
     kept = block.text[begin:end].rstrip()
     return Excerpt(before + kept + after, _moved(block, begin, len(kept), len(before)))
+
+
+def _before_code(text: str, place: int) -> int:
+    """Moves a place inside of short code in a line to the start of that code."""
+    spans = (match.span() for match in _CODE_SPAN.finditer(text))
+    return next((start for start, end in spans if start < place < end), place)
 
 
 def _window_start(block: _Block) -> int:

@@ -134,6 +134,29 @@ def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     assert page.evaluate(CLIPBOARD) == "rotate token"
 
 
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_code_in_a_line_stays_code_and_the_title_of_a_note_stays_in_its_line(page, build_site, serving, theme):
+    text = "Warning:\u00a0Never run `rotate --all` or `rotate token` twice."
+
+    def with_code(body):
+        start = text.index("rotate token")
+        for result in body["results"][:1]:
+            result["sections"][0] |= {"content": text, "excerpt": text, "highlights": [[start, start + 6]]}
+        return body
+
+    with serving.SiteServer(build_site(theme)) as server:
+        server.sidecar.change = with_code
+        ask(page, server, "rotate token")
+        excerpt = page.locator(OPTION).first.locator(".ss-excerpt")
+        for place in (excerpt, page.locator(PREVIEW).locator(".ss-excerpt")):
+            place.locator("code").first.wait_for()
+            assert place.locator("code").all_inner_texts() == ["rotate --all", "rotate token"]
+            assert set(place.locator("code mark").all_inner_texts()) == {"rotate"}
+            assert place.locator("p").inner_text() == text.replace("`", "")
+        font = "node => getComputedStyle(node).fontFamily"
+        assert "monospace" in excerpt.locator("code").first.evaluate(font)
+
+
 def test_code_is_copied_with_a_button(page, site):
     page.context.grant_permissions(["clipboard-read"])
     ask(page, site, "rotate script")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, without_code_marks
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 __all__ = [
+    "CODE_TAGS",
     "LINE_BREAK",
     "child_nodes",
     "flat_text",
     "is_dropped",
+    "join_inline",
     "normalise",
     "plain_title",
     "replacement_text",
@@ -21,8 +26,12 @@ __all__ = [
     "title_of_name",
 ]
 
+_MARKED_CODE = re.compile(f"{CODE_START}([^{CODE_START}{CODE_END}\0]*){CODE_END}")
+
 LINE_BREAK = "\0"
 """Stands for `<br>` until white space is normalised; an HTML parser leaves no NUL in a text."""
+
+CODE_TAGS = frozenset({"code", "samp", "tt"})
 
 _DROPPED_TAGS = frozenset(
     {
@@ -114,6 +123,23 @@ def normalise(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
+def join_inline(parts: Iterable[str]) -> str:
+    """Joins the texts of a paragraph; code in it stays between `CODE_START` and `CODE_END`, without white space there.
+
+    A paragraph that has backticks of its own gets no marks: in light Markdown they would pair with those of the code.
+    """
+    text = "".join(parts).replace(CODE_END + CODE_START, "")
+    if "`" in text:
+        return without_code_marks(text)
+    return _MARKED_CODE.sub(lambda match: _closely_marked(match[1]), text)
+
+
+def _closely_marked(code: str) -> str:
+    bare = code.strip()
+    start = code.index(bare)
+    return f"{code[:start]}{CODE_START}{bare}{CODE_END}{code[start + len(bare) :]}" if bare else code
+
+
 def child_nodes(node: LexborNode) -> list[LexborNode]:
     """Returns the children of a node, texts included."""
     return list(node.iter(include_text=True))
@@ -165,7 +191,7 @@ _SPACED_TAGS = frozenset(
 )
 
 
-def flat_text(node: LexborNode) -> str:
+def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
     """Returns the text of an element on one line, whatever is in it; does not recurse, so any depth will do."""
     parts: list[str] = []
     pending: list[LexborNode | str] = [*child_nodes(node)[::-1]]
@@ -185,11 +211,17 @@ def flat_text(node: LexborNode) -> str:
         if replacement is not None:
             parts.append(replacement)
         else:
-            if tag in _SPACED_TAGS:
-                parts.append(" ")
-                pending.append(" ")
+            before, after = _around(tag, mark_code=mark_code)
+            parts.append(before)
+            pending.append(after)
             pending.extend(child_nodes(current)[::-1])
-    return normalise("".join(parts)).replace("\n", " ")
+    return normalise(join_inline(parts)).replace("\n", " ")
+
+
+def _around(tag: str, *, mark_code: bool) -> tuple[str, str]:
+    if tag in _SPACED_TAGS:
+        return " ", " "
+    return (CODE_START, CODE_END) if mark_code and tag in CODE_TAGS else ("", "")
 
 
 _TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|sub|sup|svg|path|wbr)\b[^>]*>", re.I)

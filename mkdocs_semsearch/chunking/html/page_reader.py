@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, Block, Heading, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
 from mkdocs_semsearch.chunking.html.headings import anchor_of, api_object, text_without_permalink
 from mkdocs_semsearch.chunking.html.inline_text import (
+    CODE_TAGS,
     child_nodes,
     flat_text,
     is_dropped,
+    join_inline,
     normalise,
     replacement_text,
 )
@@ -79,6 +81,7 @@ _BLOCK_TAGS = frozenset(
     }
 )
 _MAX_INDENT = 8
+_TITLE_CLASSES = frozenset({"custom-block-title", "markdown-alert-title"})
 
 
 def parse_html(html: str) -> LexborNode:
@@ -130,6 +133,7 @@ class _PageReader:
         self._lists: list[_ListLevel] = []
         self._marker = ""
         self._leads = False
+        self._titles = False
 
     def read(self, body: LexborNode) -> list[Heading | Block]:
         pending: list[LexborNode | str] = [*child_nodes(body)[::-1]]
@@ -170,12 +174,17 @@ class _PageReader:
             if "filename" in classes:
                 self._flush()
             self._leads |= "filename" in classes or (tag == "label" and "task-list-control" not in classes)
+            if tag in CODE_TAGS:
+                self._inline.append(CODE_START)
             yield from child_nodes(node)
+            if tag in CODE_TAGS:
+                yield CODE_END
 
     def _enter_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Iterator[LexborNode | str]:
         children = child_nodes(node)
         classes = (attributes.get("class") or "").split()
         self._leads = tag == "summary" or "admonition-title" in classes
+        self._titles = self._leads or not _TITLE_CLASSES.isdisjoint(classes)
         if tag in ("ul", "ol", "menu"):
             self._lists.append(_ListLevel(ordered=tag == "ol", number=_start_number(attributes)))
         elif tag == "li":
@@ -194,6 +203,9 @@ class _PageReader:
         yield f"/{tag}"
 
     def _leave(self, closing: str) -> None:
+        if closing == CODE_END:
+            self._inline.append(CODE_END)
+            return
         self._flush(as_item=closing in ("/dt", "/dd"))
         if closing in ("/ul", "/ol", "/menu") and self._lists:
             self._lists.pop()
@@ -225,11 +237,12 @@ class _PageReader:
         """Ends the paragraph at hand."""
         if not self._inline:
             return
-        text = normalise("".join(self._inline))
+        text = normalise(join_inline(self._inline))
         self._inline.clear()
         if not text:
             return
-        leads, self._leads = self._leads or text.endswith((":", "：")), False
+        leads, self._leads = self._leads or without_code_marks(text).endswith((":", "：")), False
+        title, self._titles = self._titles, False
         if self._lists or self._marker or as_item:
             indent = "  " * min(max(len(self._lists) - 1, 0), _MAX_INDENT)
             # A second paragraph of the same item goes under the first one.
@@ -240,7 +253,7 @@ class _PageReader:
                 Block("item", indent + marker + text.replace("\n", "\n" + indent + " " * len(marker)), leads=leads)
             )
         else:
-            self._found.append(Block("text", text, leads=leads))
+            self._found.append(Block("text", text, leads=leads, title=title))
         self._found.extend(self._footnotes.mark())
 
 

@@ -129,7 +129,11 @@ def _rows(table: LexborNode) -> list[tuple[str, LexborNode]]:
 def _cells(row: LexborNode) -> list[tuple[str, str]]:
     """Tag and text of a row's cells."""
     cells = (cell for cell in row.iter() if cell.tag in ("td", "th"))
-    return [(cell.tag or "td", flat_text(cell)) for cell in cells if not is_dropped(cell.tag or "td", cell.attributes)]
+    return [
+        (cell.tag or "td", flat_text(cell, mark_code=True))
+        for cell in cells
+        if not is_dropped(cell.tag or "td", cell.attributes)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,7 @@ class Footnotes:
         """Takes the footnotes out of the element that lists them; returns whether it is one."""
         if "footnote" not in classes and "footnotes" not in classes:
             return False
-        notes = {item.attributes.get("id") or "": flat_text(item) for item in node.css("li[id]")}
+        notes = {item.attributes.get("id") or "": flat_text(item, mark_code=True) for item in node.css("li[id]")}
         self._notes.update(notes)
         return bool(notes)
 

@@ -150,7 +150,7 @@ def test_what_leads_to_a_block_stays_with_it() -> None:
     )
     first, second = chunks(html, size=40, overlap=0)
     assert first.content.endswith("end.")
-    assert second.content.startswith("As follows:\n\nTip\n\nbody")
+    assert second.content.startswith("As follows:\n\nTip:\u00a0body")
 
 
 def test_a_small_rest_is_evened_out() -> None:

@@ -48,6 +48,16 @@ def test_a_short_text_is_shown_whole(searcher):
     assert marked(found) == ["Rotating", "keys", "Rotate", "key"]
 
 
+@pytest.mark.parametrize("shift", range(0, 40, 3))
+def test_code_in_a_line_is_not_cut(searcher, shift):
+    text = "x" * shift + " " + "some words and `mkdocs serve --dirty` here " * 30 + "rotating keys " + "`a b c d` " * 60
+    found = excerpt(searcher, "rotate key", text)
+    assert marked(found)[:2] == ["rotating", "keys"]
+    assert set(re.findall("`[^`]*`", found.text)) <= {"`mkdocs serve --dirty`", "`a b c d`"}
+    assert found.text.count("`") % 2 == 0
+    assert len(found.text) <= MAX_CHARACTERS + 4
+
+
 def test_no_match_shows_the_beginning(searcher):
     found = excerpt(searcher, "zebra", f"The beginning.\n\n{FILLER * 20}")
     assert found.text.startswith("The beginning.")

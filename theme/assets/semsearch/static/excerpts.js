@@ -5,6 +5,7 @@ import { isAscii, prepare } from "./text.js";
 const MAX_CHARACTERS = 320;
 const WORD = /[\p{L}\p{N}_]+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
+const CODE_SPAN = /`[^`\n]{1,80}`/g;
 const SENTENCE_END = /(?<=[.!?。！？])\s+|\n/g;
 
 /** The piece with the most different words of the question: {excerpt, highlights}, whole blocks where they fit. */
@@ -131,13 +132,20 @@ function cutProse({ text, found }) {
   const sentences = [0, ...[...text.matchAll(SENTENCE_END)].map(({ 0: gap, index }) => index + gap.length)];
   let begin = Math.max(...sentences.filter((place) => place <= window));
   if (found.length && window - begin > MAX_CHARACTERS / 2) begin = wordStart(text, window - MAX_CHARACTERS / 4);
-  const end = wordEnd(text, begin + MAX_CHARACTERS);
+  begin = beforeCode(text, begin);
+  const end = beforeCode(text, wordEnd(text, begin + MAX_CHARACTERS));
   const before = begin ? "… " : "";
   const kept = text.slice(begin, end).trimEnd();
   return {
     text: before + kept + (end < text.length ? " …" : ""),
     highlights: moved(found, begin, kept.length, before.length),
   };
+}
+
+/** Moves a place inside of short code in a line to the start of that code. */
+function beforeCode(text, place) {
+  const inside = ({ 0: span, index }) => index < place && place < index + span.length;
+  return [...text.matchAll(CODE_SPAN)].find(inside)?.index ?? place;
 }
 
 /** Start of the window that sees the most different stems; the first of equals. */
