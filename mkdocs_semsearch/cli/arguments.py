@@ -118,14 +118,16 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
     sub.add_argument("--insights", metavar="DIR", help="record what readers search in this folder, without names")
 
-    sub = command("insights", "delete or export what readers searched for")
+    sub = command("insights", "report what readers searched for, and what they did not find")
     sub.add_argument(
         "words",
-        nargs="+",
-        metavar="forget TEXT | export FILE",
-        help="delete the records that contain a text, or write all into a Parquet file; the folder of the records may "
-        "follow (default: the variable SEMSEARCH_INSIGHTS)",
+        nargs="*",
+        metavar="DIR | forget TEXT | export FILE",
+        help="folder of the records (default: the variable SEMSEARCH_INSIGHTS); or delete the records that contain a "
+        "text, or write all into a Parquet file: the folder may follow",
     )
+    sub.add_argument("--index", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: %(default)s")
     sub.add_argument(
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
     )

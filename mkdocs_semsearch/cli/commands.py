@@ -18,6 +18,7 @@ from mkdocs_semsearch.cli.engines import open_engine
 from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
 
 if TYPE_CHECKING:
+    from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.site.build_settings import Settings
 
 __all__ = ["main"]
@@ -219,15 +220,35 @@ def _inspect(given: argparse.Namespace) -> int:
 def _insights(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.insights.store import InsightStore, first_hour
 
-    action, what, *more = [*given.words, "", ""][: max(3, len(given.words) + 1)]
-    if action not in ("forget", "export") or not what or len(given.words) > 3:
-        raise SemsearchError("Write `semsearch insights forget TEXT` or `semsearch insights export FILE.parquet`.")
-    store = InsightStore.existing(_insights_dir(more[0]))
+    action, *rest = given.words if given.words[:1] in (["forget"], ["export"]) else ["report", "", *given.words]
+    what, place = (*rest, "", "")[:2]
+    if len(rest) > 2 or (action != "report" and not what):
+        raise SemsearchError("Write insights [DIR], insights forget TEXT [DIR] or insights export FILE.parquet [DIR].")
+    store = InsightStore.existing(_insights_dir(place))
+    since = first_hour(given.since)
     if action == "forget":
         print(f"Deleted {store.forget(what)} records.")
+    elif action == "export":
+        print(f"Wrote {store.export(Path(what), since)} records into {what}.")
     else:
-        print(f"Wrote {store.export(Path(what), first_hour(given.since))} records into {what}.")
+        _report(given, store, since)
     return 0
+
+
+def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
+    from mkdocs_semsearch.insights.report import make_report, report_text
+    from mkdocs_semsearch.searching import open_searcher
+
+    with open_searcher(_index_dir(given.index)) as searcher:
+        report = make_report(store.read(since), searcher, dropped=store.counters().get("dropped", 0))
+    if given.format == "json":
+        _print_json(report.to_json())
+    elif given.format == "html":
+        from mkdocs_semsearch.insights.report_page import report_html
+
+        print(report_html(report))
+    else:
+        print(report_text(report))
 
 
 def _insights_dir(given: str) -> Path:

@@ -164,6 +164,14 @@ class Searcher:
             took_ms=(time.perf_counter() - started) * 1000,
         )
 
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Returns the vector of a text as a query: float32 `[d]`, unit length.
+
+        Raises:
+            EmbeddingError: the text could not be embedded.
+        """
+        return self._encoder.embed(text)
+
     async def search_async(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse:
         """Answers a query on a worker thread, off the event loop; see `search`."""
         return await asyncio.to_thread(self.search, query, **options)

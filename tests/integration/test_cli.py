@@ -17,8 +17,11 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.searching import Equals, In, SearchQuery, open_searcher, to_json
 from tests.made_index import built, made_page
+from tests.unit.insights.made_searches import search
 from tests.word_hash import WordHashEmbedder
 
 SEMSEARCH = Path(sys.executable).with_name("semsearch")
@@ -434,3 +437,22 @@ def test_filters_of_the_library_are_those_of_the_command():
     from mkdocs_semsearch.cli.arguments import parse_filter
 
     assert parse_filter("status=draft") == Equals("status", "draft")
+
+
+def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, tmp_path):
+    sentence(run("insights", code=1), "SEMSEARCH_INSIGHTS")
+    sentence(run("insights", tmp_path / "none", code=1), "no recorded searches")
+    store = InsightStore(tmp_path / "insights")
+    store.write([search("rotate keys", opened="guide/keys.md", rank=1)] * 3 + [search("project titan", matches=0)] * 2)
+    folder = {"SEMSEARCH_INSIGHTS": str(store.folder)}
+    default = built(tmp_path / "default", PAGES, embedder=open_embedder(), facets=FACETS) and tmp_path / "default"
+    assert run("insights", "--index", default, **folder).stdout.startswith("5 searches, 2 different questions")
+    body = json.loads(run("insights", store.folder, "--index", default, "--format", "json").stdout)
+    assert body["totals"]["without_matches"] == 2
+    assert run("insights", "--format", "html", "--index", default, **folder).stdout.startswith("<!doctype html>")
+    sentence(run("insights", "--since", "soon", "--index", default, code=1, **folder), "2026-11-01")
+    assert run("insights", "export", tmp_path / "a.parquet", "--since", "2026-11-22", **folder).stdout.startswith(
+        "Wrote 5"
+    )
+    assert run("insights", "forget", "Titan", store.folder).stdout == "Deleted 2 records.\n"
+    assert [item.query for item in store.read()] == ["rotate keys"] * 3

@@ -1,0 +1,199 @@
+r"""Made-up readers search a site whose documentation lacks ten pages: does the report name what is missing?
+
+    python benchmarks/made_up_readers.py netbox=SITE --config MKDOCS.yml \
+        --queries ../shared/eval/changelog_queries.jsonl ../shared/eval/heading_queries.jsonl
+
+The site is indexed without ten of the pages that the questions are about, drawn at random among those with two
+questions or more. Then 5,000 searches are made and recorded as the dialog and the sidecar record them:
+
+* What is asked: a page, by Zipf's law (exponent 0.7) over a random order, then one of its questions.
+* How: 45 % as it is, 30 % its three to five longest words, 25 % without some of its words. In 15 % of the searches one
+  word has a typo: two letters swapped, one left out, doubled or replaced.
+* What is opened: the reader looks at the results from the first to the tenth and stops before each further one with
+  probability 0.15. The page of the answer is opened with 0.85, any other with 0.04.
+* Rephrasing: a reader who opens nothing asks otherwise with 0.4, at most twice, and else leaves.
+
+A group of the report counts by the page that most of its searches are about. `gap`: that page is missing. `hard`: it is
+in the index, and not among the first three results for most of the searches, so that these readers did not get an
+answer either. `wrong`: it is there and among the first three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from mkdocs_semsearch.insights.records import Search, read_beacon
+from mkdocs_semsearch.insights.report import Group, make_report
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
+from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
+from mkdocs_semsearch.site.built_site import index_built_site
+from mkdocs_semsearch.site.site_config import load_site_config
+
+SEARCHES, GAPS, FIRST = 5000, 10, 20
+STOP, RIGHT, OTHER, AGAIN, TYPO = 0.15, 0.85, 0.04, 0.4, 0.15
+
+
+def form_of(question: str, chance: random.Random) -> str:
+    words = question.split()
+    drawn = chance.random()
+    if drawn < 0.3 and len(words) > 3:
+        longest = sorted(words, key=len, reverse=True)[: chance.randint(3, 5)]
+        words = [word for word in words if word in longest]
+    elif drawn < 0.55 and len(words) > 4:
+        dropped = set(chance.sample(range(len(words)), chance.randint(1, len(words) // 3)))
+        words = [word for place, word in enumerate(words) if place not in dropped]
+    if chance.random() < TYPO:
+        place = chance.randrange(len(words))
+        words[place] = misspelt(words[place], chance)
+    return " ".join(words)
+
+
+def misspelt(word: str, chance: random.Random) -> str:
+    if len(word) < 4:
+        return word
+    at = chance.randrange(1, len(word) - 1)
+    return chance.choice(
+        [
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            word[:at] + word[at + 1 :],
+            word[:at] + word[at] + word[at:],
+            word[:at] + chance.choice("etaoinshr") + word[at + 1 :],
+        ]
+    )
+
+
+def opened(results: list[str], answers: tuple[str, ...], chance: random.Random) -> tuple[str, int] | None:
+    for rank, path in enumerate(results, 1):
+        if chance.random() < (RIGHT if path in answers else OTHER):
+            return path, rank
+        if chance.random() < STOP:
+            return None
+    return None
+
+
+class Readers:
+    """Searches a site as described above."""
+
+    def __init__(self, searcher: Searcher, questions: list[EvaluationQuery], seed: int) -> None:
+        self.searcher = searcher
+        self.chance = random.Random(seed)
+        self.by_page: dict[str, list[EvaluationQuery]] = defaultdict(list)
+        for question in questions:
+            self.by_page[question.pages[0]].append(question)
+        self.pages = sorted(self.by_page)
+        self.chance.shuffle(self.pages)
+        self.weights = [1 / (rank + 1) ** 0.7 for rank in range(len(self.pages))]
+        self.about: dict[str, Counter[str]] = defaultdict(Counter)
+        self.top_three: dict[str, list[bool]] = defaultdict(list)
+
+    def searches(self, count: int) -> Iterator[Search]:
+        """Yields the records of so many searches."""
+        made = 0
+        while made < count:
+            page = self.chance.choices(self.pages, self.weights)[0]
+            question = self.chance.choice(self.by_page[page])
+            for attempt in range(3):
+                record, found = self.one(form_of(question.query, self.chance), question)
+                again = not found and attempt < 2 and self.chance.random() < AGAIN
+                yield replace(record, rephrased=again)
+                made += 1
+                if not again:
+                    break
+
+    def one(self, text: str, question: EvaluationQuery) -> tuple[Search, bool]:
+        """Searches once; returns the record, and whether something was opened."""
+        response = self.searcher.search(SearchQuery(text, granularity="page", limit=10))
+        paths = [result.page.path for result in response.results]
+        best = response.results[0] if response.results else None
+        hit = opened(paths, question.pages, self.chance)
+        told = {
+            "query": text,
+            "matches": response.total_results,
+            "score": best and best.score,
+            "similarity": best and best.scores.semantic,
+            "corrected": dict(response.corrected),
+            **({"opened": hit[0], "rank": hit[1]} if hit else {}),
+        }
+        record = read_beacon(json.dumps(told).encode())
+        assert record is not None
+        self.about[record.query.casefold()][question.pages[0]] += 1
+        self.top_three[question.pages[0]].append(any(path in question.pages for path in paths[:3]))
+        return record, hit is not None
+
+
+def kind_of(group: Group, readers: Readers, gaps: set[str]) -> tuple[str, str]:
+    about: Counter[str] = Counter()
+    for text in (group.question, *group.examples):
+        about += readers.about[text.casefold()]
+    page = about.most_common(1)[0][0]
+    if page in gaps:
+        return "gap", page
+    seen = readers.top_three[page]
+    return ("wrong" if sum(seen) >= len(seen) / 2 else "hard"), page
+
+
+def measure(name: str, index: Path, questions: list[EvaluationQuery], gaps: set[str], seed: int) -> dict[str, object]:
+    with open_searcher(index) as searcher:
+        readers = Readers(searcher, questions, seed)
+        records = list(readers.searches(SEARCHES))
+        started = time.process_time()
+        report = make_report(records, searcher)
+        seconds = time.process_time() - started
+    kinds = [kind_of(group, readers, gaps) for group in report.unanswered]
+    asked = {page for page in gaps if page in readers.top_three}
+    return {
+        "site": name,
+        "searches": len(records),
+        "opened": round(report.totals["opened"] / len(records), 3),
+        "gaps": len(gaps),
+        "gaps_named_first": len({page for kind, page in kinds[:FIRST] if kind == "gap"}),
+        "gaps_named": len({page for kind, page in kinds if kind == "gap"}),
+        "gaps_asked": len(asked),
+        "groups": len(kinds),
+        **{kind: sum(found == kind for found, _ in kinds) for kind in ("gap", "hard", "wrong")},
+        "not_named": sorted(asked - {page for kind, page in kinds[:FIRST] if kind == "gap"}),
+        "report_cpu_seconds": round(seconds, 1),
+        "wrong_groups": [
+            group.question for group, (kind, _) in zip(report.unanswered, kinds, strict=True) if kind == "wrong"
+        ],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("site", metavar="NAME=SITE", help="corpus of the questions, and the built site")
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--queries", type=Path, nargs="+", required=True)
+    parser.add_argument("--seed", type=int, default=19)
+    parser.add_argument(
+        "--index", type=Path, help="folder for the index without the ten pages; default: a temporary one"
+    )
+    given = parser.parse_args()
+    name, _, site = given.site.partition("=")
+    config = load_site_config(given.config)
+    settings = read_settings(config.plugin_options, given.config)
+    questions = [item for path in given.queries for item in read_queries(path) if item.corpus == name]
+    excluded = [re.compile(glob.replace("*", ".*")) for glob in settings.exclude]
+    questions = [item for item in questions if not any(glob.fullmatch(item.pages[0]) for glob in excluded)]
+    often = Counter(item.pages[0] for item in questions)
+    gaps = set(random.Random(given.seed).sample(sorted(page for page, count in often.items() if count > 1), GAPS))
+    with tempfile.TemporaryDirectory() as made:
+        folder = given.index or Path(made) / "index"
+        if not (folder / "manifest.json").is_file():
+            everything = replace(settings, index_dir=folder, exclude=(*settings.exclude, *sorted(gaps)))
+            index_built_site(Path(site), everything, config, widget=False)
+        print(json.dumps(measure(name, folder, questions, gaps, given.seed), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.insights.report import group_by_meaning, make_report, report_text
+from mkdocs_semsearch.insights.report_page import report_html
+from mkdocs_semsearch.searching import open_searcher
+from tests.made_index import built, made_page
+from tests.unit.insights.made_searches import search
+
+PAGES = (
+    made_page(
+        "guide/install.md",
+        "Install the package with pip, or from a wheel.",
+        title="Installation",
+        facets={"tags": ("setup",)},
+    ),
+    made_page(
+        "guide/auth.md", "Sign in with a password or with an API key. Sessions end after a day.", title="Authentication"
+    ),
+    made_page(
+        "guide/backup.md", "Back up the database every night, and restore it on another machine.", title="Backup"
+    ),
+    made_page("guide/themes.md", "Change colours and fonts of the pages with a style sheet.", title="Themes"),
+    made_page("about/licence.md", "The MIT licence.", title="Licence"),
+)
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report") / "index"
+    embedder = open_embedder()
+    facets = (FacetDeclaration("tags", "list", "Topic"), FacetDeclaration("status", "string", "Status"))
+    built(folder, PAGES, embedder=embedder, facets=facets, site_name="Demo", site_url="https://docs.example/")
+    with open_searcher(folder, embedder=embedder) as opened:
+        yield opened
+
+
+def answered(query, path, count, **changed):
+    return [search(query, opened=path, rank=1, **changed)] * count
+
+
+SEARCHES = [
+    *answered("how to install with pip", "guide/install.md", 12, hour="2026-11-20T09", filters={"tags": ["setup"]}),
+    *answered("restore a backup", "guide/backup.md", 10, hour="2026-11-21T09"),
+    *answered("change the colours", "guide/themes.md", 9),
+    *[search("how do I rotate an api key")] * 4,
+    *[search("rotating api keys")] * 3,
+    search("replace an API key regularly", rephrased=True),
+    *[search("sign in", matches=2)] * 3,
+    *answered("sign in", "guide/auth.md", 6),
+    *[search("kubernetes", matches=0)] * 2,
+    *answered("oidc login", "guide/auth.md", 3),
+    *answered("pasword", "guide/auth.md", 2, corrected={"pasword": "password"}),
+]
+
+
+@pytest.fixture(scope="module")
+def report(searcher):
+    return make_report(SEARCHES, searcher, dropped=7)
+
+
+def test_questions_that_mean_the_same_are_one_group_with_the_nearest_page(report):
+    group = report.unanswered[0]
+    assert group.question == "how do I rotate an api key"
+    assert (group.searches, group.ways, group.opened, group.rephrased) == (8, 3, 0, 1)
+    assert set(group.examples) == {"rotating api keys", "replace an API key regularly"}
+    assert group.page["path"] == "guide/auth.md"
+    assert group.page["url"] == "https://docs.example/guide/auth/"
+
+
+def test_questions_that_readers_mostly_find_are_not_reported(report):
+    told = {group.question for group in report.unanswered}
+    assert not told & {"how to install with pip", "restore a backup", "change the colours", "sign in"}
+    assert "kubernetes" in told
+
+
+def test_totals_and_days(report):
+    assert report.totals == {
+        "searches": 55,
+        "questions": 10,
+        "opened": 42,
+        "rephrased": 1,
+        "without_matches": 2,
+        "dropped": 7,
+    }
+    assert [day["day"] for day in report.days] == ["2026-11-20", "2026-11-21", "2026-11-22"]
+    assert report.days[0] == {"day": "2026-11-20", "searches": 12, "opened": 12}
+
+
+def test_a_word_that_no_page_has_is_a_keyword_for_the_page_that_was_opened(report):
+    words = {item["word"]: item for item in report.words}
+    assert words["oidc"]["page"]["path"] == "guide/auth.md"
+    assert words["oidc"]["searches"] == 3
+    assert "kubernetes" in words
+    assert not words.keys() & {"pasword", "install", "backup", "colours", "how"}
+
+
+def test_pages_and_facets(report):
+    found = {page["path"]: page for page in report.found}
+    assert found["guide/install.md"]["opened"] == 12
+    assert found["guide/install.md"]["searches"] >= 12
+    assert [page["path"] for page in report.unreached] == ["about/licence.md"]
+    assert [(facet["label"], facet["used"]) for facet in report.facets] == [("Topic", 12), ("Status", 0)]
+    assert report.corrections == ({"word": "pasword", "read_as": "password", "searches": 2},)
+
+
+def test_never_opened_low_and_rephrased_groups(searcher):
+    usual = [*answered("restore a backup", "guide/backup.md", 3), *[search("which licence")] * 30]
+    report = make_report(
+        [
+            *usual,
+            *[search("wheels", rephrased=False)] * 3,
+            *[search("fonts and colours", opened="guide/themes.md", rank=6)] * 4,
+            *[search("sign in with a password", rephrased=True)] * 3,
+        ],
+        searcher,
+    )
+    assert "wheels" in {group.question for group in report.never_opened}
+    assert [(group.question, group.rank) for group in report.opened_low] == [("fonts and colours", 6.0)]
+    assert [group.question for group in report.rephrased] == ["sign in with a password"]
+
+
+def test_the_heaviest_question_gathers_its_neighbours_first():
+    vectors = np.array([[1, 0, 0], [0.8, 0.6, 0], [0.2, 0.98, 0], [0, 0, 1]], np.float32)
+    assert group_by_meaning(vectors, [1, 5, 2, 1]) == [[1, 0, 2], [3]]
+    assert group_by_meaning(vectors, [9, 1, 2, 1]) == [[0, 1], [2], [3]]
+    assert group_by_meaning(np.zeros((0, 3), np.float32), []) == []
+
+
+def test_the_report_as_text(report):
+    text = report_text(report)
+    assert text.startswith("55 searches, 10 different questions, 2026-11-20 to 2026-11-22: 76 % opened a result")
+    assert "8× “how do I rotate an api key” in 3 ways, 0 opened → guide/auth.md" in text
+    assert "Status: never used" in text
+
+
+def test_the_report_as_json_and_html(report):
+    body = json.loads(json.dumps(report.to_json()))
+    assert body["unanswered"][0]["page"]["title"] == "Authentication"
+    html = report_html(report)
+    assert '<a href="https://docs.example/guide/auth/">Authentication</a>' in html
+    assert "search:\n  keywords: [" in html
+    assert "src=" not in html
+    assert "@import" not in html
+
+
+def test_what_a_stranger_sent_is_text_in_the_page(searcher):
+    report = make_report([search('<script>alert(1)</script> "onload=" zzz', matches=0)] * 3, searcher)
+    html = report_html(report)
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_no_records_make_an_empty_report(searcher):
+    report = make_report([], searcher)
+    assert report_text(report) == "No searches are recorded yet."
+    assert "No searches are recorded yet." in report_html(report)
+    assert len(report.unreached) == len(PAGES)
