@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchErr
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.store import InsightStore
+    from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.build_settings import Settings
 
 __all__ = ["main"]
@@ -110,11 +112,20 @@ def _leave_cores_to_other_questions() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def _fit_into_address_space(settings: ServerSettings) -> None:
+    """Bounds what libraries reserve, if the address space is limited; PyArrow is not loaded yet."""
+    from mkdocs_semsearch.artifact import read_manifest
+    from mkdocs_semsearch.serving.address_space import keep_within_limit
+
+    size = 0
+    for place in [place for _, place in settings.indexes] or [settings.index]:
+        with contextlib.suppress(SemsearchError):  # it is published, or not built yet
+            size += read_manifest(Path(place)).size
+    keep_within_limit(size)
+
+
 def _serve(given: argparse.Namespace) -> int:
     _leave_cores_to_other_questions()
-    from mkdocs_semsearch.serving.admission import is_loopback
-    from mkdocs_semsearch.serving.app import create_app
-    from mkdocs_semsearch.serving.server import run
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
     settings = ServerSettings.from_environment(
@@ -132,6 +143,11 @@ def _serve(given: argparse.Namespace) -> int:
         log_queries=given.log_queries,
         insights=given.insights,
     )
+    _fit_into_address_space(settings)
+    from mkdocs_semsearch.serving.admission import is_loopback
+    from mkdocs_semsearch.serving.app import create_app
+    from mkdocs_semsearch.serving.server import run
+
     if not settings.hosts and is_loopback(given.host):  # a web page could lead its own name to this machine
         settings = replace(settings, hosts=("localhost",))
     if given.site is not None and not given.site.is_dir():
@@ -189,16 +205,17 @@ def _mcp(given: argparse.Namespace) -> int:
     _leave_cores_to_other_questions()
     from importlib.util import find_spec
 
-    from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-    from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
     if find_spec("mcp") is None:
         raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
-    from mkdocs_semsearch.serving.mcp import run_stdio
-
     named = tuple(parse_named_index(text) for text in given.named_index)
     settings = ServerSettings.from_environment(index=given.index, indexes=named)
+    _fit_into_address_space(settings)
+    from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+    from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.mcp import run_stdio
+
     encoders = EncoderPool()
     several = {name: LiveIndex.at(place, encoders=encoders) for name, place in settings.indexes}
     run_stdio(several or LiveIndex.at(settings.index))

@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.serving.address_space import threads_that_fit
 from mkdocs_semsearch.serving.responses import HttpError
 
 __all__ = [
@@ -201,7 +202,7 @@ class Workers:
         self._take_place()
         turn = _Turn(self._places)
         if self._limiter is None:  # belongs to the event loop, which exists only now
-            self._limiter = anyio.CapacityLimiter(THREADS)
+            self._limiter = anyio.CapacityLimiter(threads_that_fit(THREADS))
         try:
             with anyio.fail_after(self._seconds):
                 return await anyio.to_thread.run_sync(turn.take, work, abandon_on_cancel=True, limiter=self._limiter)
