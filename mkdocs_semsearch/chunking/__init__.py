@@ -12,6 +12,7 @@ from mkdocs_semsearch.chunking.document import (
     DocumentSource,
     FrontMatter,
     Link,
+    Recognised,
     embedding_text,
     heading_text,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "DocumentSource",
     "FrontMatter",
     "Link",
+    "Recognised",
     "chunking_fingerprint",
     "embedding_text",
     "heading_text",

@@ -16,16 +16,25 @@ from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, node_types, structure_of
-from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, ChunkKind, Document, embedding_text
+from mkdocs_semsearch.chunking.document import (
+    Chunk,
+    ChunkedPage,
+    ChunkedText,
+    ChunkKind,
+    Document,
+    Recognised,
+    embedding_text,
+)
 from mkdocs_semsearch.chunking.facet_values import FacetReader
 from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
-from mkdocs_semsearch.chunking.page_language import page_language
+from mkdocs_semsearch.chunking.page_language import page_language, written_language
 from mkdocs_semsearch.chunking.page_role import page_kind
 from mkdocs_semsearch.chunking.source.front_matter import date_in, excludes_from_search, plain_front_matter, plain_text
 from mkdocs_semsearch.chunking.source.markdown_source import FenceLanguages, read_markdown
 from mkdocs_semsearch.chunking.source.source_map import SourceMap, SourceSpan
 from mkdocs_semsearch.embedding.protocol import TokenCounter
+from mkdocs_semsearch.lexical import languages
 
 __all__ = [
     "ChunkMemory",
@@ -105,7 +114,10 @@ class Chunker:
             text = self._read(document)
             if self._memory:
                 self._memory.remember(document, text)
-        kind = self._kind(document, text)
+        recognised = text.recognised
+        if recognised is None or recognised[:3] != (document.path, document.url, document.language):
+            recognised = _recognised(document, text.chunks)
+        kind = self._kind(document) or recognised.kind
         return ChunkedPage(
             path=document.path,
             url=document.url,
@@ -116,7 +128,7 @@ class Chunker:
             boost=self._facets.boost(document),
             file_size=document.file_size,
             section=document.section,
-            language=page_language(document, front_matter, (chunk.content for chunk in text.chunks)),
+            language=written_language(front_matter) or recognised.language,
             languages=text.languages,
             kind=kind,
             links=text.links,
@@ -128,16 +140,11 @@ class Chunker:
         """Returns one sentence for each front-matter field that did not fit its type somewhere, sorted."""
         return self._facets.misfits()
 
-    def _kind(self, document: Document, text: ChunkedText) -> PageKind:
-        """Returns the kind from the page's front matter, else from the options, else as it is recognised."""
-        written = self._facets.kind(document) or next(
+    def _kind(self, document: Document) -> PageKind | None:
+        """Returns the kind from the page's front matter, else from the options."""
+        return self._facets.kind(document) or next(
             (kind for glob, kind in self._kinds.items() if fnmatchcase(document.path, glob)), None
         )
-        if written is not None:
-            return written
-        if text.recognised is not None and text.recognised[0] == document.path:
-            return text.recognised[1]
-        return _recognised_kind(document, text.chunks)
 
     def _read(self, document: Document) -> ChunkedText:
         body = parse_html(document.html)
@@ -149,10 +156,9 @@ class Chunker:
             found = [fences.restore(item) if isinstance(item, Block) else item for item in found]
             source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
         sections = split_sections(found, plain_text(document.title), source_map.is_excluded if source_map else None)
-        languages = _languages(block for section in sections for block in section.blocks)
+        code_languages = _languages(block for section in sections for block in section.blocks)
         chunks = tuple(self._chunks(sections, source_map))
-        kind = _recognised_kind(document, chunks)
-        return ChunkedText(chunks, languages, read_links(body), (document.path, kind))
+        return ChunkedText(chunks, code_languages, read_links(body), _recognised(document, chunks))
 
     def _chunks(self, sections: list[Section], source_map: SourceMap | None) -> Iterator[Chunk]:
         chunk_index = 0
@@ -187,14 +193,16 @@ class Chunker:
         return max(self._count_tokens(text), len(text) // _CHARACTERS_PER_TOKEN)
 
 
-def _recognised_kind(document: Document, chunks: Sequence[Chunk]) -> PageKind:
+def _recognised(document: Document, chunks: Sequence[Chunk]) -> Recognised:
     sections = {chunk.section_index: chunk for chunk in reversed(chunks)}
-    return page_kind(
+    kind = page_kind(
         document.path,
         document.title,
         [sections[index].heading_hierarchy[1:] for index in sorted(sections)],
         documented=sum(chunk.kind == "api" for chunk in sections.values()),
     )
+    language = page_language(document, (chunk.content for chunk in chunks))
+    return Recognised(document.path, document.url, document.language, kind, language)
 
 
 def _languages(blocks: Iterable[Block]) -> tuple[str, ...]:
@@ -259,7 +267,7 @@ def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
 def _code() -> str:
     """Returns a hash of this package's code and the versions of its parsers, so that no version number is needed."""
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
+    for file in (*sorted(Path(__file__).parent.rglob("*.py")), Path(languages.__file__)):
         digest.update(file.read_bytes())
     for name in _PARSERS:
         digest.update(f"{name} {_version(name)}\n".encode())

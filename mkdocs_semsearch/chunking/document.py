@@ -21,6 +21,7 @@ __all__ = [
     "DocumentSource",
     "FrontMatter",
     "Link",
+    "Recognised",
     "embedding_text",
     "heading_text",
     "without_fences",
@@ -129,6 +130,16 @@ class Link(NamedTuple):
     text: str
 
 
+class Recognised(NamedTuple):
+    """What the texts of a page say about it, with its path, its address and the language that its generator names."""
+
+    path: str
+    url: str
+    told: str | None
+    kind: PageKind
+    language: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkedText:
     """What chunking reads out of a page; depends on its HTML, source and title only.
@@ -137,13 +148,13 @@ class ChunkedText:
         chunks: in reading order; empty for a page without text.
         languages: languages of its code blocks, most frequent first.
         links: to other pages, in reading order.
-        recognised: the path of the page from which it was read, and its `page_kind` there.
+        recognised: what was found out about the page.
     """
 
     chunks: Sequence[Chunk]
     languages: tuple[str, ...]
     links: tuple[Link, ...] = ()
-    recognised: tuple[str, PageKind] | None = None
+    recognised: Recognised | None = None
 
 
 @dataclass(frozen=True, slots=True)

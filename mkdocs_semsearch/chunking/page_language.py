@@ -17,7 +17,7 @@ from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["page_language", "translation_groups"]
+__all__ = ["page_language", "translation_groups", "written_language"]
 
 _KEYS = ("language", "lang", "locale")
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
@@ -64,22 +64,26 @@ _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
 _PERSIAN = re.compile("[پچژگ]")
 
 
-def page_language(document: Document, front_matter: Mapping[str, Any], texts: Iterable[str]) -> str | None:
-    """Returns the language tag of a page, None where nothing tells.
-
-    An author's word counts first: `language`, `lang` or `locale` in the front matter. Then comes what the generator
-    says, `document.language`, unless the script of the text is another: many themes write `lang="en"` on every page.
-    Last, a folder or suffix that is a language tag, where the text looks like that language.
-
-    Args:
-        document: the page.
-        front_matter: of it.
-        texts: of its chunks.
-    """
+def written_language(front_matter: Mapping[str, Any]) -> str | None:
+    """Returns the language tag that an author writes: `language`, `lang` or `locale`; None where there is none."""
     for key in _KEYS:
         written = front_matter.get(key)
         if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in _LANGUAGES:
             return written.replace("_", "-")
+    return None
+
+
+def page_language(document: Document, texts: Iterable[str]) -> str | None:
+    """Returns the language tag of a page whose author writes none, None where nothing tells.
+
+    What the generator says, `document.language`, counts first, unless the script of the text is another: many themes
+    write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, where the text looks like
+    that language.
+
+    Args:
+        document: the page; only its address and language are looked at.
+        texts: of its chunks.
+    """
     told = document.language.replace("_", "-") if document.language else None
     text = "\n".join(islice(texts, 20))[:_CHARACTERS]
     letters = sum(map(str.isalpha, text))

@@ -108,11 +108,12 @@ def build_index(
     changed = manifest is None or manifest.build_id != build_id
     lost = not changed and store is not None and not store.holds(build_id, chunks + len(pages))
     if changed or lost:
-        earlier, earlier_rows = None, None
+        earlier, earlier_rows, earlier_build = None, None, None
         if manifest is not None and not manifest.store:
+            earlier_build = index_dir / manifest.build_id
             with ContentCache.open(cache_dir, cache_max_bytes) as known:
                 earlier = _earlier_graph(index_dir, manifest, embedder, EdgeCache(known))
-                earlier_rows = RowCache(known).earlier(manifest.build_id, index_dir / manifest.build_id)
+                earlier_rows = RowCache(known).earlier(manifest.build_id, earlier_build)
         contents = BuildContents(
             build_id=build_id,
             pages=pages,
@@ -125,6 +126,7 @@ def build_index(
             store=store,
             earlier=earlier,
             earlier_rows=earlier_rows,
+            earlier_build=earlier_build,
         )
         if lost:  # the folder is whole, and what is written into it would be the same
             with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:

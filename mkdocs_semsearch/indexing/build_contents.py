@@ -22,7 +22,7 @@ from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, common_words_of, write_lexical_index
+from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, common_words_of, write_lexical_runs
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
@@ -71,6 +71,7 @@ class BuildContents:
         store: where the chunks go; None for the folder itself.
         earlier: graph of the build before, if there is one.
         earlier_rows: its chunk rows, if they are known.
+        earlier_build: its folder.
     """
 
     build_id: str
@@ -84,6 +85,7 @@ class BuildContents:
     store: StoreWriter | None = None
     earlier: EarlierGraph | None = None
     earlier_rows: EarlierRows | None = None
+    earlier_build: Path | None = None
 
     def write(self, folder: Path) -> Manifest:
         """Fills an empty folder and returns its manifest, still without the list of files."""
@@ -96,7 +98,7 @@ class BuildContents:
         # Tantivy and NumPy work outside of the interpreter's lock: the words and the vectors get a core each.
         with ThreadPoolExecutor(1) as pool:
             words = pool.submit(self._write_words, folder, analysis, stemmers)
-            graph = build_knn_graph(vectors, options.graph, earlier=self.earlier)
+            graph = build_knn_graph(vectors, options.graph, earlier=self.earlier, stored=self.vectors)
             groups = self._duplicate_groups(vectors, graph)
             if self.store is None:
                 np.save(folder / VECTORS, self.vectors, allow_pickle=False)
@@ -153,9 +155,11 @@ class BuildContents:
         if self.store is not None:
             return
         with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
-            texts = PreparedPages(self.pages, self.digests, contents)
-            of_chunks = (stemmer for page, stemmer in zip(self.pages, stemmers, strict=True) for _ in page.chunks)
-            write_lexical_index(texts, folder / LEXICAL, analysis, of_chunks)
+            site = SiteTexts(self.pages, self.digests, analysis, stemmers, contents)
+            earlier = None
+            if self.earlier_build is not None:
+                earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)
+            write_lexical_runs(site, folder / LEXICAL, self.build_id, earlier)
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, overload
 
-from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link, Recognised
 
 __all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "StoredChunks", "page_digest", "section_indexes"]
 
@@ -279,11 +279,11 @@ def _read(value: bytes) -> ChunkedText | None:
     """Reads a value; None where the bytes are damaged."""
     try:
         header, rows = value.split(b"\n", 1)
-        digest, sections, languages, links, (path, kind) = json.loads(header)
+        digest, sections, languages, links, recognised = json.loads(header)
         chunks = StoredChunks(rows, sections)
         if chunks.digest.hex() != digest:
             return None
-        return ChunkedText(chunks, tuple(languages), tuple(Link(*link) for link in links), (path, kind))
+        return ChunkedText(chunks, tuple(languages), tuple(Link(*link) for link in links), Recognised(*recognised))
     except (ValueError, TypeError):
         return None
 

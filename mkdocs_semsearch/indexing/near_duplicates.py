@@ -118,22 +118,24 @@ def duplicate_groups(
     for one, other in merged:
         low, high = sorted((_root(first, one), _root(first, other)))
         first[high] = low
-    roots = np.array([_root(first, section) for section in range(len(sections))], np.int32)
-    return roots[section_of] if len(section_of) else section_of
+    while not np.array_equal(first, first[first]):
+        first = first[first]
+    return first[section_of]
 
 
 def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Section]]:
     """Returns the number of every chunk's section, and where the chunks of every section are."""
-    numbers: list[int] = []
-    sections: list[_Section] = []
-    for page in pages:
-        start = 0
-        for _, group in groupby(section_indexes(page)):
-            end = start + len(tuple(group))
-            numbers += [len(sections)] * (end - start)
-            sections.append((page, start, end))
-            start = end
-    return np.array(numbers, np.int32), sections
+    sizes = [len(page.chunks) for page in pages]
+    page_of = np.repeat(np.arange(len(pages)), sizes)
+    indexes = np.fromiter((index for page in pages for index in section_indexes(page)), np.int64, len(page_of))
+    begins = np.ones(len(page_of), np.bool_)
+    begins[1:] = (np.diff(page_of) != 0) | (np.diff(indexes) != 0)
+    rows = np.flatnonzero(begins)
+    owner = page_of[rows]
+    first_row = np.cumsum([0, *sizes])[owner]
+    ends = np.append(rows[1:], len(page_of)) - first_row
+    places = zip(owner.tolist(), (rows - first_row).tolist(), ends.tolist(), strict=True)
+    return (np.cumsum(begins) - 1).astype(np.int32), [(pages[page], start, end) for page, start, end in places]
 
 
 def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:

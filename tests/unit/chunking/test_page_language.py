@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking import ChunkedPage, Document
-from mkdocs_semsearch.chunking.page_language import page_language, translation_groups
+from mkdocs_semsearch.chunking.page_language import page_language, translation_groups, written_language
 
 ENGLISH = "The firewall blocks what comes in from the network, and lets out what was asked for."
 GERMAN = "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will."
@@ -26,7 +26,8 @@ TEXTS = {
 
 
 def language(text, url="guide/", told=None, **front_matter):
-    return page_language(Document("guide.md", url, "Guide", "", language=told), front_matter, [text])
+    document = Document("guide.md", url, "Guide", "", language=told)
+    return written_language(front_matter) or page_language(document, [text])
 
 
 @pytest.mark.parametrize("tag", TEXTS)

@@ -13,7 +13,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.errors import EmbedderUnavailableError
-from mkdocs_semsearch.indexing import writers
+from mkdocs_semsearch.indexing import lexical_writer, writers
 from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
 from tests.made_index import built, made_page
@@ -271,6 +271,30 @@ def test_an_edit_gives_the_tables_of_a_first_build(place, tmp_path, monkeypatch)
     updated, fresh = (open_index(folder).build_dir for folder in (place, tmp_path / "fresh"))
     for name in ("pages.parquet", "chunks.parquet"):
         assert pq.read_table(updated / name).equals(pq.read_table(fresh / name))
+
+
+def test_an_edit_gives_the_words_of_a_first_build(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(lexical_writer, "_LEAST_RUN_ROWS", 20)
+    texts = [f"Words {number} about keys, tokens and {number % 7} more of them." for number in range(60)]
+    pages = [made_page(f"{number}.md", text, "And more.") for number, text in enumerate(texts)]
+    edited = [*pages[:50], made_page("50.md", "Quite another text about keys.", "And more."), *pages[51:]]
+    cache = tmp_path / "cache"
+    built(place, pages, cache_dir=cache)
+    written = []
+    segments = lexical_writer._write_segments
+    with monkeypatch.context() as patch:
+        patch.setattr(lexical_writer, "_write_segments", lambda *given: written.append(given[1]) or segments(*given))
+        built(place, edited, cache_dir=cache)
+        built(tmp_path / "fresh", edited)
+    assert len(written[0]) == 1
+    assert 3 <= len(written[1]) <= 7
+    for question in ("keys", "words more", "another text", "tokens 3 words"):
+        found = []
+        for folder in (place, tmp_path / "fresh"):
+            with open_searcher(folder, embedder=WordHashEmbedder()) as searcher:
+                response = searcher.search(SearchQuery(question, mode="lexical", limit=50).with_weak())
+                found.append([(result.section.chunk_id, result.score) for result in response.results])
+        assert found[0] == found[1]
 
 
 class TurnedEmbedder(WordHashEmbedder):
