@@ -3,22 +3,25 @@
 #   docker build --tag semsearch .
 #   docker run --read-only --tmpfs /tmp --publish 8765:8765 --volume ./semsearch-index:/index:ro semsearch
 
-ARG PYTHON=3.13
+# A name with a digest makes the base image the same every time: --build-arg BASE=python:3.13-slim@sha256:...
+ARG BASE=python:3.13-slim
 
-FROM python:${PYTHON}-slim AS build
+FROM ${BASE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY locks locks
 COPY mkdocs_semsearch mkdocs_semsearch
 COPY theme theme
-# The package first, without what it requires for building; it then says what a search server requires.
-RUN python -m venv --without-pip /opt/semsearch \
- && pip --python /opt/semsearch/bin/python install --no-deps . \
- && /opt/semsearch/bin/semsearch requirements --extra mcp >/tmp/requirements.txt \
- && pip --python /opt/semsearch/bin/python install --constraint constraints.txt --requirement /tmp/requirements.txt \
+# What the build and the search server require comes with hashes (`make lock`); the package needs more, for building sites.
+RUN pip install --require-hashes --requirement locks/build.txt \
+ && pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
+ && python -m venv --without-pip /opt/semsearch \
+ && pip --python /opt/semsearch/bin/python install --require-hashes --requirement locks/image.txt \
+ && pip --python /opt/semsearch/bin/python install --no-deps /wheel/*.whl \
  && /opt/semsearch/bin/python -m compileall -q /opt/semsearch/lib
 
-FROM python:${PYTHON}-slim
+FROM ${BASE}
 COPY --from=build /opt/semsearch /opt/semsearch
 ENV PATH=/opt/semsearch/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

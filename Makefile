@@ -13,7 +13,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constr
 export NO_MKDOCS_2_WARNING := 1
 export DISABLE_MKDOCS_2_WARNING := true
 
-.PHONY: help setup demo test bench browser lint format screenshots clean
+.PHONY: help setup lock demo test bench browser lint format screenshots clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,13 @@ $(INSTALLED): $(DEMO_INSTALLED)
 	$(PIP) torch
 	$(PIP) -e '.[models,mcp,qdrant,dev]'
 	@touch $@
+
+LOCK = $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c constraints.txt
+
+lock: setup ## pin what the Docker image installs, with hashes, after a change of constraints.txt
+	$(PIP) uv
+	echo hatchling | $(LOCK) -o locks/build.txt >/dev/null
+	$(BIN)/semsearch requirements --extra mcp | $(LOCK) -o locks/image.txt >/dev/null
 
 demo: $(DEMO_INSTALLED) ## build the documentation and serve site and search (PORT=8765)
 	cd example-site && ../$(BIN)/mkdocs build --quiet --strict

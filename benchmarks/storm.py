@@ -1,15 +1,15 @@
 """A storm on one sidecar: mixed requests, a new index every few seconds, and faults, for half an hour.
 
-    python benchmarks/storm.py [--seconds 1800] [--readers 8] [--every 5] [--memory-mb 700]
+    python benchmarks/storm.py [--seconds 1800] [--readers 4] [--per-second 16] [--every 5] [--memory-mb 700]
 
 The sidecar follows a published index on the loopback interface. Readers search (GET, POST, MCP), list facets, read
 pages, hang up in the middle, send half a body, send too much and send nonsense. Meanwhile builds are published, and
-faults come in turn: a damaged manifest, a publisher that answers nothing, a copy that is deleted, a copy that cannot
-be written, an embedder that is down. At the end stand the requests, how many were lost (no answer, or a status of
-500, where the reader did not hang up), how many answers were wrong (parts of two builds), and memory, descriptors and
-threads of the sidecar before and after.
+faults come in turn: a damaged manifest, a publisher that answers nothing, a copy that is deleted, a copy that cannot be
+written, a disk that is full in the middle of a file, an embedder that is down. At the end stand the requests, how many
+were lost (no answer, or a status of 500, where the reader did not hang up), how many answers were wrong (parts of two
+builds), and memory, descriptors and threads of the sidecar ten times on the way.
 
-`--memory-mb` limits the address space of the sidecar beyond what the index takes.
+`--memory-mb` limits the address space of the sidecar; 0 does not.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import http.client
 import http.server
 import json
 import random
+import resource
 import shutil
 import socket
 import subprocess
@@ -32,6 +33,7 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +46,11 @@ PROGRAM = """
     import sys
     sys.path.insert(0, {root!r})
     from pathlib import Path
-    memory = {memory}
+    if {memory}:
+        import resource
+        from mkdocs_semsearch.serving.address_space import keep_within_limit
+        resource.setrlimit(resource.RLIMIT_AS, ({memory} << 20,) * 2)
+        keep_within_limit(0)
     from mkdocs_semsearch.errors import EmbedderUnavailableError
     from mkdocs_semsearch.searching import open_searcher
     from mkdocs_semsearch.serving.app import create_app
@@ -57,14 +63,9 @@ PROGRAM = """
     class Embedder(WordHashEmbedder):
         def embed(self, texts, role):
             if down.exists():
-                raise EmbedderUnavailableError("It is down.")
+                raise EmbedderUnavailableError({sentence!r})
             return super().embed(texts, role)
 
-    if memory:
-        import resource
-        status = Path("/proc/self/status").read_text()
-        now = next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmSize:"))
-        resource.setrlimit(resource.RLIMIT_AS, (now + (memory << 20),) * 2)
     published = PublishedIndex({url!r}, Path({copy!r}))
     live = LiveIndex(
         published.folder, poll_seconds=1.0, open_index=lambda folder: open_searcher(folder, embedder=Embedder()),
@@ -88,6 +89,9 @@ WORDS = [
     "section",
 ]
 WAITS = 30.0
+DOWN = "The embedder is down."
+SAMPLES = 10
+"""How often memory, descriptors and threads are noted."""
 
 
 class Storm:
@@ -101,6 +105,7 @@ class Storm:
         self.counts: Counter[str] = Counter()
         self.problems: list[str] = []
         self.builds: dict[str, int] = {}
+        self.answered: set[int] = set()
 
     def wait_until_ready(self) -> None:
         """Waits for the first build, so that what is refused later is refused for another reason."""
@@ -151,6 +156,7 @@ class Storm:
         number = self.builds.get(body.get("build_id", "") if isinstance(body, dict) else "")
         if number is None:
             return ""
+        self.answered.add(number)
         texts = [result.get("section", {}).get("content", "") for result in body.get("results", [])]
         strays = [text for text in texts if text and f"build {number}," not in text]
         return f"build {number} answered with {strays[0][:80]!r}" if strays else ""
@@ -163,7 +169,8 @@ class Storm:
         self.note(kind, "cancelled")
 
 
-def reader(storm: Storm, seed: int) -> None:
+def reader(storm: Storm, seed: int, pause: float) -> None:
+    """Makes one request after another, with `pause` seconds between them on average, until the storm ends."""
     dice = random.Random(seed)
     tool = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     accept = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -204,6 +211,7 @@ def reader(storm: Storm, seed: int) -> None:
             action()
         except OSError as error:
             storm.note("connection", "lost", repr(error))
+        storm.stop.wait(dice.uniform(0, 2 * pause))
 
 
 class Publisher(http.server.ThreadingHTTPServer):
@@ -240,9 +248,20 @@ def publish(storm: Storm, root: Path, number: int) -> None:
     storm.builds[read_manifest(root).build_id] = number
 
 
+@dataclass(frozen=True)
+class Scene:
+    """What a fault needs: the published folder, its copy, the publisher, the file that stops the embedder, the pid."""
+
+    web: Path
+    copy: Path
+    publisher: Publisher
+    down: Path
+    pid: int
+
+
 @contextmanager
-def damaged_manifest(web: Path, copy: Path, publisher: Publisher, down: Path) -> Iterator[None]:
-    manifest = web / "manifest.json"
+def damaged_manifest(scene: Scene) -> Iterator[None]:
+    manifest = scene.web / "manifest.json"
     whole = manifest.read_bytes()
     manifest.write_bytes(whole[: len(whole) // 2])
     yield
@@ -250,36 +269,45 @@ def damaged_manifest(web: Path, copy: Path, publisher: Publisher, down: Path) ->
 
 
 @contextmanager
-def silent_publisher(web: Path, copy: Path, publisher: Publisher, down: Path) -> Iterator[None]:
-    publisher.silent.set()
+def silent_publisher(scene: Scene) -> Iterator[None]:
+    scene.publisher.silent.set()
     yield
-    publisher.silent.clear()
+    scene.publisher.silent.clear()
 
 
 @contextmanager
-def deleted_copy(web: Path, copy: Path, publisher: Publisher, down: Path) -> Iterator[None]:
-    shutil.rmtree(copy, ignore_errors=True)
+def deleted_copy(scene: Scene) -> Iterator[None]:
+    shutil.rmtree(scene.copy, ignore_errors=True)
     yield
 
 
 @contextmanager
-def unwritable_copy(web: Path, copy: Path, publisher: Publisher, down: Path) -> Iterator[None]:
+def unwritable_copy(scene: Scene) -> Iterator[None]:
     """A file where the folder of the downloads should be: as on a full disk, nothing new can be written."""
-    shutil.rmtree(copy / ".downloads", ignore_errors=True)
-    if copy.is_dir():
-        (copy / ".downloads").write_text("")
+    shutil.rmtree(scene.copy / ".downloads", ignore_errors=True)
+    if scene.copy.is_dir():
+        (scene.copy / ".downloads").write_text("")
     yield
-    (copy / ".downloads").unlink(missing_ok=True)
+    (scene.copy / ".downloads").unlink(missing_ok=True)
 
 
 @contextmanager
-def embedder_down(web: Path, copy: Path, publisher: Publisher, down: Path) -> Iterator[None]:
-    down.touch()
+def embedder_down(scene: Scene) -> Iterator[None]:
+    scene.down.touch()
     yield
-    down.unlink()
+    scene.down.unlink()
 
 
-FAULTS = (damaged_manifest, silent_publisher, deleted_copy, unwritable_copy, embedder_down)
+@contextmanager
+def full_disk(scene: Scene) -> Iterator[None]:
+    """The system lets the sidecar write no more than 1000 bytes into a file, as where a disk fills up."""
+    before = resource.prlimit(scene.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(scene.pid, resource.RLIMIT_FSIZE, (1000, before[1]))
+    yield
+    resource.prlimit(scene.pid, resource.RLIMIT_FSIZE, before)
+
+
+FAULTS = (damaged_manifest, silent_publisher, deleted_copy, unwritable_copy, full_disk, embedder_down)
 
 
 def state_of(pid: int) -> dict[str, int]:
@@ -298,9 +326,10 @@ def state_of(pid: int) -> dict[str, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1800)
-    parser.add_argument("--readers", type=int, default=8)
+    parser.add_argument("--readers", type=int, default=4)
+    parser.add_argument("--per-second", type=float, default=16, help="requests of all readers together")
     parser.add_argument("--every", type=float, default=5, help="seconds between builds")
-    parser.add_argument("--memory-mb", type=int, default=0)
+    parser.add_argument("--memory-mb", type=int, default=700)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="semsearch-storm-") as name:
         web, copy, down = Path(name) / "web", Path(name) / "copy", Path(name) / "down"
@@ -312,45 +341,50 @@ def main() -> int:
             program = textwrap.dedent(
                 PROGRAM.format(
                     root=str(ROOT), url=f"http://127.0.0.1:{publisher.server_address[1]}/", copy=str(copy),
-                    down=str(down), memory=given.memory_mb,
+                    down=str(down), memory=given.memory_mb, sentence=DOWN,
                 )
             )  # fmt: skip
-            log = Path(name) / "log"
-            with log.open("w") as stderr:
-                process = subprocess.Popen(
-                    [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=stderr, text=True
-                )
+            process = subprocess.Popen(
+                [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
             assert process.stdout is not None
+            assert process.stderr is not None
+            log: list[str] = []  # a file would be cut off by the full disk
+            writing = threading.Thread(target=log.extend, args=(process.stderr,), daemon=True)
+            writing.start()
             place = urllib.parse.urlsplit(process.stdout.readline().strip())
             storm.host, storm.port = place.hostname or "", place.port or 0
             try:
                 storm.wait_until_ready()
-                report = run(storm, process.pid, web, copy, publisher, down, given)
+                report = run(storm, Scene(web, copy, publisher, down, process.pid), given)
             finally:
                 storm.stop.set()
                 process.terminate()
                 began = time.monotonic()
                 code = process.wait(30)
             report |= {"seconds_to_stop": round(time.monotonic() - began, 1), "exit": code}
-            report["tracebacks"] = log.read_text(encoding="utf-8", errors="replace").count("Traceback")
+            writing.join(5)
+            report["tracebacks"] = sum("Traceback" in line for line in log)
+            report["log"] = [line.strip() for line in log if "Error" in line and DOWN not in line][:20]
     print(json.dumps(report, indent=2))
     return 1 if report["lost"] or report["wrong"] or report["tracebacks"] else 0
 
 
-def run(
-    storm: Storm, pid: int, web: Path, copy: Path, publisher: Publisher, down: Path, given: argparse.Namespace
-) -> dict[str, object]:
-    end = time.monotonic() + given.seconds
-    readers = [threading.Thread(target=reader, args=(storm, seed), daemon=True) for seed in range(given.readers)]
+def run(storm: Storm, scene: Scene, given: argparse.Namespace) -> dict[str, object]:
+    began = time.monotonic()
+    pause = given.readers / given.per_second
+    readers = [threading.Thread(target=reader, args=(storm, seed, pause), daemon=True) for seed in range(given.readers)]
     for thread in readers:
         thread.start()
     time.sleep(min(10.0, given.seconds / 4))
-    before, number, faults = state_of(pid), 0, 0
-    while time.monotonic() < end:
+    states, number, faults = [state_of(scene.pid)], 0, 0
+    while (passed := time.monotonic() - began) < given.seconds:
+        if passed > len(states) * given.seconds / SAMPLES:
+            states.append(state_of(scene.pid))
         number += 1
-        publish(storm, web, number)
+        publish(storm, scene.web, number)
         if number % 2:
-            with FAULTS[faults % len(FAULTS)](web, copy, publisher, down):
+            with FAULTS[faults % len(FAULTS)](scene):
                 time.sleep(given.every)
             faults += 1
         else:
@@ -359,6 +393,7 @@ def run(
     for thread in readers:
         thread.join(WAITS + 5)
     time.sleep(2)
+    states.append(state_of(scene.pid))
     outcomes = {key: count for key, count in sorted(storm.counts.items()) if not key.startswith("all ")}
     return {
         "seconds": given.seconds,
@@ -368,9 +403,9 @@ def run(
         "refused_503": {key: count for key, count in storm.counts.items() if key.startswith("all 503")},
         "cancelled_by_the_reader": storm.counts["all cancelled"],
         "builds": number,
+        "builds_that_answered": len(storm.answered),
         "faults": faults,
-        "before": before,
-        "after": state_of(pid),
+        "states": {name: [state[name] for state in states] for name in states[0]},
         "outcomes": outcomes,
         "problems": storm.problems,
     }
