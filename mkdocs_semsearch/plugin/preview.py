@@ -2,10 +2,12 @@
 
 The preview has an index of its own, `<cache_dir>/preview/`, so that drafts never get into the one that is deployed. It
 is made in a thread: the first page shows at once, and what was searchable stays so until the new index is in place.
+Requests are answered by the application of the sidecar, which a bridge mounts in the server of MkDocs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -19,10 +21,11 @@ from mkdocs_semsearch.site.pipeline import EmbeddingProgress
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+    from starlette.applications import Starlette
+    from starlette.types import Message, Scope
+
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.searching.searcher import Searcher
-    from mkdocs_semsearch.serving.api import SearchApi
-    from mkdocs_semsearch.serving.responses import ApiResponse
 
     Job = Callable[[Progress], Searcher]
 
@@ -30,7 +33,11 @@ __all__ = ["MOUNT", "Preview", "live_reload_is_off", "open_preview", "preview_pa
 
 MOUNT = "-/semsearch"
 SECONDS_TO_STOP = 2.0
+REQUEST_SECONDS = 120.0
+"""Time limit of a request: the first query of a preview may have to wait for the model."""
 
+_NOT_PASSED_ON = frozenset({b"cache-control", b"connection", b"etag"})
+"""Headers of the sidecar that WSGI forbids, or that would let a browser keep an answer beyond the next edit."""
 
 log = get_plugin_logger("semsearch")
 
@@ -52,6 +59,8 @@ class Preview:
         self._job: Job | None = None
         self._worker: threading.Thread | None = None
         self._stopping = False
+        self._bridge: _Bridge | None = None
+        self._bridge_lock = threading.Lock()
 
     def submit(self, job: Job) -> None:
         """Runs a job in the background thread; replaces a job that has not begun.
@@ -68,13 +77,17 @@ class Preview:
             self._wanted.notify()
 
     def close(self) -> None:
-        """Stops the worker and forgets the index."""
+        """Stops the worker and the event loop, and forgets the index."""
         with self._wanted:
             self._stopping = True
             self._job = None
             self._wanted.notify()
         if self._worker is not None:
             self._worker.join(SECONDS_TO_STOP)
+        with self._bridge_lock:
+            if self._bridge is not None:
+                self._bridge.close()
+                self._bridge = None
         self.searcher = None
 
     def wrap(self, app: WSGIApplication, mount_path: str, address: str) -> WSGIApplication:
@@ -87,23 +100,30 @@ class Preview:
                 web page could lead its own name here.
         """
         from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, host_name, is_loopback
-        from mkdocs_semsearch.serving.api import SearchApi
-        from mkdocs_semsearch.serving.responses import HttpError
+        from mkdocs_semsearch.serving.responses import HttpError, error_response
 
-        api = SearchApi(lambda: self.searcher)
         prefix = mount_path + MOUNT
 
         def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
             path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
             if path != prefix and not path.startswith(f"{prefix}/"):
                 return app(environ, start_response)
-            path = path.removeprefix(prefix) or "/"
             if is_loopback(address) and host_name(environ.get("HTTP_HOST", "localhost")) not in LOOPBACK_NAMES:
-                refusal = HttpError(421, "wrong_host", "The preview answers as localhost only.")
-                return _send(api.refuse(environ["REQUEST_METHOD"], None, refusal), start_response)
-            return _respond(api, path, environ, start_response)
+                refusal = error_response(HttpError(421, "wrong_host", "The preview answers as localhost only."))
+                start_response("421 Misdirected Request", list(refusal.headers))
+                return [refusal.body]
+            return self._opened_bridge()(path.removeprefix(prefix) or "/", environ, start_response)
 
         return answer
+
+    def _opened_bridge(self) -> _Bridge:
+        """Returns the bridge to the application of the sidecar, which is made for the first request."""
+        with self._bridge_lock:
+            if self._bridge is None:
+                from mkdocs_semsearch.serving.app import create_app
+
+                self._bridge = _Bridge(create_app(lambda: self.searcher, request_seconds=REQUEST_SECONDS))
+            return self._bridge
 
     def _run(self) -> None:
         while True:
@@ -171,32 +191,77 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
     return "livereload" in parameters and not parameters["livereload"]
 
 
-def _respond(api: SearchApi, path: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+class _Bridge:
+    """Answers WSGI requests by an ASGI application, whose event loop runs in a thread until `close`."""
+
+    def __init__(self, app: Starlette) -> None:
+        from anyio.from_thread import start_blocking_portal
+
+        self._app = app
+        self._stack = contextlib.ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._stack.enter_context(self._portal.wrap_async_context_manager(app.router.lifespan_context(app)))
+
+    def close(self) -> None:
+        """Ends the event loop, after the requests that are being answered."""
+        self._stack.close()
+
+    def __call__(self, path: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answers one request; `path` is percent-decoded, from the root of the application."""
+        from http import HTTPStatus
+
+        messages: list[Message] = []
+        self._portal.call(self._answer, _scope(path, environ), _body(environ), messages)
+        headers = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in messages[0]["headers"]
+            if name not in _NOT_PASSED_ON
+        ]
+        # An edit must show at once, so browsers must not cache answers. They must not revalidate either: MkDocs logs
+        # every status but 200 as a warning, and so also 304.
+        headers.append(("cache-control", "no-store"))
+        status = messages[0]["status"]
+        start_response(f"{status} {HTTPStatus(status).phrase}", headers)
+        return [message.get("body", b"") for message in messages[1:]]
+
+    async def _answer(self, scope: Scope, body: bytes, messages: list[Message]) -> None:
+        from anyio import sleep_forever
+
+        parts = [body]
+
+        async def receive() -> Message:
+            if not parts:
+                await sleep_forever()  # WSGI does not tell when a client goes
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
+
+        async def send(message: Message) -> None:
+            messages.append(message)
+
+        await self._app(scope, receive, send)
+
+
+def _scope(path: str, environ: WSGIEnvironment) -> Scope:
+    names = (key for key in environ if key.startswith("HTTP_") or key in ("CONTENT_TYPE", "CONTENT_LENGTH"))
+    headers = {name.removeprefix("HTTP_").replace("_", "-").lower(): str(environ[name]) for name in names}
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": environ["REQUEST_METHOD"],
+        "scheme": "http",
+        "path": path,
+        "query_string": environ.get("QUERY_STRING", "").encode("latin-1", "replace"),
+        "headers": [
+            (name.encode("latin-1"), value.encode("latin-1", "replace"))
+            for name, value in {"host": "localhost", **headers}.items()
+        ],
+    }
+
+
+def _body(environ: WSGIEnvironment) -> bytes:
+    """Reads the body as far as the sidecar does, which refuses a longer one."""
     from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 
     length = environ.get("CONTENT_LENGTH") or "0"
     size = min(int(length), MAX_BODY_BYTES + 1) if length.isdecimal() else 0
-    response = api.handle(
-        environ["REQUEST_METHOD"],
-        path,
-        environ.get("QUERY_STRING", ""),
-        _headers(environ),
-        environ["wsgi.input"].read(size) if size else b"",
-    )
-    return _send(response, start_response)
-
-
-def _send(response: ApiResponse, start_response: StartResponse) -> Iterable[bytes]:
-    from http import HTTPStatus
-
-    headers = [(name, value) for name, value in response.headers if name not in ("cache-control", "etag")]
-    # An edit must show at once, so browsers must not cache answers. They must not revalidate either: MkDocs logs every
-    # status but 200 as a warning, and so also 304.
-    headers.append(("cache-control", "no-store"))
-    start_response(f"{response.status} {HTTPStatus(response.status).phrase}", headers)
-    return [response.body]
-
-
-def _headers(environ: WSGIEnvironment) -> dict[str, str]:
-    names = (key for key in environ if key.startswith("HTTP_") or key in ("CONTENT_TYPE", "CONTENT_LENGTH"))
-    return {name.removeprefix("HTTP_").replace("_", "-").lower(): str(environ[name]) for name in names}
+    return environ["wsgi.input"].read(size) if size else b""

@@ -1,4 +1,4 @@
-"""The HTTP API without a web framework: the sidecar and the preview inside `mkdocs serve` call `handle`."""
+"""The HTTP API: what each route answers. `serving.asgi` calls it, for the sidecar and for `mkdocs serve` alike."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mkdocs_semsearch.serving.responses import (
     panics_as_errors,
     tag_matches,
 )
-from mkdocs_semsearch.serving.routes import Route, match_route
+from mkdocs_semsearch.serving.routes import Route
 from mkdocs_semsearch.serving.wire import (
     Defaults,
     SearchRequest,
@@ -97,29 +97,6 @@ class SearchApi:
         self._version = _installed_version()
         self._operations = operations_on(source, self._metrics)
 
-    def handle(
-        self,
-        method: str,
-        path: str,
-        query_string: str = "",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        client: str | None = None,
-    ) -> ApiResponse:
-        """Answers one request; never raises.
-
-        Args:
-            method: in upper case.
-            path: percent-decoded, from the API's own root (`/api/v1/search`).
-            query_string: as it stands in the address, without `?`.
-            headers: names in any case; `If-None-Match`, `Content-Length` and `Authorization` are read.
-            body: a body longer than `MAX_BODY_BYTES` is refused.
-            client: address of the client, for the rate limit.
-        """
-        route, argument = match_route(path)
-        return self.answer(route, argument, method, query_string, headers, body, client=client)
-
     def answer(
         self,
         route: Route | None,
@@ -131,16 +108,16 @@ class SearchApi:
         *,
         client: str | None = None,
     ) -> ApiResponse:
-        """Answers one request whose route is known; never raises.
+        """Answers one request; never raises.
 
         Args:
             route: None for an address that the API does not have.
             argument: the part of the path that varies, `""` for most routes.
             method: in upper case.
-            query_string: as for `handle`.
-            headers: as for `handle`.
-            body: as for `handle`.
-            client: as for `handle`.
+            query_string: as it stands in the address, without `?`.
+            headers: names in any case; `If-None-Match`, `Content-Length` and `Authorization` are read.
+            body: a body longer than `MAX_BODY_BYTES` is refused.
+            client: address of the client, for the rate limit.
         """
         started = time.perf_counter()
         call = _Call(query_string, {name.lower(): value for name, value in (headers or {}).items()}, body, argument)

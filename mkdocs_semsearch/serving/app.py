@@ -177,9 +177,7 @@ class _Parts:
 
     def routes(self, operations: Operations, name: str, mcp_app: ASGIApp | None = None) -> list[BaseRoute]:
         api = self.api(operations, name)
-        routes: list[BaseRoute] = [
-            Route(route.path.replace("{path}", "{path:path}"), endpoint=self.endpoint(api, route)) for route in ROUTES
-        ]
+        routes: list[BaseRoute] = [Route(route.starlette_path, endpoint=self.endpoint(api, route)) for route in ROUTES]
         return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
 
     def mcp(self) -> Made:

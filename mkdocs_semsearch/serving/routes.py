@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-__all__ = ["ROUTES", "Route", "match_route"]
+__all__ = ["ROUTES", "Route"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,9 @@ class Route:
         return ", ".join([*self.methods, "HEAD", "OPTIONS"])
 
     @property
-    def pattern(self) -> re.Pattern[str]:
-        """What a path of this route looks like; the group is the part that varies."""
-        return re.compile(re.escape(self.path).replace(r"\{path\}", "(?P<path>.+)"), re.DOTALL)
+    def starlette_path(self) -> str:
+        """The path as Starlette writes it: the part that varies may have slashes."""
+        return self.path.replace("{path}", "{path:path}")
 
 
 ROUTES = (
@@ -51,14 +50,3 @@ ROUTES = (
     Route("docs", "/docs"),
     Route("docs-assets", "/docs/semsearch/{path}"),
 )
-
-_PATTERNS = tuple((route, route.pattern) for route in ROUTES)
-
-
-def match_route(path: str) -> tuple[Route | None, str]:
-    """Returns the route of a percent-decoded path and the part of it that varies (`""` where none does)."""
-    for route, pattern in _PATTERNS:
-        match = pattern.fullmatch(path)
-        if match:
-            return route, match.groupdict().get("path", "")
-    return None, ""

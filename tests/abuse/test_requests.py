@@ -21,6 +21,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.abuse.raw_http import answer_to, connected, serving
+from tests.api_calls import handle
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
@@ -172,14 +173,18 @@ def test_the_command_listens_on_this_machine_and_answers_to_its_names(index_dir)
 def test_the_preview_answers_as_localhost_only(host, address, status):
     """Where others may reach it, `--dev-addr 0.0.0.0:8000`, its names cannot be known."""
     said = []
-    app = Preview().wrap(lambda environ, start_response: [b""], "/", address)
+    preview = Preview()
+    app = preview.wrap(lambda environ, start_response: [b""], "/", address)
     environ = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": "/-/semsearch/api/v1/facets",
         "HTTP_HOST": host,
         "wsgi.input": io.BytesIO(),
     }
-    b"".join(app(environ, lambda line, headers: said.append(line)))
+    try:
+        b"".join(app(environ, lambda line, headers: said.append(line)))
+    finally:
+        preview.close()
     assert said[0].startswith(status)
 
 
@@ -197,7 +202,7 @@ class Unreachable(WordHashEmbedder):
 
 def test_what_the_server_knows_of_its_embedder_is_logged_and_not_answered(index_dir, caplog):
     with open_searcher(index_dir, embedder=Unreachable()) as searcher, caplog.at_level(logging.ERROR):
-        answer = SearchApi(lambda: searcher).handle("GET", "/api/v1/search", "q=keys&mode=semantic")
+        answer = handle(SearchApi(lambda: searcher), "GET", "/api/v1/search", "q=keys&mode=semantic")
     assert answer.status == 503
     assert b"10.0.0.9" not in answer.body
     assert b"secret" not in answer.body

@@ -10,6 +10,7 @@ import pytest
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
+from tests.api_calls import handle
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
@@ -92,8 +93,8 @@ def test_axe_finds_nothing_on_the_answer_without_javascript(page, axe, tmp_path)
     with open_small(build(tmp_path / "index")) as searcher:
         api = SearchApi(lambda: searcher)
         for query in ["", "q=keys&f.tags=security", "q=keys&limit=99", 'q="qqq+zzz"']:
-            page.set_content(api.handle("GET", "/api/v1/search.html", query).body.decode())
-            page.add_style_tag(content=api.handle("GET", "/docs/semsearch/answer.css").body.decode())
+            page.set_content(handle(api, "GET", "/api/v1/search.html", query).body.decode())
+            page.add_style_tag(content=handle(api, "GET", "/docs/semsearch/answer.css").body.decode())
             page.add_script_tag(path=axe)
             assert violations(page, "document") == [], query
 

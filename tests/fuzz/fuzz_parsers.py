@@ -41,6 +41,7 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.responses import HttpError, panics_as_errors
     from mkdocs_semsearch.serving.wire import parse_request, parse_search_parameters
+    from tests.api_calls import handle
     from tests.unit.serving.small_index import build
     from tests.word_hash import WordHashEmbedder
 
@@ -93,7 +94,7 @@ def routes(data: bytes) -> None:
     text = data.decode("latin-1")
     method, _, rest = text.partition(" ")
     path, _, query = rest.partition("?")
-    answer = _API.handle(method, path, query, {"if-none-match": text}, data)
+    answer = handle(_API, method, path, query, {"if-none-match": text}, data)
     assert answer.status < 500 or answer.status == 503
 
 
@@ -157,7 +158,7 @@ def tokenizer(data: bytes) -> None:
     assert len(ids) <= 1100
     with contextlib.suppress(QueryError):
         query = SearchQuery(text)
-        _API.handle("POST", "/api/v1/search", "", {}, json.dumps({"query": query.query}).encode())
+        handle(_API, "POST", "/api/v1/search", "", {}, json.dumps({"query": query.query}).encode())
 
 
 _API = SearchApi(lambda: None)

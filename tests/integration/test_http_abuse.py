@@ -22,6 +22,7 @@ from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.routes import ROUTES
+from tests.api_calls import handle
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
@@ -257,10 +258,10 @@ def test_a_flood_that_no_cache_stops_takes_no_memory(index_dir):
 
         def flood(start, count):
             for n in range(start, start + count):
-                api.handle("GET", "/api/v1/search", f"q=keys+{n % 50}&f.tags={n}&facets=x{n}", client=f"{n}")
-                api.handle("GET", "/api/v1/search", f"q=keys&facets=y{n}&limit=1")
-                api.handle("GET", f"/api/v1/pages/{n}.md", f"cachebuster={n}")
-                api.handle(f"M{n}", f"/{n}")
+                handle(api, "GET", "/api/v1/search", f"q=keys+{n % 50}&f.tags={n}&facets=x{n}", client=f"{n}")
+                handle(api, "GET", "/api/v1/search", f"q=keys&facets=y{n}&limit=1")
+                handle(api, "GET", f"/api/v1/pages/{n}.md", f"cachebuster={n}")
+                handle(api, f"M{n}", f"/{n}")
             embedder.embedded.clear()  # the one in the tests remembers what it was asked
             gc.collect()
             return tracemalloc.get_traced_memory()[0]
@@ -270,4 +271,4 @@ def test_a_flood_that_no_cache_stops_takes_no_memory(index_dir):
         grown = flood(30_000, 300) - before
         tracemalloc.stop()
         assert grown < 20_000, f"{grown} bytes for 1200 requests"
-        assert len(api.handle("GET", "/metrics").body) < 20_000
+        assert len(handle(api, "GET", "/metrics").body) < 20_000

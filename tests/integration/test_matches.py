@@ -20,6 +20,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
+from tests.api_calls import handle
 from tests.made_index import made_page, opened
 from tests.unit.serving.small_index import build, open_small
 
@@ -72,13 +73,13 @@ def test_every_surface_gives_the_same_answer(api, searcher, index_dir, capsys, a
     wanted = without_time(
         json.loads(json.dumps(to_json(searcher.search(SearchQuery(**given | {"filters": conditions})))))
     )
-    posted = api.handle("POST", "/api/v1/search", body=json.dumps(given).encode())
+    posted = handle(api, "POST", "/api/v1/search", body=json.dumps(given).encode())
     assert without_time(json.loads(posted.body)) == wanted
     parameters = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
     parameters["q"] = parameters.pop("query")
     for condition in parameters.pop("filters", ()):
         parameters |= {"f.tags": "security"} if condition["op"] == "equals" else {"f.tags.exists": "true"}
-    got = api.handle("GET", "/api/v1/search", urlencode(parameters))
+    got = handle(api, "GET", "/api/v1/search", urlencode(parameters))
     assert without_time(json.loads(got.body)) == wanted
     assert without_time(call_tool(searcher, given)) == wanted
     flags = ["--include-weak"] * given.get("include_weak", False) + ["--literal"] * (not given.get("correct", True))
@@ -119,7 +120,7 @@ def test_command_line_names_the_nearest_result_where_nothing_is_found(capsys, in
 
 
 def page(api, query):
-    return LexborHTMLParser(api.handle("GET", "/api/v1/search.html", query).body.decode())
+    return LexborHTMLParser(handle(api, "GET", "/api/v1/search.html", query).body.decode())
 
 
 def links(tree):
@@ -157,7 +158,7 @@ def several(searcher, tmp_path_factory):
 
 
 def ask(api, **given):
-    response = api.handle("POST", "/api/v1/search", body=json.dumps(given).encode())
+    response = handle(api, "POST", "/api/v1/search", body=json.dumps(given).encode())
     assert response.status == 200, response.body
     return json.loads(response.body)
 
@@ -217,10 +218,10 @@ def test_several_indexes_list_their_pages(several):
 
 
 def test_empty_queries_without_a_filter_are_refused_alike(api, capsys, index_dir):
-    refused = api.handle("POST", "/api/v1/search", body=b'{"query": ""}')
+    refused = handle(api, "POST", "/api/v1/search", body=b'{"query": ""}')
     assert refused.status == 422
     assert json.loads(refused.body)["error"]["field"] == "query"
-    assert api.handle("GET", "/api/v1/search", "q=+").status == 422
+    assert handle(api, "GET", "/api/v1/search", "q=+").status == 422
     assert main(["query", " ", "--index", str(index_dir)]) == 2
     assert "The query is empty" in capsys.readouterr().err
 
@@ -237,6 +238,6 @@ def test_other_common_names_are_read_as_ours(api, capsys, index_dir):
     assert answers[0] == answers[1]
     assert answers[0]["granularity"] == "page"
     found = json.loads(
-        api.handle("GET", "/api/v1/search", "q=keys&mode=lexical&granularity=document&f.tags=security").body
+        handle(api, "GET", "/api/v1/search", "q=keys&mode=lexical&granularity=document&f.tags=security").body
     )
     assert without_time(found) == answers[0]

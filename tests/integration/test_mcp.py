@@ -28,6 +28,7 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import Defaults
+from tests.api_calls import handle
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import DeadEmbedder, build, open_small
 
@@ -105,7 +106,7 @@ def test_tools_answer_with_the_json_of_the_routes(searcher):
     api = SearchApi(lambda: searcher)
 
     def http(path, query_string=""):
-        return json.loads(api.handle("GET", path, query_string).body)
+        return json.loads(handle(api, "GET", path, query_string).body)
 
     filters = [{"op": "equals", "field": "tags", "value": "security"}]
     failed, found = call(server_of(lambda: searcher), "search_docs", {"query": "keys", "limit": 2, "filters": filters})

@@ -302,7 +302,10 @@ def test_the_preview_gives_the_same(site, wanted):
         }  # fmt: skip
         return json.loads(b"".join(app(environ, lambda status, headers: statuses.append(status))))
 
-    for question in QUESTIONS:
-        assert ids(ask("GET", as_parameters(question))) == wanted[question][1], question
-        assert ids(ask("POST", body=json.dumps(as_request(question)).encode())) == wanted[question][1], question
+    try:
+        for question in QUESTIONS:
+            assert ids(ask("GET", as_parameters(question))) == wanted[question][1], question
+            assert ids(ask("POST", body=json.dumps(as_request(question)).encode())) == wanted[question][1], question
+    finally:
+        preview.close()
     assert set(statuses) == {"200 OK"}

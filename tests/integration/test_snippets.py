@@ -17,6 +17,7 @@ from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
+from tests.api_calls import handle
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
@@ -51,7 +52,7 @@ def test_one_question_has_the_same_first_result_four_ways(tmp_path, monkeypatch,
     build(tmp_path / "semsearch-index")
     monkeypatch.chdir(tmp_path)
     with open_small(tmp_path / "semsearch-index") as searcher:
-        response = SearchApi(lambda: searcher).handle("GET", "/api/v1/search", urlsplit(shlex.split(curl)[-1]).query)
+        response = handle(SearchApi(lambda: searcher), "GET", "/api/v1/search", urlsplit(shlex.split(curl)[-1]).query)
         by_http = json.loads(response.body)["results"][0]
 
         async def call():

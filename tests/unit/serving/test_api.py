@@ -17,6 +17,7 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import Admission, RateLimiter
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi
 from mkdocs_semsearch.serving.responses import encode_json
+from tests.api_calls import handle
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
 
 ROUTES = ("/api/v1/search?q=a", "/api/v1/facets", "/api/v1/pages/guide/auth.md", "/api/v1/related/guide/auth.md")
@@ -25,12 +26,12 @@ ROUTES = ("/api/v1/search?q=a", "/api/v1/facets", "/api/v1/pages/guide/auth.md",
 def get(api, address, method="GET", **headers):
     path, _, query_string = address.partition("?")
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return api.handle(method, path, query_string, named)
+    return handle(api, method, path, query_string, named)
 
 
 def post(api, values, **headers):
     body = values if isinstance(values, bytes) else json.dumps(values).encode()
-    return api.handle("POST", "/api/v1/search", "", {"Content-Type": "application/json"} | headers, body)
+    return handle(api, "POST", "/api/v1/search", "", {"Content-Type": "application/json"} | headers, body)
 
 
 def content(response):
@@ -260,14 +261,14 @@ def test_head_has_the_headers_of_get_and_no_body(api):
     ],
 )
 def test_a_wrong_method_is_told_the_right_ones(api, method, path, allow):
-    response = api.handle(method, path)
+    response = handle(api, method, path)
     assert response.status == 405
     assert dict(response.headers)["allow"] == allow
     assert error(response)["code"] == "method_not_allowed"
 
 
 def test_options_lists_the_methods(api):
-    response = api.handle("OPTIONS", "/api/v1/search")
+    response = handle(api, "OPTIONS", "/api/v1/search")
     assert (response.status, response.body) == (204, b"")
     assert dict(response.headers)["allow"] == "GET, POST, HEAD, OPTIONS"
 
@@ -336,7 +337,7 @@ def test_metrics_count_requests_and_searches(api, searcher):
     found = content(get(api, "/api/v1/search?q=keys"))["total_results"]
     post(api, {"query": "keys", "mode": "lexical"})
     get(api, "/api/v1/search")
-    api.handle("BREW", "/" + "x" * 50)
+    handle(api, "BREW", "/" + "x" * 50)
     response = get(api, "/metrics")
     assert dict(response.headers)["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     lines = response.body.decode().splitlines()
@@ -364,7 +365,7 @@ def test_the_rate_limit_is_by_client_and_leaves_health_alone(searcher):
     api = SearchApi(lambda: searcher, admission=Admission(rate_limiter=RateLimiter(1, 60, clock=clock)))
 
     def status(client, path="/api/v1/facets"):
-        return api.handle("GET", path, client=client)
+        return handle(api, "GET", path, client=client)
 
     assert status("a").status == 200
     refused = status("a")

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mkdocs_semsearch.serving.api import SearchApi
+from tests.api_calls import handle
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -28,7 +29,7 @@ filters = st.dictionaries(
 )
 def test_no_body_makes_the_server_fail(api, query, values):
     body = json.dumps({"query": query} | values).encode()
-    response = api.handle("POST", "/api/v1/search", "", {}, body)
+    response = handle(api, "POST", "/api/v1/search", "", {}, body)
     assert response.status in (200, 422)
     assert response.status == 200 or len(response.body) < 2000
 
@@ -37,9 +38,9 @@ def test_no_body_makes_the_server_fail(api, query, values):
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_server_fail(body):
     api = SearchApi(lambda: None)
-    assert api.handle("POST", "/api/v1/search", "", {}, body).status == 422
-    assert api.handle("GET", "/api/v1/search", body.decode("latin-1")).status in (422, 503)
-    assert api.handle("GET", body.decode("utf-8", "replace")).status == 404
+    assert handle(api, "POST", "/api/v1/search", "", {}, body).status == 422
+    assert handle(api, "GET", "/api/v1/search", body.decode("latin-1")).status in (422, 503)
+    assert handle(api, "GET", body.decode("utf-8", "replace")).status == 404
 
 
 fields = st.sampled_from(
@@ -113,7 +114,7 @@ requests = st.fixed_dictionaries(
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(requests)
 def test_every_answer_keeps_the_promises_of_the_interface(api, request_body):
-    response = api.handle("POST", "/api/v1/search", "", {}, json.dumps(request_body).encode())
+    response = handle(api, "POST", "/api/v1/search", "", {}, json.dumps(request_body).encode())
     body = json.loads(response.body)
     assert response.status in (200, 422), body
     if response.status == 422:

@@ -11,10 +11,11 @@ from selectolax.lexbor import LexborHTMLParser
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.operations import IndexOperations
+from tests.api_calls import handle
 
 
 def page(api, query=""):
-    response = api.handle("GET", "/api/v1/search.html", query)
+    response = handle(api, "GET", "/api/v1/search.html", query)
     assert dict(response.headers)["content-type"] == "text/html; charset=utf-8"
     return response.status, LexborHTMLParser(response.body.decode())
 
@@ -37,7 +38,7 @@ def test_before_a_question_there_is_the_form_with_the_facets(api):
 def test_results_say_what_the_api_says(api):
     status, tree = page(api, "q=keys")
     assert status == 200
-    wanted = json.loads(api.handle("GET", "/api/v1/search", "q=keys&granularity=page").body)
+    wanted = json.loads(handle(api, "GET", "/api/v1/search", "q=keys&granularity=page").body)
     titles = [link.text() for link in tree.css("h2 a")]
     assert titles == [result["page"]["title"] for result in wanted["results"]]
     assert titles
@@ -77,7 +78,7 @@ def test_nothing_found_is_said(api):
 
 def test_hostile_questions_stay_text(api):
     evil = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
-    response = api.handle("GET", "/api/v1/search.html", f"q={evil}&f.tags={evil}")
+    response = handle(api, "GET", "/api/v1/search.html", f"q={evil}&f.tags={evil}")
     assert b"<script" not in response.body
     tree = LexborHTMLParser(response.body.decode())
     assert tree.css_first("input[name=q]").attributes["value"] == '"><script>alert(1)</script>'
@@ -99,7 +100,7 @@ def test_the_style_sheet_is_where_the_page_says(api):
     _, tree = page(api)
     href = tree.css_first("link[rel=stylesheet]").attributes["href"]
     assert href == "../../docs/semsearch/answer.css"
-    assert api.handle("GET", "/docs/semsearch/answer.css").status == 200
+    assert handle(api, "GET", "/docs/semsearch/answer.css").status == 200
 
 
 def test_several_indexes_name_theirs(searcher):
@@ -109,4 +110,4 @@ def test_several_indexes_name_theirs(searcher):
 
 
 def test_without_an_index_it_is_unavailable():
-    assert SearchApi(lambda: None).handle("GET", "/api/v1/search.html", "q=x").status == 503
+    assert handle(SearchApi(lambda: None), "GET", "/api/v1/search.html", "q=x").status == 503

@@ -14,6 +14,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.wire import SearchRequest
+from tests.api_calls import handle
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -71,7 +72,7 @@ CASES = [
 
 @pytest.mark.parametrize(("method", "path", "query_string", "name"), CASES)
 def test_real_answers_fit_their_schema_and_say_no_more(api, method, path, query_string, name):
-    response = api.handle(method, path, query_string)
+    response = handle(api, method, path, query_string)
     body = json.loads(response.body)
     assert schema_errors(name, body) == []
     model = getattr(openapi, name).model_validate_json(response.body)
@@ -86,7 +87,7 @@ def test_statuses_are_described(api):
         (nothing, "/readyz", ""),
         (api, "/api/v1/search", "q=a"),
     ]:
-        status = served.handle("GET", path, query_string).status
+        status = handle(served, "GET", path, query_string).status
         assert str(status) in DOCUMENT["paths"][path]["get"]["responses"]
 
 
@@ -106,11 +107,11 @@ def test_statuses_are_described(api):
 )
 def test_the_schema_of_the_request_is_as_strict_as_the_server(api, request_body, fits):
     assert (schema_errors("SearchRequest", request_body) == []) is fits
-    assert (api.handle("POST", "/api/v1/search", "", {}, json.dumps(request_body).encode()).status == 200) is fits
+    assert (handle(api, "POST", "/api/v1/search", "", {}, json.dumps(request_body).encode()).status == 200) is fits
 
 
 def test_the_document_in_the_air_is_the_document(api):
-    served = json.loads(api.handle("GET", "/openapi.json").body)
+    served = json.loads(handle(api, "GET", "/openapi.json").body)
     assert served["paths"].keys() == DOCUMENT["paths"].keys()
     parameters = {parameter["name"] for parameter in served["paths"]["/api/v1/search"]["get"]["parameters"]}
     assert parameters == {"q"} | {field.name for field in dataclasses.fields(SearchRequest)} - {"query"}

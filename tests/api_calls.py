@@ -1,0 +1,50 @@
+"""Sends requests to the API through the routes of the sidecar, without a server and without its middleware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anyio
+from starlette.routing import Mount, Route, Router
+
+from mkdocs_semsearch.serving.admission import Workers
+from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.asgi import ApiEndpoint
+from mkdocs_semsearch.serving.responses import ApiResponse
+from mkdocs_semsearch.serving.routes import ROUTES
+
+
+def handle(
+    api: SearchApi,
+    method: str,
+    path: str,
+    query_string: str = "",
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    *,
+    client: str | None = None,
+) -> ApiResponse:
+    """Answers one request; `path` is percent-decoded, from the API's own root."""
+    workers = Workers(request_seconds=60)
+    routes = [Route(route.starlette_path, endpoint=ApiEndpoint(api, workers, route)) for route in ROUTES]
+    router = Router([*routes, Mount("/", app=ApiEndpoint(api, workers))], redirect_slashes=False)
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query_string.encode("latin-1", "replace"),
+        "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()],
+        "client": (client, 0) if client else None,
+    }
+    messages = []
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message):
+        messages.append(message)
+
+    anyio.run(router, scope, receive, send)
+    start, *parts = messages
+    found = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
+    return ApiResponse(start["status"], found, b"".join(part.get("body", b"") for part in parts))
