@@ -30,14 +30,20 @@ if TYPE_CHECKING:
     )
     from mkdocs_semsearch.searching import (
         Citation,
+        Embedder,
+        EmbedderIdentity,
         Equals,
         Exists,
         FacetCount,
         FacetField,
         Filter,
+        Granularity,
         In,
+        Manifest,
+        Mode,
         PageDetail,
         PageInfo,
+        PageResult,
         Prefix,
         QueryOptions,
         Range,
@@ -47,6 +53,8 @@ if TYPE_CHECKING:
         SearchQuery,
         SearchResponse,
         SectionInfo,
+        SectionResult,
+        Sort,
         open_searcher,
         to_json,
     )
@@ -54,6 +62,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Citation",
     "ConfigurationError",
+    "Embedder",
+    "EmbedderIdentity",
     "EmbedderUnavailableError",
     "EmbeddingError",
     "EmptyQueryError",
@@ -63,17 +73,21 @@ __all__ = [
     "FacetField",
     "Filter",
     "FilterError",
+    "Granularity",
     "In",
     "IndexCorruptError",
     "IndexFolderError",
     "IndexFormatError",
     "IndexNotFoundError",
     "IndexWriteError",
+    "Manifest",
     "MissingExtraError",
+    "Mode",
     "ModelNotFoundError",
     "PageDetail",
     "PageInfo",
     "PageNotFoundError",
+    "PageResult",
     "Prefix",
     "QueryError",
     "QueryOptions",
@@ -84,7 +98,9 @@ __all__ = [
     "SearchResponse",
     "Searcher",
     "SectionInfo",
+    "SectionResult",
     "SemsearchError",
+    "Sort",
     "StoreUnavailableError",
     "open_searcher",
     "to_json",
@@ -94,8 +110,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "mkdocs_semsearch.errors" if name.endswith("Error") else "mkdocs_semsearch.searching"
-    return getattr(import_module(home), name)
+    home = "errors" if name.endswith("Error") else "searching"
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, SemsearchError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,7 @@ __all__ = [
     "TokenCounter",
     "check_count",
     "check_text",
+    "embedded",
     "unit_rows",
     "well_formed",
 ]
@@ -53,6 +54,27 @@ class Embedder(Protocol):
             EmbeddingError: it answered with something that cannot be used.
         """
         ...
+
+
+def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+    """Embeds texts with an embedder that may be a user's own, see `Embedder.embed`.
+
+    Raises:
+        EmbeddingError: whatever it raises, as the cause; or it gave an array of another shape.
+    """
+    import numpy as np  # here, because the plugin imports this package in every command of MkDocs
+
+    try:
+        rows = np.asarray(embedder.embed(texts, role), np.float32)
+    except SemsearchError:
+        raise
+    except Exception as error:
+        raise EmbeddingError(f"The embedder failed with {type(error).__name__}: {error}.") from error
+    if rows.ndim != 2 or len(rows) != len(texts):
+        raise EmbeddingError(
+            f"The embedder gave an array of shape {list(rows.shape)} for {len(texts)} texts: one row a text is needed."
+        )
+    return rows
 
 
 class TokenCounter(Protocol):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EmbedderIdentity
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, embedding_text, heading_text
-from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+from mkdocs_semsearch.embedding.protocol import Embedder, Progress, embedded
+from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 
 __all__ = ["HEADING_WEIGHT", "ChunkVectors", "EmbeddedTexts", "VectorCache", "chunk_vectors", "embed_texts"]
@@ -184,7 +185,11 @@ def embed_texts(
     ordered = sorted(new, key=lambda key: len(new[key]))
     for start in range(0, len(ordered), _TEXTS_AT_ONCE):
         part = ordered[start : start + _TEXTS_AT_ONCE]
-        fresh = embedder.embed([new[key] for key in part], "document")
+        fresh = embedded(embedder, [new[key] for key in part], "document")
+        if fresh.shape[1] != identity.dimension:
+            raise EmbeddingError(
+                f"The embedder gave vectors of dimension {fresh.shape[1]} and says that it has {identity.dimension}."
+            )
         cache.put(part, fresh)
         known.update(zip(part, fresh, strict=True))
         if progress is not None:

@@ -27,7 +27,7 @@ from mkdocs_semsearch.searching.filters import (
 )
 from mkdocs_semsearch.searching.validation import validated
 
-__all__ = ["MAX_LIMIT", "Granularity", "Mode", "Names", "QueryOptions", "SearchQuery", "Sort"]
+__all__ = ["MAX_LIMIT", "Granularity", "Mode", "Names", "OtherOptions", "QueryOptions", "SearchQuery", "Sort"]
 
 Mode = Literal["hybrid", "semantic", "lexical"]
 Granularity = Literal["section", "page"]
@@ -198,12 +198,11 @@ class SearchQuery:
         return dataclasses.replace(self, facets=facets if isinstance(facets, str) else tuple(facets))  # type: ignore[arg-type]
 
 
-class QueryOptions(TypedDict, total=False):
-    """The keywords of `Searcher.search`, with the names and defaults of `SearchQuery`."""
+class OtherOptions(TypedDict, total=False):
+    """The keywords of `Searcher.search` besides `granularity`, which says of what type results are."""
 
     limit: int
     offset: int
-    granularity: Granularity
     sections_per_page: int
     mode: Mode
     sort: Sort
@@ -213,3 +212,9 @@ class QueryOptions(TypedDict, total=False):
     include_weak: bool
     correct: bool
     explain: bool
+
+
+class QueryOptions(OtherOptions, total=False):
+    """The keywords of `Searcher.search`, with the names and defaults of `SearchQuery`."""
+
+    granularity: Granularity | Literal["chunk", "document"]

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.manifest import ENCODER
-from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.embedding.protocol import Embedder, embedded
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import (
     ConfigurationError,
     EmbedderUnavailableError,
     EmbeddingError,
     MissingExtraError,
-    SemsearchError,
 )
 from mkdocs_semsearch.searching.excerpts import NearestSentence
 from mkdocs_semsearch.searching.stages import stage
@@ -77,16 +76,12 @@ class LazyEncoder:
             raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
         try:
             with stage("encode"):
-                vector = np.asarray(embedder.embed([text], "query")[0], np.float32)
+                vector: NDArray[np.float32] = embedded(embedder, [text], "query")[0]
         except EmbedderUnavailableError as error:
             # Without a pause every query waits for the same timeout, and no thread is left for lexical queries.
             with self._lock:
                 self._failure, self._failed_until = error, time.monotonic() + _PAUSE_SECONDS
             raise
-        except SemsearchError:
-            raise
-        except Exception as error:
-            raise EmbeddingError(f"The embedder failed with {type(error).__name__}: {error}.") from error
         wanted = self._manifest.embedder
         if vector.shape != (wanted.dimension,):
             raise EmbeddingError(

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.pages_and_sections import PageInfo, SectionInfo
@@ -19,10 +19,12 @@ __all__ = [
     "FacetField",
     "PageDetail",
     "PageInfo",
+    "PageResult",
     "Result",
     "Scores",
     "SearchResponse",
     "SectionInfo",
+    "SectionResult",
     "facets_to_json",
     "filter_to_json",
     "page_to_json",
@@ -71,15 +73,12 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One ranked result: a section, or a page with its best sections.
+    """One ranked result: a `SectionResult`, or a `PageResult` with its best sections.
 
     Attributes:
-        score: 0 to 1, never rising down the list.
+        score: 0 to 1, never rising down the list unless that is sorted by date.
         scores: the parts of `score` (for a page: of its best section).
         page: the page.
-        section: the section (granularity `section`), else None.
-        sections: the page's best sections, each a `Result` without sections of its own (granularity `page`).
-        duplicates: other matching sections that say nearly the same and are not listed (granularity `section`).
         weak: the evidence is too weak for a match; only where the query asks for weak results.
         explain: on request, the part scores after scaling and the rule that moved the result.
     """
@@ -87,18 +86,23 @@ class Result:
     score: float
     scores: Scores
     page: PageInfo
-    section: SectionInfo | None = None
-    sections: tuple[Result, ...] = ()
-    duplicates: int = 0
-    weak: bool = False
-    explain: Mapping[str, Any] | None = None
+    weak: bool = dataclasses.field(default=False, kw_only=True)
+    explain: Mapping[str, Any] | None = dataclasses.field(default=None, kw_only=True)
+
+    @property
+    def section(self) -> SectionInfo | None:
+        """The section that the result is; None for a page."""
+        return None
+
+    @property
+    def sections(self) -> tuple[SectionResult, ...]:
+        """The page's best sections, best first; none for a section."""
+        return ()
 
     @property
     def best(self) -> SectionInfo:
         """The section that the result is, or the best section of the page."""
-        section = self.section or self.sections[0].section
-        assert section is not None
-        return section
+        raise NotImplementedError
 
     @property
     def title(self) -> str:
@@ -119,6 +123,50 @@ class Result:
         """Returns where the best section stands in the source."""
         best = self.best
         return Citation(self.page.path, tuple(best.heading_hierarchy), best.start_line, best.end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionResult(Result):
+    """A section, the result of `granularity: section`.
+
+    Attributes:
+        section: the section.
+        duplicates: other matching sections that say nearly the same and are not listed.
+    """
+
+    section: SectionInfo = dataclasses.field()  # without `field`, the property of the base would be its default
+    duplicates: int = dataclasses.field(default=0, kw_only=True)
+
+    @property
+    def best(self) -> SectionInfo:
+        """The section."""
+        return self.section
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult(Result):
+    """A page, the result of `granularity: page`.
+
+    Attributes:
+        sections: its best sections, best first, at least one.
+    """
+
+    sections: tuple[SectionResult, ...] = dataclasses.field()
+
+    @property
+    def best(self) -> SectionInfo:
+        """The best section of the page."""
+        return self.sections[0].section
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    ResultT = TypeVar("ResultT", bound=Result, covariant=True, default=Result)
+else:  # Python 3.13 brought defaults
+    from typing import TypeVar
+
+    ResultT = TypeVar("ResultT", bound=Result, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +196,7 @@ class PageDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResponse(Sequence[Result]):
+class SearchResponse(Sequence[ResultT], Generic[ResultT]):
     """The answer to one `SearchQuery`, a sequence of its results; every field comes from the build of `build_id`.
 
     A field without a default is always in the JSON; one with a default is left out while it has it.
@@ -169,7 +217,7 @@ class SearchResponse(Sequence[Result]):
     weaker_results: int
     filters_applied: tuple[Filter, ...]
     facets: Mapping[str, tuple[FacetCount, ...]]
-    results: tuple[Result, ...]
+    results: tuple[ResultT, ...]
     degraded: bool = False
     corrected: Mapping[str, str] = dataclasses.field(default_factory=dict)
     missing_phrases: tuple[str, ...] = ()
@@ -178,12 +226,12 @@ class SearchResponse(Sequence[Result]):
         return len(self.results)
 
     @overload
-    def __getitem__(self, place: int) -> Result: ...
+    def __getitem__(self, place: int) -> ResultT: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[Result, ...]: ...
+    def __getitem__(self, place: slice) -> tuple[ResultT, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> Result | tuple[Result, ...]:
+    def __getitem__(self, place: int | slice) -> ResultT | tuple[ResultT, ...]:
         return self.results[place]
 
 
@@ -227,15 +275,13 @@ def facets_to_json(fields: Iterable[FacetField]) -> list[dict[str, Any]]:
 
 def _result(result: Result) -> dict[str, Any]:
     body: dict[str, Any] = {"score": result.score, "scores": _scores(result.scores), "page": _page(result.page)}
-    if result.section is not None:
+    if isinstance(result, SectionResult):
         body["section"] = _section(result.section)
         if result.duplicates:
             body["duplicates"] = result.duplicates
     else:
         body["sections"] = [
-            {"score": part.score, "scores": _scores(part.scores), **_section(part.section)}
-            for part in result.sections
-            if part.section is not None
+            {"score": part.score, "scores": _scores(part.scores), **_section(part.section)} for part in result.sections
         ]
     if result.weak:
         body["weak"] = True

@@ -19,7 +19,7 @@ from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, Groups, group_best, page_scores, top
-from mkdocs_semsearch.searching.response import FacetCount, Result, Scores, presented_score
+from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 __all__ = [
@@ -207,14 +207,13 @@ class ResultWriter:
         score = presented_score(item.score)
         if item.sections is None:
             section = self._section(item.best)
-            return Result(
-                score, scores, page, section=section, duplicates=item.duplicates, weak=item.weak, explain=explain
-            )
+            duplicates = item.duplicates
+            return SectionResult(score, scores, page, section, duplicates=duplicates, weak=item.weak, explain=explain)
         parts = tuple(
-            Result(presented_score(self.candidates.scores[part]), self._scores(part), page, section=self._section(part))
+            SectionResult(presented_score(self.candidates.scores[part]), self._scores(part), page, self._section(part))
             for part in item.sections
         )
-        return Result(score, scores, page, sections=parts, weak=item.weak, explain=explain)
+        return PageResult(score, scores, page, parts, weak=item.weak, explain=explain)
 
     def _page_row(self, position: int) -> int:
         return int(self.records.page_of[self.candidates.rows[position]])
@@ -335,8 +334,8 @@ def listed_pages(
 def written_page(rows: tuple[int, ...], records: Records, query: SearchQuery) -> Result:
     """Returns the result for a listed page: no scores, and excerpts from the beginning of its sections."""
     page = records.page(int(records.page_of[rows[0]]))
-    parts = tuple(Result(0.0, _NO_SCORES, page, section=_section(row, records)) for row in rows)
-    return parts[0] if query.granularity == "section" else Result(0.0, _NO_SCORES, page, sections=parts)
+    parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records)) for row in rows)
+    return parts[0] if query.granularity == "section" else PageResult(0.0, _NO_SCORES, page, parts)
 
 
 def _section(row: int, records: Records) -> SectionInfo:

@@ -5,30 +5,34 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, open_index
+from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, Matches
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
-from mkdocs_semsearch.searching.query import QueryOptions, SearchQuery
+from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder
 from mkdocs_semsearch.searching.response import (
     FacetField,
     PageDetail,
+    PageResult,
     Result,
     Scores,
     SearchResponse,
+    SectionResult,
     presented_score,
 )
 from mkdocs_semsearch.searching.results import ResultWriter, related_pages, written_page
@@ -40,16 +44,22 @@ log = logging.getLogger(__name__)
 VERIFIED_BY_DEFAULT = 256 << 20
 """Bytes of an index whose files are compared with their hashes unless the caller says otherwise."""
 
+_DEFAULTS = ("SEMSEARCH_DEFAULT_LIMIT", "SEMSEARCH_MIN_SCORE")
+
 
 def open_searcher(
-    index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool | None = None, store_url: str | None = None
+    index_dir: str | Path | None = None,
+    *,
+    embedder: Embedder | None = None,
+    verify: bool | None = None,
+    store_url: str | None = None,
 ) -> Searcher:
     """Opens an index for queries.
 
     Args:
-        index_dir: the index folder; it needs nothing beside it, neither site nor sources. Or the URL of a published
-            index: its copy in this user's cache is brought up to date, and an encoder in it runs in a process with
-            bounds on memory and time.
+        index_dir: the index folder, which needs nothing beside it, neither site nor sources; by default the one that
+            `SEMSEARCH_INDEX` names, else `semsearch-index`. Or the URL of a published index: its copy in this user's
+            cache is brought up to date, and an encoder in it runs in a process with bounds on memory and time.
         embedder: for queries, in place of the one that the index names; must give vectors of the same kind.
         verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
             have at most 256 MiB, which are read anyway. Sizes are compared in any case.
@@ -59,6 +69,27 @@ def open_searcher(
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
     """
+    searcher = _opened(index_dir or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR, embedder, verify, store_url)
+    searcher.defaults = _environment_defaults()
+    return searcher
+
+
+def _environment_defaults() -> QueryOptions:
+    """Returns the options of queries that environment variables set.
+
+    Raises:
+        ConfigurationError: a value that cannot be one.
+    """
+    given = {name: os.environ[name] for name in _DEFAULTS if os.environ.get(name)}
+    if not given:
+        return {}
+    from mkdocs_semsearch.serving.settings import ServerSettings
+
+    settings = ServerSettings.from_environment(given)
+    return {"limit": settings.default_limit, "min_score": settings.min_score}
+
+
+def _opened(index_dir: str | Path, embedder: Embedder | None, verify: bool | None, store_url: str | None) -> Searcher:
     if str(index_dir).lower().startswith(("http://", "https://")):
         from mkdocs_semsearch.serving.encoder_pool import EncoderPool
         from mkdocs_semsearch.serving.published_index import local_folder
@@ -66,7 +97,7 @@ def open_searcher(
         folder = local_folder(str(index_dir))
         if embedder is None:
             return EncoderPool().open(folder, published=True, store_url=store_url)
-        return open_searcher(folder, embedder=embedder, verify=verify, store_url=store_url)
+        return _opened(folder, embedder, verify, store_url)
     index = open_index(Path(index_dir), verify=bool(verify))
     manifest, build_dir = index.manifest, index.build_dir
     if verify is None and manifest.size <= VERIFIED_BY_DEFAULT:
@@ -87,10 +118,12 @@ class Searcher:
 
     Attributes:
         manifest: what the index is.
+        defaults: options of queries that are given as a text and leave them out.
     """
 
     def __init__(self, manifest: Manifest, backend: Backend, encoder: QueryEncoder) -> None:
         self.manifest = manifest
+        self.defaults: QueryOptions = {}
         self._backend = backend
         self._encoder = encoder
 
@@ -121,7 +154,20 @@ class Searcher:
         self._encoder.load()
         self._encoder.embed("warm-up")
 
-    def search(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse:
+    @overload
+    def search(
+        self, query: str, *, granularity: Literal["page", "document"], **options: Unpack[OtherOptions]
+    ) -> SearchResponse[PageResult]: ...
+
+    @overload
+    def search(
+        self, query: str, *, granularity: Literal["section", "chunk"] = "section", **options: Unpack[OtherOptions]
+    ) -> SearchResponse[SectionResult]: ...
+
+    @overload
+    def search(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse: ...
+
+    def search(self, query: SearchQuery | str, **options: Any) -> SearchResponse[Any]:
         """Answers a query: `search("rotate api keys", limit=5, filters={"tags": "security"})`.
 
         In hybrid mode an embedder that fails costs the meaning but not the answer: words alone rank, and the response
@@ -129,7 +175,8 @@ class Searcher:
         `browse`, and results have no scores.
 
         Args:
-            query: a query, or its text.
+            query: a query, or its text. For a text, `SEMSEARCH_DEFAULT_LIMIT` and `SEMSEARCH_MIN_SCORE` are the
+                defaults of the options, as they were when the index was opened.
             **options: of the query, as in `SearchQuery`.
 
         Raises:
@@ -139,8 +186,10 @@ class Searcher:
             StoreUnavailableError: the cluster that holds the chunks does not answer.
         """
         started = time.perf_counter()
-        values: dict[str, Any] = dict(options)
-        query = replace(query, **values) if isinstance(query, SearchQuery) else SearchQuery(query, **values)
+        if isinstance(query, SearchQuery):
+            query = replace(query, **options)
+        else:
+            query = SearchQuery(query, **{**self.defaults, **options})
         if not query.query:
             return self._browse(query, started)
         question = self._backend.read(read_question(query.query), correct=query.correct)
@@ -172,9 +221,22 @@ class Searcher:
         """
         return self._encoder.embed(text)
 
-    async def search_async(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse:
+    @overload
+    async def search_async(
+        self, query: str, *, granularity: Literal["page", "document"], **options: Unpack[OtherOptions]
+    ) -> SearchResponse[PageResult]: ...
+
+    @overload
+    async def search_async(
+        self, query: str, *, granularity: Literal["section", "chunk"] = "section", **options: Unpack[OtherOptions]
+    ) -> SearchResponse[SectionResult]: ...
+
+    @overload
+    async def search_async(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse: ...
+
+    async def search_async(self, query: SearchQuery | str, **options: Any) -> SearchResponse[Any]:
         """Answers a query on a worker thread, off the event loop; see `search`."""
-        return await asyncio.to_thread(self.search, query, **options)
+        return await asyncio.to_thread(lambda: self.search(query, **options))
 
     def facet_fields(self) -> tuple[FacetField, ...]:
         """Returns every declared facet with its values and the number of pages for each."""
@@ -199,7 +261,7 @@ class Searcher:
         records = self._backend.fetch(chunks, (row,))
         return PageDetail(records.page(row), tuple(records.section(chunk) for chunk in chunks))
 
-    def related(self, path: str, limit: int = 5) -> tuple[Result, ...]:
+    def related(self, path: str, limit: int = 5) -> tuple[SectionResult, ...]:
         """Returns the pages nearest to a page by the k-NN graph, each with the section that is nearest.
 
         Raises:
@@ -211,7 +273,7 @@ class Searcher:
         related = related_pages(chunk_map, near, row, limit)
         records = self._backend.fetch([page.chunk for page in related])
         return tuple(
-            Result(
+            SectionResult(
                 presented_score(page.score),
                 Scores(semantic=presented_score(page.similarity), lexical=None),
                 records.page(page.row),

@@ -37,17 +37,18 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
-def _body_of(record: type[Any], name: str, **changed: Any) -> Any:
+def _body_of(record: type[Any], name: str, doc: str | None = None, **changed: Any) -> Any:
     """Makes the model of a record's JSON form.
 
     Args:
         record: a dataclass; fields with a default are left out of the JSON while they have it.
         name: of the model.
+        doc: describes it; by default what describes the record.
         **changed: types of fields that the JSON form has besides or that differ there, with their defaults.
     """
     hints = get_type_hints(record)
     same: dict[str, Any] = {item.name: (hints[item.name], _default(item)) for item in fields(record)}
-    return create_model(name, __base__=AnswerModel, __doc__=inspect.getdoc(record), **{**same, **changed})
+    return create_model(name, __base__=AnswerModel, __doc__=doc or inspect.getdoc(record), **{**same, **changed})
 
 
 def _default(item: dataclasses.Field[Any]) -> Any:
@@ -78,8 +79,10 @@ SectionHit = _body_of(response.SectionInfo, "SectionHit", score=(float, ...), sc
 """A section of a page result, with its own score."""
 
 SearchResult = _body_of(
-    response.Result,
+    response.SectionResult,
     "SearchResult",
+    "One ranked result: `section` with granularity `section`, `sections` with granularity `page`.",
+    section=(response.SectionInfo | None, None),
     sections=(_list_of(SectionHit) | None, None),
     index=(str | None, None),
 )

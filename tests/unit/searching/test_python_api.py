@@ -2,67 +2,47 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import json
+import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mkdocs_semsearch
 from mkdocs_semsearch import (
+    ConfigurationError,
     EmbeddingError,
     Equals,
     FilterError,
     In,
+    PageResult,
     QueryError,
     Range,
     SearchQuery,
+    SectionResult,
     open_searcher,
 )
+from tests.made_index import built, made_page
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
-USER_CODE = """
-import asyncio
-import datetime
-
-import mkdocs_semsearch
-from mkdocs_semsearch import Citation, QueryError, Result, Searcher, SearchQuery, SearchResponse, open_searcher, to_json
-
-
-def titles(searcher: Searcher) -> list[str]:
-    response: SearchResponse = searcher.search(
-        "rotate api keys", limit=5, filters={"tags": "security", "year": range(2023, 2026)}, mode="semantic"
-    )
-    first: Result = response[0]
-    citation: Citation = first.citation()
-    lines: int | None = citation.start_line
-    kind: str = first.best.kind
-    found: list[str] = [f"{result.title} {result.url} {result.excerpt} {lines} {kind}" for result in response]
-    count: int = len(response)
-    return found[:count]
-
-
-async def ask(searcher: Searcher) -> SearchResponse:
-    query = SearchQuery("keys").with_limit(5).with_filter(mkdocs_semsearch.Range("date", datetime.date(2024, 1, 1)))
-    return await searcher.search_async(query, facets=["tags"], include_weak=True)
-
-
-with open_searcher("semsearch-index") as opened:
-    try:
-        print(titles(opened), to_json(asyncio.run(ask(opened))), opened.facet_fields()[0].values[0].count)
-    except QueryError as error:
-        print(error.field)
-"""
+ROOT = Path(__file__).parents[3]
+USER_CODE = Path(__file__).parents[2] / "user_code.py"
 WRONG_CODE = """
 from mkdocs_semsearch import open_searcher
 
 open_searcher("semsearch-index").search("keys", limit="5")
 open_searcher("semsearch-index").search("keys", limits=5)
 open_searcher("semsearch-index").search("keys", mode="fast")
+open_searcher("semsearch-index").search("keys")[0].sections[0].duplicates.lower()
+open_searcher("semsearch-index").search("keys", granularity="page")[0].section.content
 """
 
 
@@ -152,6 +132,45 @@ def test_a_filter_value_that_is_none_names_its_field():
         SearchQuery("a", filters={"tags": None})
 
 
+def test_a_result_is_a_section_or_a_page(searcher):
+    section, page = (searcher.search("restore command", granularity=kind)[0] for kind in ("section", "page"))
+    assert isinstance(section, SectionResult)
+    assert isinstance(page, PageResult)
+    assert section.section == section.best == page.sections[0].section == page.best
+    assert (section.sections, page.section) == ((), None)
+    assert all(isinstance(found, SectionResult) for found in (*page.sections, *searcher.related("guide/auth.md")))
+
+
+def test_defaults_come_from_the_environment(tmp_path, monkeypatch):
+    index = build(tmp_path / "index")
+    monkeypatch.setenv("SEMSEARCH_INDEX", str(index))
+    monkeypatch.setenv("SEMSEARCH_DEFAULT_LIMIT", "2")
+    with open_searcher(embedder=WordHashEmbedder()) as searcher:
+        assert len(searcher.search("keys", include_weak=True)) == 2
+        assert len(searcher.search("keys", include_weak=True, limit=4)) == 4
+        assert len(searcher.search(SearchQuery("keys", include_weak=True))) == 6
+    monkeypatch.setenv("SEMSEARCH_MIN_SCORE", "1")
+    with open_searcher(embedder=WordHashEmbedder()) as searcher:
+        assert all(result.score == 1 for result in searcher.search("keys", include_weak=True))
+    monkeypatch.setenv("SEMSEARCH_MIN_SCORE", "2")
+    with pytest.raises(ConfigurationError, match=r"The least score is 2\.0: it must be from 0 to 1"):
+        open_searcher()
+
+
+@pytest.mark.parametrize("rows", [RuntimeError("out of memory"), "no vectors", [[1.0, 0.0]], np.zeros(3)])
+def test_whatever_an_embedder_raises_in_a_build_is_an_embedding_error(tmp_path, rows):
+    class Broken(WordHashEmbedder):
+        def embed(self, texts, role):
+            if isinstance(rows, Exception):
+                raise rows
+            return rows
+
+    with pytest.raises(EmbeddingError, match="The embedder") as found:
+        built(tmp_path / "index", [made_page("a.md", "One.", "Two.")], embedder=Broken())
+    assert not isinstance(rows, Exception) or found.value.__cause__ is rows
+    assert not (tmp_path / "index" / "manifest.json").exists()
+
+
 @pytest.mark.parametrize("vector", [RuntimeError("out of memory"), "no vector"])
 def test_whatever_an_embedder_raises_is_an_embedding_error(tmp_path, vector):
     class Broken(WordHashEmbedder):
@@ -172,13 +191,49 @@ def test_completion_in_a_shell_shows_every_name():
     assert set(mkdocs_semsearch.__all__) <= set(dir(mkdocs_semsearch))
 
 
+def test_the_code_of_a_user_names_every_public_name():
+    code = USER_CODE.read_text(encoding="utf-8")
+    imported = {name.asname or name.name for name in ast.walk(ast.parse(code)) if isinstance(name, ast.alias)}
+    assert set(mkdocs_semsearch.__all__) <= imported
+    assert "mkdocs_semsearch." not in code.replace("mkdocs_semsearch.__all__", "")
+
+
+def test_the_code_of_a_user_runs(tmp_path, monkeypatch, capsys):
+    build(tmp_path / "semsearch-index")
+    monkeypatch.chdir(tmp_path)
+    run = runpy.run_path(str(USER_CODE))
+    with open_small(tmp_path / "semsearch-index") as searcher:
+        run["sections"](searcher)
+        run["pages"](searcher)
+        asyncio.run(run["ask"](searcher))
+        run["index"](searcher)
+    assert "guide/auth.md" in capsys.readouterr().out
+
+
 @pytest.mark.slow
-def test_code_of_a_user_is_typed(tmp_path):
-    (tmp_path / "user.py").write_text(USER_CODE, encoding="utf-8")
+def test_code_of_a_user_passes_mypy_strict(tmp_path):
     (tmp_path / "wrong.py").write_text(WRONG_CODE, encoding="utf-8")
-    options = ["--strict", "--config-file", str(Path(__file__).parents[3] / "pyproject.toml"), "--cache-dir"]
+    options = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir"]
     command = [sys.executable, "-m", "mypy", *options, str(tmp_path / "cache")]
-    done = subprocess.run([*command, str(tmp_path / "user.py")], capture_output=True, text=True)
+    done = subprocess.run([*command, str(USER_CODE)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     done = subprocess.run([*command, str(tmp_path / "wrong.py")], capture_output=True, text=True)
-    assert done.stdout.count("error:") == 3, done.stdout + done.stderr
+    assert {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line} == {4, 5, 6, 7, 8}
+
+
+@pytest.mark.slow
+def test_code_of_a_user_passes_pyright_strict(tmp_path):
+    pytest.importorskip("pyright")
+    (tmp_path / "user.py").write_text(f"# pyright: strict\n{USER_CODE.read_text(encoding='utf-8')}", encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(WRONG_CODE, encoding="utf-8")
+    settings = {"include": ["."], "extraPaths": [str(ROOT)], "pythonVersion": "3.11"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", "-p", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        found = json.loads(done.stdout)["generalDiagnostics"]
+    except ValueError:
+        pytest.skip(f"pyright could not be fetched: {(done.stderr or done.stdout)[-200:]}")
+    wrong = [one for one in found if Path(one["file"]).name == "wrong.py" and one["severity"] == "error"]
+    assert [one for one in found if Path(one["file"]).name == "user.py"] == []
+    assert {one["range"]["start"]["line"] for one in wrong} == {3, 4, 5, 6, 7}
