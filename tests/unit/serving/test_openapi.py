@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,15 @@ from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.wire import SearchRequest
 from tests.api_calls import handle
+from tests.unit.serving.api_types import typescript
 
 jsonschema = pytest.importorskip("jsonschema")
 
 DOCUMENT = openapi_document("1.2.3")
 
 
+TYPES = Path(__file__).parents[3] / "example-site" / "docs" / "reference" / "api.d.ts"
+"""The types that users download and the widget keeps to; written anew with the golden file."""
 GOLDEN = Path(__file__).with_name("openapi.json")
 """The document as it was published: `SEMSEARCH_NEW_GOLDEN=1` writes it anew after a change that is meant."""
 
@@ -29,6 +33,38 @@ def test_the_document_is_the_one_that_clients_were_generated_from():
     if os.environ.get("SEMSEARCH_NEW_GOLDEN"):
         GOLDEN.write_text(json.dumps(DOCUMENT, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     assert json.loads(json.dumps(DOCUMENT)) == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_the_typescript_types_are_those_of_the_document():
+    written = typescript(DOCUMENT)
+    if os.environ.get("SEMSEARCH_NEW_GOLDEN"):
+        TYPES.write_text(written, encoding="utf-8")
+    assert TYPES.read_text(encoding="utf-8") == written
+    named = set(re.findall(r"export (?:interface|type) (\w+)", written))
+    assert named == set(DOCUMENT["components"]["schemas"])
+    # What the widget sends and reads.
+    assert "  query: string;" in written
+    assert '  mode?: "hybrid" | "semantic" | "lexical";' in written
+    assert "  highlights: [number, number][];" in written
+    assert "  results: SearchResult[];" in written
+
+
+def test_an_api_type_is_written_for_every_kind_of_schema():
+    schema = {
+        "description": "A thing.\n\nMore of it.",
+        "required": ["one"],
+        "properties": {
+            "one": {"anyOf": [{"type": "array", "items": {"enum": ["a", "b"]}}, {"type": "null"}]},
+            "two-three": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Other"}},
+            "four": {"type": "object", "properties": {"five": {}}, "required": []},
+        },
+    }
+    written = typescript({"components": {"schemas": {"Thing": schema, "Other": {"const": 7}}}})
+    assert written.split("*/\n\n", 1)[1] == (
+        "export type Other = 7;\n\n/** A thing. */\nexport interface Thing {\n"
+        '  one: ("a" | "b")[] | null;\n  "two-three"?: Record<string, Other>;\n'
+        "  four?: {\n    five?: unknown;\n  };\n}\n"
+    )
 
 
 def schema_errors(name, value):

@@ -1,0 +1,299 @@
+/* Types of the HTTP API, generated from its OpenAPI document. Keys may be added within version 1. */
+
+/** What the search dialog sends once a search has ended: the reader opened a result, left, or asked otherwise. */
+export interface Beacon {
+  /** As typed; empty for a list of pages. */
+  query?: string;
+  /** What answered. */
+  mode?: "online" | "slow" | "better" | "degraded" | "static" | "fallback";
+  /** Of the dialog. */
+  language?: string;
+  /** Values by field; a range is `2023..2025`. */
+  filters?: Record<string, string[]>;
+  /** Number of results that match. */
+  matches: number;
+  /** Of the best result. */
+  score?: number | null;
+  /** Of the best result to the query. */
+  similarity?: number | null;
+  /** Words of the query, and what they were read as. */
+  corrected?: Record<string, string>;
+  /** Path of the page that was opened. */
+  opened?: string | null;
+  /** Of that page among the results. */
+  rank?: number | null;
+  /** The reader asked otherwise in the same open dialog. */
+  rephrased?: boolean;
+}
+
+/** The field has this value; a list field has it among its elements (any of them, where `value` is a list). */
+export interface Equals {
+  field: string;
+  value: string | boolean | number | (string | boolean | number)[];
+  negate?: boolean;
+  op: "equals";
+}
+
+/** What is wrong, and the request field that is wrong, if it is one. */
+export interface ErrorDetail {
+  code: string;
+  message: string;
+  field: string | null;
+}
+
+/** The body of every error. */
+export interface ErrorResponse {
+  error: ErrorDetail;
+}
+
+/** The field has a value that is neither missing nor null nor an empty list. */
+export interface Exists {
+  field: string;
+  negate?: boolean;
+  op: "exists";
+}
+
+/** A value of a facet field and the number of results that have it. */
+export interface FacetCount {
+  value: string | number | boolean;
+  count: number;
+}
+
+/** A facet field with its values, most frequent first. */
+export interface FacetField {
+  name: string;
+  type: string;
+  label: string;
+  values: FacetCount[];
+}
+
+/** Every facet field of the index. */
+export interface FacetsResponse {
+  build_id: string;
+  facets: FacetField[];
+  indexes?: IndexAnswer[] | null;
+}
+
+/** The process is alive. */
+export interface HealthResponse {
+  status: "ok";
+}
+
+/** The field has one of these values; a list field shares at least one element with them. */
+export interface In {
+  field: string;
+  values: (string | boolean | number)[];
+  negate?: boolean;
+  op: "in";
+}
+
+/** The part of one index in an answer of several; URLs of its results are relative to `site_url`. */
+export interface IndexAnswer {
+  name: string;
+  build_id: string;
+  site_url: string;
+  total_results?: number;
+}
+
+/** One of several indexes. */
+export interface NamedReadyIndex {
+  build_id?: string | null;
+  model?: string | null;
+  embedder?: "ready" | "unavailable" | null;
+  update?: "ok" | "refused" | "unreachable" | null;
+  pages?: number | null;
+  sections?: number | null;
+  chunks?: number | null;
+  created?: string | null;
+  site_name?: string | null;
+  name: string;
+}
+
+/** What a result says of its page. */
+export interface PageInfo {
+  path: string;
+  url: string;
+  title: string;
+  frontmatter: Record<string, unknown>;
+  file_size: number;
+  chunk_count: number;
+  languages: string[];
+  primary_language: string | null;
+  last_modified: string | null;
+  indexed_at: string | null;
+  content_hash: string | null;
+}
+
+/** A whole page: its metadata and its sections in order, one entry a chunk. */
+export interface PageResponse {
+  page: PageInfo;
+  sections: SectionInfo[];
+  build_id: string;
+}
+
+/** The field's text starts with this value (`page.path` below a folder). */
+export interface Prefix {
+  field: string;
+  value: string;
+  negate?: boolean;
+  op: "prefix";
+}
+
+/** The field lies between two ends, both included; one may be missing. Dates are written `2026-01-31`. */
+export interface Range {
+  field: string;
+  min?: string | number | null;
+  max?: string | number | null;
+  negate?: boolean;
+  op: "range";
+}
+
+/** The index is loaded, or all indexes are. Without a token, where one is needed, `status` is the only key. */
+export interface ReadyResponse {
+  build_id?: string | null;
+  model?: string | null;
+  embedder?: "ready" | "unavailable" | null;
+  update?: "ok" | "refused" | "unreachable" | null;
+  pages?: number | null;
+  sections?: number | null;
+  chunks?: number | null;
+  created?: string | null;
+  site_name?: string | null;
+  status: "ready";
+  indexes?: NamedReadyIndex[] | null;
+}
+
+/** The pages nearest to one page, nearest first. */
+export interface RelatedResponse {
+  build_id: string;
+  path: string;
+  results: SearchResult[];
+}
+
+/** The two parts of a score; both None in a list of pages, where every score is 0. */
+export interface Scores {
+  semantic: number | null;
+  lexical: number | null;
+}
+
+/** One search request: a query, and the indexes to search. Unknown keys are an error. */
+export interface SearchRequest {
+  /** 1 to 8000 characters after trimming; "…" around all of it: that phrase. Empty, with a filter: lists the pages that the filters leave. */
+  query: string;
+  /** Results wanted. */
+  limit?: number;
+  /** Results skipped. */
+  offset?: number;
+  /** What a result is; also `chunk`, `document`. */
+  granularity?: "section" | "page";
+  /** Sections shown with a page. */
+  sections_per_page?: number;
+  /** Rank by meaning, by words, or by both. */
+  mode?: "hybrid" | "semantic" | "lexical";
+  /** Least score of a result. */
+  min_score?: number;
+  /** All must hold. */
+  filters?: (Equals | In | Range | Exists | Prefix)[];
+  /** Fields whose values are counted. */
+  facets?: string[];
+  /** Results that do not match follow those that do, see `weaker_results`. */
+  include_weak?: boolean;
+  /** A word that the site does not have may be read as one it has. */
+  correct?: boolean;
+  /** Adds part scores and the rule that moved a result. */
+  explain?: boolean;
+  /** By score, or `newest`: by `last_modified` of the page, what matches first. */
+  sort?: "relevance" | "newest";
+  /** Names of indexes, on a server with several; all where there are none. */
+  indexes?: string[];
+}
+
+/** The answer to one `SearchQuery`, a sequence of its results; every field comes from the build of `build_id`. */
+export interface SearchResponse {
+  query: string;
+  mode: "hybrid" | "semantic" | "lexical" | "browse";
+  granularity: "section" | "page";
+  build_id: string;
+  took_ms: number;
+  total_results: number;
+  weaker_results: number;
+  filters_applied: (Equals | In | Range | Exists | Prefix)[];
+  facets: Record<string, FacetCount[]>;
+  results: SearchResult[];
+  degraded?: boolean;
+  corrected?: Record<string, string>;
+  missing_phrases?: string[];
+  indexes?: IndexAnswer[] | null;
+  insights?: boolean;
+}
+
+/** One ranked result: `section` with granularity `section`, `sections` with granularity `page`. */
+export interface SearchResult {
+  score: number;
+  scores: Scores;
+  page: PageInfo;
+  weak?: boolean;
+  explain?: Record<string, unknown> | null;
+  section?: SectionInfo | null;
+  duplicates?: number;
+  sections?: SectionHit[] | null;
+  index?: string | null;
+}
+
+/** One section, shown by its best chunk. */
+export interface SectionHit {
+  chunk_id: string;
+  chunk_index: number;
+  heading_hierarchy: string[];
+  anchor: string | null;
+  content: string;
+  kind: "text" | "code" | "table" | "api";
+  language: string | null;
+  start_line: number | null;
+  end_line: number | null;
+  char_start: number | null;
+  char_end: number | null;
+  node_type: string | null;
+  node_name: string | null;
+  parent_context: string | null;
+  scope_path: string[];
+  node_types?: string[];
+  node_names?: string[];
+  parent_contexts?: string[];
+  scope_depth?: number | null;
+  definitions: string[];
+  references: string[];
+  url: string;
+  excerpt: string;
+  highlights: [number, number][];
+  score: number;
+  scores: Scores;
+}
+
+/** One section, shown by its best chunk. */
+export interface SectionInfo {
+  chunk_id: string;
+  chunk_index: number;
+  heading_hierarchy: string[];
+  anchor: string | null;
+  content: string;
+  kind: "text" | "code" | "table" | "api";
+  language: string | null;
+  start_line: number | null;
+  end_line: number | null;
+  char_start: number | null;
+  char_end: number | null;
+  node_type: string | null;
+  node_name: string | null;
+  parent_context: string | null;
+  scope_path: string[];
+  node_types?: string[];
+  node_names?: string[];
+  parent_contexts?: string[];
+  scope_depth?: number | null;
+  definitions: string[];
+  references: string[];
+  url: string;
+  excerpt: string;
+  highlights: [number, number][];
+}
