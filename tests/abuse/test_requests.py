@@ -20,6 +20,8 @@ from mkdocs_semsearch.serving.admission import client_key
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.routes import ROUTES
+from mkdocs_semsearch.serving.settings import ServerSettings
 from tests.abuse.raw_http import answer_to, connected, serving
 from tests.api_calls import handle
 from tests.made_index import built, made_page
@@ -118,6 +120,30 @@ def test_a_forwarded_address_is_not_believed_unless_configured(index_dir):
 )
 def test_a_port_makes_no_new_client(address, key):
     assert client_key(address) == key
+
+
+def test_a_server_has_no_rate_limit_by_default():
+    assert ServerSettings().rate_limit is None
+
+
+def test_a_page_is_told_with_its_whole_front_matter(tmp_path):
+    built(tmp_path / "index", [made_page("a.md", "About keys.", front_matter={"reviewer": "Ada", "internal": [1]})])
+    with client_of(tmp_path / "index") as client:
+        page = client.get("/api/v1/pages/a.md").json()
+    assert page["page"]["frontmatter"] == {"reviewer": "Ada", "internal": [1]}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_no_request_changes_what_readers_find(tmp_path, method):
+    """Asking and recording are what POST does; everything else that could change something is refused."""
+    index_dir = build(tmp_path / "index")
+    before = {path: path.read_bytes() for path in sorted(index_dir.rglob("*")) if path.is_file()}
+    with client_of(index_dir) as client:
+        for route in ROUTES:
+            answer = client.request(method, route.path.replace("{path}", "guide/auth.md"), content=b"{}")
+            allowed = method == "POST" and route.name in ("search", "insights")
+            assert answer.status_code in ((404, 422) if allowed else (405,)), (route.name, answer.status_code)
+    assert {path: path.read_bytes() for path in sorted(index_dir.rglob("*")) if path.is_file()} == before
 
 
 HOSTS = [

@@ -31,3 +31,33 @@ def test_every_line_of_a_table_of_promises_names_a_test(text):
     assert len(rows) > 10
     for row in rows:
         assert re.search(r"`test_\w+`", row.rstrip("|").rpartition("|")[2]), row
+
+
+NO_PROMISES = {
+    "Report a problem": "what to do",
+    "What there is to protect": "what the promises are about",
+    "What does not": "what is not promised",
+    "What it does not do": "what is not promised",
+    "Internal documentation": "what to do",
+}
+ADVICE = re.compile(r"(Keep|Put|Do|Name|Or|Give|Let|Check|Take)\b")
+"""How a sentence begins that says what the reader of the page should do."""
+
+
+def sentences(text):
+    """Yields the sentences of the paragraphs and list items under headings that promise something."""
+    text = re.sub(r"\A---\n.*?\n---\n|^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = part.partition("\n")
+        if heading in NO_PROMISES:
+            continue
+        for block in re.split(r"\n\n|\n(?=- )", body):
+            if block.strip() and not block.lstrip().startswith("|"):
+                yield from re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(block.split()).removeprefix("- "))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_promise_in_prose_names_a_test(text):
+    promises = list(sentences((ROOT / text).read_text(encoding="utf-8")))
+    assert len(promises) > 8
+    assert [promise for promise in promises if "`test_" not in promise and not ADVICE.match(promise)] == []
