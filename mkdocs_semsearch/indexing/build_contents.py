@@ -7,7 +7,7 @@ import importlib.util
 import zipfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,12 @@ from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, common_words_of, write_lexical_runs
+from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, common_words_of, with_reader_words, write_lexical_runs
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
+from mkdocs_semsearch.lexical.reader_words import ReaderWords
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
 
@@ -44,6 +45,7 @@ class BuildOptions:
         facets: declared facet fields, in the order of the configuration.
         site_name, site_url, language: of the site; pages without a language of their own are in this one.
         graph: how the k-NN lists are made.
+        synonyms, pins: see `ReaderWords`.
         export_encoder: put the query encoder into the index when the model allows it and ONNX is installed.
     """
 
@@ -52,6 +54,8 @@ class BuildOptions:
     site_url: str = ""
     language: str = "en"
     graph: GraphMethod = "auto"
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pins: Mapping[str, str] = field(default_factory=dict)
     export_encoder: bool = True
 
 
@@ -105,7 +109,7 @@ class BuildContents:
                 _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
                 self._write_tables(groups, folder)
             else:
-                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers)
+                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers, self._readers)
                 store = self.store.write(folder, rows)
             words.result()
         return Manifest(
@@ -149,13 +153,19 @@ class BuildContents:
             "stemmer": analysis.stemmers[0],
             **several,
             "common": list(common),
+            **self._readers.to_json(),
         }
+
+    @property
+    def _readers(self) -> ReaderWords:
+        return ReaderWords(self.options.synonyms, self.options.pins)
 
     def _write_words(self, folder: Path, analysis: Analysis, stemmers: Sequence[str | None]) -> None:
         if self.store is not None:
             return
         with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
-            site = SiteTexts(self.pages, self.digests, analysis, stemmers, contents)
+            digests = with_reader_words(self.pages, self.digests, self._readers)
+            site = SiteTexts(self.pages, digests, analysis, stemmers, contents, self._readers)
             earlier = None
             if self.earlier_build is not None:
                 earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)

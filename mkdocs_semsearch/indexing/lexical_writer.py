@@ -26,6 +26,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     prepare,
     register_analyzers,
 )
+from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
 from mkdocs_semsearch.lexical.vocabulary import common_words, page_words, sampled_pages
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PreparedPages",
     "SiteTexts",
+    "added_words",
     "common_words_of",
     "prepared_texts",
+    "with_reader_words",
     "write_lexical_index",
     "write_lexical_runs",
 ]
@@ -60,15 +63,23 @@ class PreparedPages:
     kept from build to build.
     """
 
-    def __init__(self, pages: Sequence[ChunkedPage], digests: Sequence[bytes], contents: ContentCache) -> None:
+    def __init__(
+        self,
+        pages: Sequence[ChunkedPage],
+        digests: Sequence[bytes],
+        contents: ContentCache,
+        readers: ReaderWords = NO_READER_WORDS,
+    ) -> None:
         """Prepares pages.
 
         Args:
             pages: of the site.
-            digests: `page_digest` of each.
+            digests: of each, see `with_reader_words`.
             contents: knows the texts of earlier builds.
+            readers: synonyms and pins of the site.
         """
         self._pages = pages
+        self._readers = readers
         self._contents = contents
         prefix = b"lexical texts\0" + _code().encode()
         self._keys = [hashlib.blake2b(prefix + digest, digest_size=16).digest() for digest in digests]
@@ -82,7 +93,7 @@ class PreparedPages:
             for page, key in zip(self._pages[start : start + _PAGES_AT_ONCE], keys, strict=True):
                 texts = _read(known.get(key), len(page.chunks))
                 if texts is None:
-                    texts = [prepared_texts(chunk) for chunk in page.chunks]
+                    texts = [prepared_texts(chunk, added) for chunk, added in added_words(page, self._readers)]
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self._contents.put(new)
@@ -141,9 +152,27 @@ def _code() -> str:
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
-def prepared_texts(chunk: Chunk) -> Sequence[str]:
+def with_reader_words(pages: Sequence[ChunkedPage], digests: Sequence[bytes], readers: ReaderWords) -> list[bytes]:
+    """Returns a hash for the lexical texts of every page: `page_digest`, and the words of readers if there are any."""
+    synonyms = json.dumps(sorted(readers.synonyms.items())) if readers.synonyms else ""
+    hashes = []
+    for page, digest in zip(pages, digests, strict=True):
+        own = readers.of_page(page.path, page.front_matter)
+        words = f"{synonyms}\0{json.dumps(own)}".encode() if synonyms or own else b""
+        hashes.append(hashlib.blake2b(words + digest, digest_size=16).digest() if words else digest)
+    return hashes
+
+
+def added_words(page: ChunkedPage, readers: ReaderWords) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
+    """Yields the chunks of a page, each with the words of readers that it has too."""
+    own = readers.of_page(page.path, page.front_matter)
+    for number, chunk in enumerate(page.chunks):
+        yield chunk, (*(() if number else own), *readers.of_text(chunk.heading_hierarchy, chunk.content))
+
+
+def prepared_texts(chunk: Chunk, added: Sequence[str] = ()) -> Sequence[str]:
     """Returns the texts of a chunk as the lexical index takes them, in the order of `FIELDS`."""
-    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
+    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""), added)
     return [texts[name] if name in ("identifiers", "parts") else prepare(texts[name]) for name in FIELDS]
 
 
@@ -153,10 +182,11 @@ class SiteTexts:
 
     Attributes:
         pages: in the order of the rows.
-        digests: `page_digest` of each.
+        digests: of each, see `with_reader_words`.
         analysis: of the texts of the site.
         stemmers: of the language of every page.
         contents: knows the texts of earlier builds, and which part of their index holds which pages.
+        readers: synonyms and pins of the site.
     """
 
     pages: Sequence[ChunkedPage]
@@ -164,6 +194,7 @@ class SiteTexts:
     analysis: Analysis
     stemmers: Sequence[str | None]
     contents: ContentCache
+    readers: ReaderWords = NO_READER_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +296,9 @@ def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict
     with _lexical_writer(folder, site.analysis) as writer:
         for run in runs:
             here = slice(run.first, run.end)
-            texts: Iterable[Sequence[str]] = PreparedPages(site.pages[here], site.digests[here], site.contents)
+            texts: Iterable[Sequence[str]] = PreparedPages(
+                site.pages[here], site.digests[here], site.contents, site.readers
+            )
             if not site.analysis.is_single:
                 of_chunks = (
                     stemmer

@@ -61,25 +61,29 @@ MAX_IDENTIFIER_LENGTH = 120
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
-def lexical_texts(heading_hierarchy: Sequence[str], content: str, names: Iterable[str]) -> dict[str, str]:
+def lexical_texts(
+    heading_hierarchy: Sequence[str], content: str, names: Iterable[str], added: Sequence[str] = ()
+) -> dict[str, str]:
     """Returns the text of a chunk for each of `FIELDS`.
 
     Args:
         heading_hierarchy: of the chunk; begins with the page's title.
         content: of the chunk.
         names: further identifiers: names that its code defines, the API object that it describes.
+        added: words of readers that are found here too; phrases are not looked for in them.
     """
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
     everything = exact_text(heading_hierarchy, content)
-    found = {word[0]: word for word in map(_identifier, dict.fromkeys(everything.split())) if word is not None}
+    written = (*everything.split(), *(word for text in added for word in text.split()))
+    found = {word[0]: word for word in map(_identifier, dict.fromkeys(written)) if word is not None}
     identifiers = dict.fromkeys(form for _, forms, _ in found.values() for form in forms)
     parts = [part for _, _, parts in found.values() for part in parts]
     identifiers |= dict.fromkeys(name.lower() for name in names if name)
     return {
         "title": title,
         "headings": "\n".join(headings or (title,)),
-        "text": text,
+        "text": "\n".join((text, *added)),
         "code": code,
         "exact": everything,
         "identifiers": " ".join(identifiers),

@@ -74,7 +74,10 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Checks the options and adds the search box; runs again on the same config when locales are built."""
-        settings = self.config.settings()
+        try:
+            settings = self.config.settings()
+        except SemsearchError as error:
+            raise PluginError(f"semsearch: {error}") from error
         for option, place in (("index_dir", settings.index_dir), ("cache_dir", settings.cache_dir)):
             reason = refuse_place(option, place, docs_dir=Path(config.docs_dir), site_dir=Path(config.site_dir))
             if reason:

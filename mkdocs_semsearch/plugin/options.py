@@ -144,6 +144,12 @@ class SemsearchConfig(Options):
         f'is not a mapping of globs on source paths to {", ".join(PAGE_KINDS)}, as in {{"news/*": blog}}.',
         {},
     )
+    synonyms: Value[dict[str, list[str]] | str] = Value(
+        lambda value: isinstance(value, str) or _is_synonyms(value),
+        "is neither a mapping such as {k8s: kubernetes} nor the name of a YAML file that has one.",
+        {},
+    )
+    pins = types.mapping("questions to source paths of pages, as in How do I log in?: guide/auth.md")
     chunking = Group(_Chunking)
     index_dir = types.text(DEFAULT_INDEX_DIR)
     publish_index = types.flag(False)
@@ -184,6 +190,8 @@ class SemsearchConfig(Options):
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
             static=self._static_settings(),
+            synonyms=_read_synonyms(self.synonyms, root),
+            pins=dict(self.pins),
             related=self.related.count,
             related_title=str(self.related.title),
             facets_declared=bool(self.facets),
@@ -193,6 +201,34 @@ class SemsearchConfig(Options):
         if self.static is None or (self.static == "auto" and self.store.kind != "embedded"):
             return StaticSettings("never")
         return StaticSettings() if self.static == "auto" else StaticSettings("always", **self.static)
+
+
+def _is_synonyms(value: object) -> bool:
+    """Tells whether a value maps words to a word or a list of words."""
+    if not isinstance(value, dict):
+        return False
+    lists = [others if isinstance(others, list) else [others] for others in value.values()]
+    words = [*value, *(word for others in lists for word in others)]
+    return all(lists) and all(isinstance(word, str) and bool(word.strip()) for word in words)
+
+
+def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
+    """Returns the synonyms of the option, or of the file that it names.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or holds something else.
+    """
+    if isinstance(given, str):
+        import yaml
+
+        try:
+            given = yaml.safe_load((root / given).read_text(encoding="utf-8")) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigurationError(f"Option 'synonyms': {root / str(given)} cannot be read: {error}.") from None
+        if not _is_synonyms(given):
+            raise ConfigurationError("Option 'synonyms': the file has no mapping such as {k8s: kubernetes}.")
+    assert isinstance(given, dict)
+    return {word: tuple(others) if isinstance(others, list) else (others,) for word, others in given.items()}
 
 
 def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:

@@ -19,6 +19,7 @@ from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, FacetTyp
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS
 from mkdocs_semsearch.chunking import Chunk
+from mkdocs_semsearch.indexing.lexical_writer import added_words
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
 from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, lexical_texts, literal_name, prepare
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
@@ -95,28 +96,28 @@ class SparseWords:
         self._inverse_of = functools.cache(lambda chunks: float(inverse_frequency(statistics.chunks, chunks)))
 
     @classmethod
-    def counted(cls, chunks: Iterable[Chunk], stemmers: Sequence[str | None]) -> SparseWords:
+    def counted(cls, chunks: Iterable[tuple[Chunk, Sequence[str]]], stemmers: Sequence[str | None]) -> SparseWords:
         """Counts the words of all chunks in one pass, without keeping the chunks.
 
         Args:
-            chunks: of the site.
+            chunks: of the site, each with the words of readers that it has too.
             stemmers: of the language of every chunk.
         """
         analysis = Analysis(stemmers)
         chunks_with: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
         lengths = Counter[str]()
         number = 0
-        for chunk, stemmer in zip(chunks, stemmers, strict=True):
+        for (chunk, added), stemmer in zip(chunks, stemmers, strict=True):
             number += 1
-            for field, terms in _terms(chunk, analysis.of_page(stemmer)).items():
+            for field, terms in _terms(chunk, added, analysis.of_page(stemmer)).items():
                 chunks_with[field].update(set(terms))
                 lengths[field] += len(terms)
         mean_length = {field: lengths[field] / max(1, number) for field in FIELDS}
         return cls(analysis, WordStatistics(number, chunks_with, mean_length))
 
-    def of(self, chunk: Chunk, stemmer: str | None) -> ChunkWords:
-        """Scores the words of a chunk, stemmed by the language of its page."""
-        terms = _terms(chunk, self._analysis.of_page(stemmer))
+    def of(self, chunk: Chunk, added: Sequence[str], stemmer: str | None) -> ChunkWords:
+        """Scores the words of a chunk and those of readers, stemmed by the language of its page."""
+        terms = _terms(chunk, added, self._analysis.of_page(stemmer))
         scores = {field: self._field_scores(field, words) for field, words in terms.items()}
         sums: dict[int, float] = {}
         for dimension, score in itertools.chain(self._words(scores, stemmer), self._names(scores), self._pairs(terms)):
@@ -170,8 +171,8 @@ class SparseWords:
         return self._stems[known]
 
 
-def _terms(chunk: Chunk, analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:
-    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""))
+def _terms(chunk: Chunk, added: Sequence[str], analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:
+    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""), added)
     return {
         field: list(analyzers[field].analyze(text if field in ("identifiers", "parts") else prepare(text)))
         for field, text in texts.items()
@@ -197,10 +198,12 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     page_fields = _PageFields(rows, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
     place = (-1, -1)  # page and section of the chunk before
-    chunks = (chunk for page in rows.pages for chunk in page.chunks)
-    for row, (record, chunk) in enumerate(zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)):
+    chunks = (pair for page in rows.pages for pair in added_words(page, rows.readers))
+    for row, (record, (chunk, added)) in enumerate(
+        zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)
+    ):
         page, section = record["page"], record["section"]
-        spoken = words.of(chunk, rows.stemmers[page])
+        spoken = words.of(chunk, added, rows.stemmers[page])
         payload = {
             **page_fields.payload(page),
             **_payload(chunk_fields, record),
@@ -209,7 +212,8 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             EXACT_TEXT: spoken.exact_text,
         }
         if page != place[0]:
-            payload[TITLE_NAME] = literal_name(record["heading_hierarchy"][0])
+            pinned = rows.readers.names_of(rows.pages[page].path)
+            payload[TITLE_NAME] = [literal_name(record["heading_hierarchy"][0]), *pinned]
         if (page, section) != place:
             payload[HEADING_NAME] = literal_name(record["heading_hierarchy"][-1])
         place = (page, section)

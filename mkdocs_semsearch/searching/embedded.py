@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.filters import Filter
@@ -60,7 +61,7 @@ class EmbeddedBackend:
             lexical=LexicalIndex.load(
                 build_dir, manifest.chunks, analysis, tables.exact_texts, manifest.lexical.get("common", ())
             ),
-            names=LiteralNames(tables),
+            names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
             is_measured=is_default_model(manifest.embedder.model),
         )
         return cls(tables, sides)
@@ -183,9 +184,9 @@ class EmbeddedBackend:
 
 
 class LiteralNames:
-    """Titles and headings of a site by their normalised text."""
+    """Titles and headings of a site by their normalised text; a pinned question is one more title of its page."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, pins: Mapping[str, str] | None = None) -> None:
         self._titles: dict[str, list[int]] = defaultdict(list)
         self._headings: dict[str, list[int]] = defaultdict(list)
         section = -1
@@ -198,6 +199,10 @@ class LiteralNames:
             if chunk_map.section_of[row] != section:
                 section = int(chunk_map.section_of[row])
                 self._headings[literal_name(path[-1])].append(row)
+        for question, path_of_page in (pins or {}).items():
+            pinned = tables.page_row(path_of_page)
+            if pinned is not None and chunk_map.chunk_count[pinned]:
+                self._titles[literal_name(question)].append(int(chunk_map.first_chunk[pinned]))
 
     def ranks(self, text: str) -> dict[int, int]:
         """Returns row to rank of its rule, for the rows whose title or heading is `text`."""

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
+from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, SectionInfo
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageInfo, Records, SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, Groups, group_best, page_scores, top
 from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
@@ -198,6 +200,8 @@ class ResultWriter:
     candidates: Candidates
     explain: bool
     nearest: NearestSentence | None = None
+    question: str = ""
+    readers: ReaderWords = NO_READER_WORDS
 
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""
@@ -232,8 +236,20 @@ class ResultWriter:
 
     def _explain(self, position: int) -> Mapping[str, Any]:
         rule = RULES[self.candidates.ranks[position]]
+        page = self.records.page(self._page_row(position))
+        if rule == "title" and literal_name(self.question) in self.readers.names_of(page.path):
+            rule = "pin"
         boost = float(self.boost[self._page_row(position)])
-        return {"rule": rule or None, "boost": boost, **self.candidates.parts(position)}
+        keywords = self._keywords(position, page)
+        found = {"keywords": keywords} if keywords else {}
+        return {"rule": rule or None, "boost": boost, **found, **self.candidates.parts(position)}
+
+    def _keywords(self, position: int, page: PageInfo) -> list[str]:
+        """Returns the words of readers by which a chunk is found, though its text does not have them."""
+        chunk = self.records.chunks[int(self.candidates.rows[position])]
+        own = self.readers.of_page(page.path, page.frontmatter) if chunk["chunk_index"] == 0 else ()
+        added = (*own, *self.readers.of_text(chunk["heading_hierarchy"], chunk["content"]))
+        return [text for text in added if any(map(self.matcher.stems_in, text.split()))]
 
 
 @dataclass(frozen=True, slots=True)

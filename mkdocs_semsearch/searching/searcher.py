@@ -20,6 +20,7 @@ from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.question import Question, read_question
+from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.searching.backend import Backend, Matches
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
@@ -126,6 +127,7 @@ class Searcher:
         self.defaults: QueryOptions = {}
         self._backend = backend
         self._encoder = encoder
+        self._readers = ReaderWords.of(manifest.lexical)
 
     def __enter__(self) -> Searcher:
         return self
@@ -327,5 +329,7 @@ class Searcher:
         records = self._backend.fetch(matches.candidates.rows[matches.ranked.shown].tolist())
         nearest = None if vector is None else self._encoder.nearest_sentence(vector)
         boost = self._backend.chunk_map.boost
-        writer = ResultWriter(records, boost, matches.matcher, matches.candidates, query.explain, nearest)
+        writer = ResultWriter(
+            records, boost, matches.matcher, matches.candidates, query.explain, nearest, query.query, self._readers
+        )
         return tuple(writer.write(item) for item in matches.ranked.results)

@@ -101,6 +101,8 @@ class Settings:
         cache_max_bytes: how large these vectors and chunks may grow; the longest unused go first.
         graph: how the k-NN lists are made.
         static: search without a server.
+        synonyms: word of readers to the words of pages that it stands for.
+        pins: question to the source path of the page that comes first for it.
         related: links to related pages at the end of every page; 0 for none.
         related_title: heading above them.
         facets_declared: whether the configuration names the facets; values of default facets are taken as written.
@@ -121,6 +123,8 @@ class Settings:
     cache_max_bytes: int = 1_000_000_000
     static: StaticSettings = StaticSettings()
     kinds: Mapping[str, PageKind] = field(default_factory=dict)
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pins: Mapping[str, str] = field(default_factory=dict)
     related: int = 0
     related_title: str = "Related pages"
     facets_declared: bool = True

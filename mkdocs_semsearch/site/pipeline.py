@@ -41,7 +41,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did, and one sentence for each front-matter field that did not fit its declared type."""
+    """What a build did, and one sentence for everything in front matter and options that has no effect."""
 
     build: BuildReport
     misfits: tuple[str, ...]
@@ -90,6 +90,8 @@ def index_site(
         site_url=site.url,
         language=site.language,
         graph=settings.graph,
+        synonyms=settings.synonyms,
+        pins=settings.pins,
     )
     report = build_index(
         pages,
@@ -122,6 +124,7 @@ def _chunked(
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
+    from mkdocs_semsearch.lexical.reader_words import ReaderWords
 
     chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
     counter = open_token_counter(embedder)
@@ -137,7 +140,8 @@ def _chunked(
         )
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
-    return with_inbound_links(pages, site.url), chunker.misfits()
+    complaints = ReaderWords(settings.synonyms, settings.pins).complaints(pages)
+    return with_inbound_links(pages, site.url), (*chunker.misfits(), *complaints)
 
 
 SECONDS_BETWEEN_LINES = 10.0

@@ -24,11 +24,13 @@ from mkdocs_semsearch.errors import IndexWriteError
 from mkdocs_semsearch.lexical.analyzers import Analysis, joined_stems, lexical_texts, stems_with, telling_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.languages import page_stemmers
+from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
     HASHES,
     POINTER,
+    terms_of,
 )
 from mkdocs_semsearch.static.meaning import WrittenMeaning, write_meaning
 from mkdocs_semsearch.static.postings import (
@@ -162,7 +164,8 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     manifest, build_dir = index.manifest, index.build_dir
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
     analysis = Analysis.of(manifest.lexical)
-    spoken = [_chunk_text(chunk) for chunk in chunks]
+    readers = ReaderWords.of(manifest.lexical)
+    spoken = [_chunk_text(chunk, pages[chunk["page"]], readers) for chunk in chunks]
     if analysis.is_single:
         stem = stems_with(analysis.stemmers[0])
     else:
@@ -170,7 +173,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         stem = joined_stems((stemmers[chunk["page"]], text.words()) for chunk, text in zip(chunks, spoken, strict=True))
     postings = index_words(spoken, stem)
     stop_words = analysis.stop_words
-    texts = write_site(folder, pages, chunks, manifest.facets)
+    texts = write_site(folder, pages, chunks, manifest.facets, readers)
     parts = {
         "terms": write_terms(folder, postings, _telling(postings, stop_words, len(chunks))),
         "words": write_words(folder, postings.frequency),
@@ -211,10 +214,13 @@ def _records(path: Path) -> list[Record]:
     return records
 
 
-def _chunk_text(chunk: Record) -> ChunkText:
+def _chunk_text(chunk: Record, page: Record, readers: ReaderWords) -> ChunkText:
+    is_first = chunk["chunk_index"] == 0
+    own = readers.of_page(page["path"], json.loads(page["front_matter"])) if is_first else ()
+    added = (*own, *readers.of_text(chunk["heading_hierarchy"], chunk["content"]))
     names = (*chunk["definitions"], chunk["node_name"] or "")
-    texts = lexical_texts(chunk["heading_hierarchy"], chunk["content"], names)
-    return ChunkText(texts, tuple(texts["identifiers"].split()))
+    texts = lexical_texts(chunk["heading_hierarchy"], chunk["content"], names, added)
+    return ChunkText(texts, tuple(texts["identifiers"].split()), len(terms_of("\n".join(added))))
 
 
 def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:

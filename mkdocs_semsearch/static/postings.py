@@ -61,10 +61,12 @@ class ChunkText:
     Attributes:
         fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
         identifiers: whole identifiers, lower-cased.
+        added: number of the last terms of `text` that readers use and the text does not have: no phrase holds them.
     """
 
     fields: Mapping[str, str]
     identifiers: tuple[str, ...]
+    added: int = 0
 
     def words(self) -> list[str]:
         """Returns the words of all fields."""
@@ -130,6 +132,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
             entries[field] += [(found, row, count) for found, count in counts.items()]
         if chunk.fields["headings"] == chunk.fields["title"]:
             del words_of["headings"]
+        words_of["text"] = words_of["text"][: len(words_of["text"]) - chunk.added]
         for word, found in _places(words_of).items():
             places.setdefault(word, {})[row] = found
     frequency.update({word: len(rows) for word, rows in places.items()})

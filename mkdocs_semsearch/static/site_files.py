@@ -14,6 +14,7 @@ import numpy as np
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
+from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
 from mkdocs_semsearch.searching.pages_and_sections import page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards
@@ -33,7 +34,11 @@ Record = Mapping[str, Any]
 
 
 def write_site(
-    folder: Path, pages: Sequence[Record], chunks: Sequence[Record], facets: Sequence[FacetDeclaration]
+    folder: Path,
+    pages: Sequence[Record],
+    chunks: Sequence[Record],
+    facets: Sequence[FacetDeclaration],
+    readers: ReaderWords = NO_READER_WORDS,
 ) -> Packs:
     """Writes core, texts and fields.
 
@@ -42,6 +47,7 @@ def write_site(
         pages: rows of `pages.parquet`.
         chunks: rows of `chunks.parquet`.
         facets: declared fields.
+        readers: with the questions pinned to pages.
 
     Returns:
         The sizes of the text shards.
@@ -52,7 +58,7 @@ def write_site(
         "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
         "text_starts": smallest_unsigned([rows[0] for rows in shards]),
         **_sections(chunks),
-        **_names(chunks),
+        **_names(chunks, pages, readers),
     }
     if any(page["boost"] != 1 for page in pages):
         blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
@@ -81,15 +87,19 @@ def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
     }
 
 
-def _names(chunks: Sequence[Record]) -> dict[str, Value]:
-    """The names of the literal rule: of every page its title, of every section its heading."""
+def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWords) -> dict[str, Value]:
+    """The names of the literal rule: of every page its title and pinned questions, of every section its heading."""
     found: set[tuple[int, int, int]] = set()
     page, section = -1, (-1, -1)
     for row, chunk in enumerate(chunks):
         path = chunk["heading_hierarchy"]
         if chunk["page"] != page:
             page = chunk["page"]
-            found.add((_name_hash(path[0]), TITLE, row))
+            titles = (
+                path[0],
+                *(question for question, pinned in readers.pins.items() if pinned == pages[page]["path"]),
+            )
+            found.update((_name_hash(name), TITLE, row) for name in titles)
         if (chunk["page"], chunk["section"]) != section:
             section = (chunk["page"], chunk["section"])
             found.add((_name_hash(path[-1]), HEADING, row))

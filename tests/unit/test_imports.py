@@ -26,7 +26,17 @@ MAY_IMPORT = {
     "searching": {"errors", "artifact", "lexical", "embedding"},
     "qdrant": {"errors", "artifact", "embedding", "lexical", "chunking", "indexing", "searching"},
     "serving": {"errors", "artifact", "embedding", "http_client", "insights", "searching", "theme_files"},
-    "site": {"errors", "artifact", "chunking", "embedding", "indexing", "searching", "static", "theme_files"},
+    "site": {
+        "errors",
+        "artifact",
+        "lexical",
+        "chunking",
+        "embedding",
+        "indexing",
+        "searching",
+        "static",
+        "theme_files",
+    },
     "static": {"errors", "artifact", "lexical", "embedding", "searching"},
     "theme_files": {"errors"},
 }

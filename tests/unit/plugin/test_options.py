@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
+from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
 
 
@@ -96,6 +97,10 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"facets": {"page.path": {"type": "string"}}}, "facets", ["'page.path'", "page.section"]),
         ({"facets": {"page.section": {"type": "list"}}}, "facets", ["page.section", "string", "list"]),
         ({"facets": {"tags": {"type": "list", "lable": "T"}}}, "facets", ["lable", "did you mean label"]),
+        ({"synonyms": ["k8s"]}, "synonyms", ["['k8s']", "{k8s: kubernetes}"]),
+        ({"synonyms": {"k8s": []}}, "synonyms", ["{'k8s': []}"]),
+        ({"synonyms": {"k8s": [1]}}, "synonyms", ["{'k8s': [1]}"]),
+        ({"pins": ["a.md"]}, "pins", ["guide/auth.md"]),
         ({"exclude": "drafts/*"}, "exclude", ["'drafts/*'", "list of globs"]),
         ({"exclude": [1]}, "exclude", ["[1]", "list of globs"]),
         ({"facets": {"page.kind": {"type": "list"}}}, "facets", ["page.kind", "string", "list"]),
@@ -172,3 +177,17 @@ def test_what_is_exported_and_cached_is_kept_in_one_place():
 def test_a_bound_of_the_cache_is_a_whole_number(wrong):
     _, errors, _ = load({"cache_max_mb": wrong})
     assert [name for name, _ in errors] == ["cache_max_mb"]
+
+
+def test_synonyms_are_written_as_words_lists_or_a_file(tmp_path):
+    written = {"k8s": "kubernetes", "vm": ["virtual machine", "guest"]}
+    read = {"k8s": ("kubernetes",), "vm": ("virtual machine", "guest")}
+    assert settings({"synonyms": written}).synonyms == read
+    (tmp_path / "words.yml").write_text("k8s: kubernetes\nvm: [virtual machine, guest]\n")
+    assert settings({"synonyms": "words.yml"}, tmp_path).synonyms == read
+    (tmp_path / "words.yml").write_text("- k8s\n")
+    with pytest.raises(ConfigurationError, match="k8s: kubernetes"):
+        settings({"synonyms": "words.yml"}, tmp_path)
+    with pytest.raises(ConfigurationError, match=r"missing\.yml cannot be read"):
+        settings({"synonyms": "missing.yml"}, tmp_path)
+    assert settings({"pins": {"begin": "a.md"}}).pins == {"begin": "a.md"}

@@ -1,0 +1,177 @@
+"""Keywords, synonyms and pins do the same in every engine."""
+
+from __future__ import annotations
+
+import uuid
+
+import numpy as np
+import pytest
+
+from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
+from mkdocs_semsearch.lexical.reader_words import ReaderWords, keywords_of
+from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query_encoder import LazyEncoder
+from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from tests.made_index import built, made_page
+from tests.static_engine import StaticEngine
+from tests.word_hash import WordHashEmbedder
+
+pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact", "ignore:Payload indexes have no effect")
+
+PAGES = (
+    made_page("install.md", "Download the archive and unpack it.", "Then run the check.", title="Installation"),
+    made_page("deploy.md", "Rolling updates on a Kubernetes cluster.", "Other hosts need nothing.", title="Deployment"),
+    made_page(
+        "auth.md",
+        "Sign in with a password.",
+        "Sessions end after a day.",
+        title="Authentication",
+        front_matter={"search": {"keywords": ["oidc", "log_in", "single sign-on"]}},
+    ),
+    made_page("start.md", "Start and stop the service.", title="How do I begin?"),
+    *(
+        made_page(f"more/{n}.md", f"Words about subject {n * 3} and nothing else.", title=f"More {n * 3}")
+        for n in "abcdefghijkl"
+    ),
+)
+OPTIONS = {
+    "synonyms": {"k8s": ("kubernetes",), "blue green": ("rolling updates",)},
+    "pins": {"How do I begin?": "install.md", "the gist": "auth.md"},
+}
+
+
+def table():
+    texts = " ".join("\n".join((*c.heading_hierarchy, c.content)) for page in PAGES for c in page.chunks)
+    tokens = sorted({piece for word in question_words(texts) for piece in (word, *word)})
+    return TokenTable(tokens, np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens]))
+
+
+@pytest.fixture(scope="module")
+def index_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words") / "index"
+    built(folder, PAGES, **OPTIONS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(index_dir, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    write_bundle(index_dir, folder / "semsearch", table())
+    return folder
+
+
+@pytest.fixture(scope="module", params=["embedded", "static", "browser", "qdrant in memory", "qdrant engine"])
+def ask(request, index_dir, site, tmp_path_factory):
+    """Returns `ask(text, **options) -> answer as JSON`."""
+    if request.param == "browser":
+        with StaticEngine(site) as engine:
+            yield lambda text, **options: engine.search(text, **options)
+        return
+    if request.param == "embedded":
+        searcher = open_searcher(index_dir, embedder=WordHashEmbedder())
+    elif request.param == "static":
+        searcher = open_static_searcher(site / "semsearch")
+    else:
+        searcher = qdrant(request.param, tmp_path_factory.mktemp("cluster"))
+    with searcher:
+        yield lambda text, **options: to_json(searcher.search(SearchQuery(text, granularity="page", **options)))
+
+
+def qdrant(kind, folder):
+    client_module = pytest.importorskip("qdrant_client")
+    from mkdocs_semsearch.artifact import open_index
+    from mkdocs_semsearch.qdrant.backend import QdrantBackend
+    from mkdocs_semsearch.qdrant.writer import QdrantWriter
+
+    if kind == "qdrant engine":
+        pytest.importorskip("qdrant_edge")
+        from tests.qdrant_engine import EngineClient
+
+        (folder / "engine").mkdir()
+        client = EngineClient(folder / "engine")
+    else:
+        client = client_module.QdrantClient(":memory:")
+    built(folder / "index", PAGES, store=QdrantWriter(client, f"test-{uuid.uuid4().hex[:12]}"), **OPTIONS)
+    index = open_index(folder / "index")
+    backend = QdrantBackend.open(index.manifest, index.build_dir, client)
+    return Searcher(index.manifest, backend, LazyEncoder(index.manifest, index.build_dir, WordHashEmbedder()))
+
+
+def first(body):
+    return body["results"][0]["page"]["path"]
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("oidc", "auth.md"),
+        ("how do I use oidc", "auth.md"),
+        ("log_in", "auth.md"),
+        ("single sign-on", "auth.md"),
+        ("k8s", "deploy.md"),
+        ("updates on k8s", "deploy.md"),
+        ("blue green", "deploy.md"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_words_of_readers_lead_to_the_page(ask, question, path, mode):
+    body = ask(question, mode=mode)
+    assert first(body) == path
+    assert "corrected" not in body
+
+
+def test_synonyms_belong_to_the_section_that_has_the_word(ask):
+    (result,) = ask("k8s", mode="lexical")["results"]
+    assert [section["content"] for section in result["sections"]] == ["Rolling updates on a Kubernetes cluster."]
+
+
+def test_a_pinned_question_puts_its_page_first(ask):
+    assert first(ask("the gist?")) == "auth.md"
+    assert {result["page"]["path"] for result in ask("how do I begin")["results"][:2]} == {"install.md", "start.md"}
+
+
+def test_a_phrase_is_looked_for_in_the_text_only(ask):
+    assert ask('"k8s"', mode="lexical")["missing_phrases"] == ["k8s"]
+    assert ask('"cluster k8s"', mode="lexical")["missing_phrases"] == ["cluster k8s"]
+
+
+def test_explain_names_the_words_and_the_pin(index_dir):
+    with open_searcher(index_dir, embedder=WordHashEmbedder()) as searcher:
+        pinned = searcher.search("the gist", explain=True)[0].explain
+        assert (pinned["rule"], pinned["keywords"]) == ("pin", ["the gist"])
+        assert searcher.search("oidc", explain=True, mode="lexical")[0].explain["keywords"] == ["oidc"]
+        assert searcher.search("k8s", explain=True, mode="lexical")[0].explain["keywords"] == ["k8s"]
+        assert "keywords" not in searcher.search("kubernetes cluster", explain=True)[0].explain
+        assert searcher.search("authentication", explain=True)[0].explain["rule"] == "title"
+
+
+def test_what_never_matches_is_told():
+    readers = ReaderWords({"k8s": ("kubernetes",), "vm": ("virtual machine", "vbox")}, {"a": "auth.md", "b": "gone.md"})
+    wrong = made_page("x.md", "Text.", front_matter={"search": {"keywords": {"a": 1}}})
+    assert readers.complaints([*PAGES, wrong]) == (
+        "Front matter field 'search.keywords' of x.md is no list of words: {'a': 1}.",
+        "Option 'synonyms': 'vm' never matches, because no page has virtual machine or vbox.",
+        "Option 'pins': 'b' never matches, because there is no page 'gone.md' in the index.",
+    )
+    assert ReaderWords().complaints(PAGES) == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [(["a b", " c ", "c", 7], ("a b", "c", "7")), ("one", ("one",)), ([], ()), ([None, {}], ()), (True, ())],
+)
+def test_keywords_in_front_matter(written, words):
+    assert keywords_of({"search": {"keywords": written}}) == words
+    assert keywords_of({"search": written}) == ()
+
+
+def test_a_changed_keyword_is_found_after_the_next_build(tmp_path):
+    def page(*keywords):
+        return made_page("a.md", "Some text.", front_matter={"search": {"keywords": list(keywords)}})
+
+    for keyword in ("first", "second"):
+        built(tmp_path / "index", [page(keyword), *PAGES], cache_dir=tmp_path / "cache")
+        with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
+            assert [result.page.path for result in searcher.search(keyword, mode="lexical")] == ["a.md"]
