@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from mkdocs_semsearch.lexical.analyzers import (
     Analysis,
@@ -27,7 +27,7 @@ from mkdocs_semsearch.lexical.bm25 import (
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
 from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
 
-__all__ = ["Clause", "Clauses", "weighed"]
+__all__ = ["Clause", "Clauses", "QueryWords", "completions", "read_words", "word_clauses"]
 
 COMMON_SHARE = 0.2
 """A word in a larger share of all chunks than this is not marked in excerpts."""
@@ -60,36 +60,142 @@ class Clause:
     weight: float = 1.0
 
 
-def weighed(
-    question: Question, terms_of: Callable[[str], Sequence[str]], chunks_with: Callable[[str, bool], int], chunks: int
+class QueryWords(Protocol):
+    """What an index knows about words: all that a query is read by. A full index and a static bundle have one each."""
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        ...
+
+    def terms(self, text: str) -> Sequence[str]:
+        """Returns the words of a text as the index has them, lower-cased and not stemmed."""
+        ...
+
+    def parts(self, word: str) -> Sequence[str]:
+        """Returns the parts of an identifier as the index has them."""
+        ...
+
+    def tells(self, word: str) -> bool:
+        """Returns whether a word is no stop word."""
+        ...
+
+    def is_common(self, word: str) -> bool:
+        """Returns whether a word stands on nearly every page and is no stop word, see `common_words`."""
+        ...
+
+    def knows(self, term: str) -> bool:
+        """Returns whether a word stands in the index, in this form or another."""
+        ...
+
+    def chunks_with(self, term: str) -> int:
+        """Returns in how many chunks a word stands, in any form."""
+        ...
+
+    def is_written(self, term: str) -> bool:
+        """Returns whether a word stands in the index in exactly this form."""
+        ...
+
+    def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
+        """Returns the longer words that begin so, those in most chunks first."""
+        ...
+
+    def chunks_beginning_with(self, prefix: str) -> int:
+        """Returns in how many chunks the most frequent longer word stands that begins so."""
+        ...
+
+    def corrections(self, term: str) -> Sequence[str]:
+        """Returns words that a word which the index does not have may stand for, best first."""
+        ...
+
+
+def read_words(
+    question: Question, words: QueryWords, *, correct: bool = True, embeds_corrections: bool = True
 ) -> Question:
-    """Returns a question with its `weight` and `known`; an unfinished last word is known by what it may become.
+    """Returns a question with what an index knows about its words.
 
     Args:
-        question: with its telling words and corrections.
-        terms_of: gives the terms of a word.
-        chunks_with: gives in how many chunks a term stands, or where it is unfinished what it is the beginning of.
-        chunks: number of chunks.
+        question: as `read_question` gives it.
+        words: of the index.
+        correct: words that the index does not have may be read as others.
+        embeds_corrections: the text that is embedded has the corrections.
     """
+    telling = tuple(word for word in question.words if words.tells(word)) or question.words
+    corrections = _corrections(telling, words) if correct else {}
+    embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
+    return _weighed(replace(question, telling=telling, corrections=corrections, embedded=embedded), words)
+
+
+def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
+    """Yields the clauses of the single words of a question that was read."""
+    for word in dict.fromkeys(question.telling):
+        terms = words.terms(word)
+        for term in dict.fromkeys(terms):
+            yield Clause("word", (term,))
+        for correction in question.corrections.get(word, ()):
+            yield Clause("word", (correction,), CORRECTION_WEIGHT)
+        for form in identifier_forms(word)[:2]:
+            yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
+        for part in dict.fromkeys(words.parts(word)):
+            if part not in terms:
+                yield Clause("part", (part,), PART_WEIGHT)
+
+
+def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
+    """Yields the words that the last word of a question may become while it is being typed."""
+    if not question.telling or question.phrases:
+        return
+    terms = words.terms(question.words[-1])
+    if len(terms) != 1 or len(terms[0]) < SHORTEST_BEGINNING:
+        return
+    if len(question.words) > LOOK_UP_WORDS and words.is_written(terms[0]):
+        return
+    for term in words.beginning_with(terms[0], MAX_COMPLETIONS):
+        yield Clause("word", (term,), PREFIX_WEIGHT)
+
+
+def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[str, ...]]:
+    """Returns the words that may stand in for unknown ones; of the first few only, for each costs a little."""
+    single = ((word, words.terms(word)) for word in dict.fromkeys(telling))
+    unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
+    corrections = {word: tuple(words.corrections(term)) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
+    return {word: others for word, others in corrections.items() if others}
+
+
+def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
+    """Returns a text with its typos corrected and without the words that say nothing on this site."""
+    written = text.split()
+    kept = [word for word in written if not words.is_common(word)]
+    if len(kept) < len(written) and sum(map(words.tells, kept)) < LEAST_TELLING:
+        kept = written
+    return " ".join(_corrected(word, corrections) for word in kept)
+
+
+def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
+    """Returns a word as it stands in a text, or with its correction in place of what was typed."""
+    bare = next(raw_words(word), "")
+    return word.replace(bare, corrections[bare][0]) if bare in corrections else word
+
+
+def _weighed(question: Question, words: QueryWords) -> Question:
+    """Returns a question with its `weight` and `known`; an unfinished last word is known by what it may become."""
     unfinished = () if question.phrases else question.words[-1:]
     counts: list[int] = []
     for word in dict.fromkeys(question.telling):
-        terms = terms_of(question.corrections.get(word, (word,))[0])
-        counts += [chunks_with(term, word in unfinished and len(terms) == 1) for term in terms]
-    weight, known = _weigh(counts, chunks)
-    return replace(question, weight=weight, known=known)
-
-
-def _weigh(chunks_with: Sequence[int], chunks: int) -> tuple[float, float]:
-    """Returns the sum of the inverse frequencies of some terms, and the share of it that known terms have."""
-    weights = [float(inverse_frequency(chunks, count)) for count in chunks_with]
+        terms = words.terms(question.corrections.get(word, (word,))[0])
+        for term in terms:
+            count = words.chunks_with(term)
+            if not count and word in unfinished and len(terms) == 1 and len(term) >= SHORTEST_BEGINNING:
+                count = words.chunks_beginning_with(term)
+            counts.append(count)
+    weights = [float(inverse_frequency(words.chunks, count)) for count in counts]
     total = sum(weights)
-    known = sum(weight for weight, count in zip(weights, chunks_with, strict=True) if count)
-    return total, known / total if total else 0.0
+    known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
+    return replace(question, weight=total, known=known / total if total else 0.0)
 
 
 class Clauses:
-    """Reads questions against the terms of one open index."""
+    """The `QueryWords` of one open index, and what its stems add: pairs of neighbours, and which words match."""
 
     def __init__(self, terms: Terms, analysis: Analysis, common: Iterable[str] = ()) -> None:
         """Takes an index.
@@ -105,35 +211,27 @@ class Clauses:
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
         self._telling = telling_words(analysis.stop_words)
         self._vocabulary = TermDictionary(terms, lambda word: self.analyse("text", word))
+        self.knows = self._vocabulary.knows
+        self.chunks_with = self._vocabulary.chunks_with_any_form
+        self.beginning_with = self._vocabulary.beginning_with
+        self.corrections = self._vocabulary.corrections
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the index knows about its words.
-
-        Args:
-            question: as `read_question` gives it.
-            correct: words that the index does not have may be read as others.
-        """
-        telling = tuple(word for word in question.words if self._tells(word)) or question.words
-        corrections = self._corrections(telling) if correct else {}
-        embedded = self._embedded(question.text, corrections)
-        question = replace(question, telling=telling, corrections=corrections, embedded=embedded)
-        return weighed(question, lambda word: self.analyse("exact", word), self._chunks_with, self._terms.num_docs)
+        """Returns a question with what the index knows about its words, see `read_words`."""
+        return read_words(question, self, correct=correct)
 
     def ranking(self, question: Question) -> Iterator[Clause]:
         """Yields what ranks rows for a question that was read; nothing when it has no word."""
-        words = tuple(dict.fromkeys(question.telling))
-        for word in words:
-            yield from self._word(word, question.corrections.get(word, ()))
+        yield from word_clauses(question, self)
         yield from self._pairs(question)
-        if words and not question.phrases:
-            yield from self._completions(question.words[-1], finished=len(question.words) > LOOK_UP_WORDS)
+        yield from completions(question, self)
 
     def matcher(self, question: Question) -> Matcher:
         """Returns what tells which words of a text the question meant.
 
         Stop words and words that stand in a fifth of all chunks are left out, unless the question has no others.
         """
-        terms = [term for word in question.words for term in self.analyse("exact", word)]
+        terms = [term for word in question.words for term in self.terms(word)]
         terms += [part for word in question.words for part in identifier_parts(word)]
         common = COMMON_SHARE * self._terms.num_docs
         telling = [
@@ -151,52 +249,35 @@ class Clauses:
         """Returns the different sequences of terms that a text has in the languages of the site."""
         return self._analysis.readings(field, prepare(text))
 
-    def _chunks_with(self, term: str, unfinished: bool) -> int:
-        """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
-        count = self._vocabulary.chunks_with_any_form(term)
-        if count or not unfinished or len(term) < SHORTEST_BEGINNING:
-            return count
-        return max(map(self._vocabulary.chunks_with, self._vocabulary.beginning_with(term, 1)), default=0)
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return self._terms.num_docs
 
-    def _tells(self, word: str) -> bool:
+    def terms(self, text: str) -> list[str]:
+        """Returns the words of a text, see `QueryWords.terms`."""
+        return self.analyse("exact", text)
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        """Returns the parts of an identifier."""
+        return identifier_parts(word)
+
+    def tells(self, word: str) -> bool:
         """Returns whether a word is no stop word."""
-        return any(self._telling.analyze(term) for term in self.analyse("exact", word))
+        return any(self._telling.analyze(term) for term in self.terms(word))
 
-    def _embedded(self, text: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
-        """Returns a text with its typos corrected and without the words that say nothing on this site."""
-        words = text.split()
-        telling = {word: bool(self._common) and self._tells(word) for word in words}
-        kept = [word for word in words if not (telling[word] and self._says_nothing(word))]
-        if sum(telling[word] for word in kept) < LEAST_TELLING:
-            kept = words
-        return " ".join(_corrected(word, corrections) for word in kept)
+    def is_common(self, word: str) -> bool:
+        """Returns whether a word stands on nearly every page."""
+        terms = self.terms(word) if self._common else ()
+        return bool(terms) and self._common.issuperset(terms) and self.tells(word)
 
-    def _says_nothing(self, word: str) -> bool:
-        terms = self.analyse("exact", word)
-        return bool(terms) and self._common.issuperset(terms)
+    def is_written(self, term: str) -> bool:
+        """Returns whether a word stands in the index in exactly this form."""
+        return bool(self._vocabulary.chunks_with(term))
 
-    def _corrections(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Returns the words that may stand in for unknown ones; of the first few only, for each costs a little."""
-        single = ((word, self.analyse("exact", word)) for word in dict.fromkeys(words))
-        unknown = (
-            (word, terms[0]) for word, terms in single if len(terms) == 1 and not self._vocabulary.knows(terms[0])
-        )
-        corrections = {
-            word: self._vocabulary.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)
-        }
-        return {word: others for word, others in corrections.items() if others}
-
-    def _word(self, word: str, corrections: tuple[str, ...]) -> Iterator[Clause]:
-        terms = self.analyse("exact", word)
-        for term in dict.fromkeys(terms):
-            yield Clause("word", (term,))
-        for correction in corrections:
-            yield Clause("word", (correction,), CORRECTION_WEIGHT)
-        for form in identifier_forms(word)[:2]:
-            yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
-        for part in dict.fromkeys(identifier_parts(word)):
-            if part not in terms:
-                yield Clause("part", (part,), PART_WEIGHT)
+    def chunks_beginning_with(self, prefix: str) -> int:
+        """Returns in how many chunks the most frequent longer word stands that begins so."""
+        return max(map(self._vocabulary.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
     def _pairs(self, question: Question) -> Iterator[Clause]:
         """Neighbouring words of the question that are neighbours in the text, where at least one is no stop word."""
@@ -211,19 +292,3 @@ class Clauses:
                 quoted.update(itertools.pairwise(stem for word in raw_words(phrase) for stem in analyse(prepare(word))))
         for pair in dict.fromkeys(pairs):
             yield Clause("pair", pair, QUOTED_PAIR_WEIGHT if pair in quoted else PAIR_WEIGHT)
-
-    def _completions(self, word: str, *, finished: bool) -> Iterator[Clause]:
-        """The words that the last one may become while it is being typed."""
-        terms = self.analyse("exact", word)
-        if len(terms) != 1 or len(terms[0]) < SHORTEST_BEGINNING:
-            return
-        if finished and self._vocabulary.chunks_with(terms[0]):
-            return
-        for term in self._vocabulary.beginning_with(terms[0], MAX_COMPLETIONS):
-            yield Clause("word", (term,), PREFIX_WEIGHT)
-
-
-def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns a word as it stands in a text, or with its correction in place of what was typed."""
-    bare = next(raw_words(word), "")
-    return word.replace(bare, corrections[bare][0]) if bare in corrections else word

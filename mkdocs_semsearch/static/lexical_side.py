@@ -5,26 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
-from mkdocs_semsearch.lexical.bm25 import (
-    CORRECTION_WEIGHT,
-    IDENTIFIER_WEIGHT,
-    PART_WEIGHT,
-    PREFIX_WEIGHT,
-)
-from mkdocs_semsearch.lexical.clauses import (
-    LEAST_TELLING,
-    LOOK_UP_WORDS,
-    MAX_COMPLETIONS,
-    MAX_CORRECTED,
-    SHORTEST_BEGINNING,
-    weighed,
-)
+from mkdocs_semsearch.lexical.clauses import completions, read_words, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
 from mkdocs_semsearch.lexical.vocabulary import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
@@ -206,7 +193,7 @@ def _summed(differences: Iterable[int]) -> list[int]:
 
 
 class StaticLexical:
-    """The `LexicalSide` of a bundle."""
+    """The `LexicalSide` and the `QueryWords` of a bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._words = BundleWords(bundle)
@@ -240,16 +227,13 @@ class StaticLexical:
         return found.rows if found else np.zeros(0, np.int64)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the bundle knows about its words, see `Clauses.read`."""
-        telling = tuple(word for word in question.words if self._tells(word)) or question.words
-        corrections = self._corrections(telling) if correct else {}
-        question = replace(question, telling=telling, corrections=corrections, embedded=self._embedded(question.text))
-        return weighed(question, terms_of, self._chunks_with, self._chunks)
+        """Returns a question with what the bundle knows about its words; in what is embedded, typos stay."""
+        return read_words(question, self, correct=correct, embeds_corrections=False)
 
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query, see `Clauses.matcher`."""
         terms = [term for word in question.words for term in terms_of(word)]
-        terms += [term for word in question.words for part in identifier_parts(word) for term in terms_of(part)]
+        terms += [term for word in question.words for term in self.parts(word)]
         known = {term: self._words.find(term) for term in terms}
         telling = [term for term in terms if (found := known[term]) is None or found.telling] or terms
         telling += [correction for correct in question.corrections.values() for correction in correct]
@@ -262,51 +246,57 @@ class StaticLexical:
         stems = frozenset(stem for stem, _ in told)
         return Matcher(stems, terms[-1] if terms else None, WordStems(stems_in))
 
-    def _tells(self, word: str) -> bool:
+    def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
+        for clause in itertools.chain(word_clauses(question, self), completions(question, self)):
+            find = self._words.identifier if clause.kind == "identifier" else self._words.find
+            found = find(clause.terms[0])
+            if found is not None:
+                yield found, round(CLAUSE_UNIT * clause.weight)
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return self._chunks
+
+    def terms(self, text: str) -> list[str]:
+        """Returns the words of a text, see `QueryWords.terms`."""
+        return terms_of(text)
+
+    def parts(self, word: str) -> list[str]:
+        """Returns the parts of an identifier as the words of the bundle."""
+        return [term for part in identifier_parts(word) for term in terms_of(part)]
+
+    def tells(self, word: str) -> bool:
+        """Returns whether a word is no stop word."""
         return not self._stop_words.issuperset(terms_of(word))
 
-    def _embedded(self, text: str) -> str:
-        """Returns a text without the words that say nothing on this site; typos stay."""
-        words = text.split()
-        kept = [word for word in words if not ((terms := terms_of(word)) and self._common.issuperset(terms))]
-        return " ".join(kept if sum(map(self._tells, kept)) >= LEAST_TELLING else words)
-
-    def _chunks_with(self, term: str, unfinished: bool = False) -> int:
-        """Returns in how many chunks a word stands, in any form, or what it is the beginning of."""
-        found = self._words.find(term)
-        count = max(found.chunks, len(found.rows)) if found else 0
-        if count or not unfinished or len(term) < SHORTEST_BEGINNING:
-            return count
-        return max(map(self._chunks_with, self._words.beginning_with(term, 1)), default=0)
-
-    def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
-        words = tuple(dict.fromkeys(question.telling))
-        weighted = [clause for word in words for clause in self._word(word, question.corrections.get(word, ()))]
-        if words and not question.phrases:
-            weighted += self._completions(question.words[-1], finished=len(question.words) > LOOK_UP_WORDS)
-        for found, weight in weighted:
-            if found is not None:
-                yield found, round(CLAUSE_UNIT * weight)
-
-    def _word(self, word: str, corrections: Sequence[str]) -> Iterator[tuple[TermPostings | None, float]]:
-        terms = tuple(dict.fromkeys(terms_of(word)))
-        yield from ((self._words.find(term), 1.0) for term in terms)
-        yield from ((self._words.find(correction), CORRECTION_WEIGHT) for correction in corrections)
-        yield from ((self._words.identifier(form), IDENTIFIER_WEIGHT) for form in identifier_forms(word)[:2])
-        parts = dict.fromkeys(term for part in identifier_parts(word) for term in terms_of(part))
-        yield from ((self._words.find(part), PART_WEIGHT) for part in parts if part not in terms)
-
-    def _corrections(self, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        single = ((word, terms_of(word)) for word in dict.fromkeys(words))
-        unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and self._words.find(terms[0]) is None)
-        corrections = {word: self._words.corrections(term) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
-        return {word: tuple(others) for word, others in corrections.items() if others}
-
-    def _completions(self, word: str, *, finished: bool) -> Iterator[tuple[TermPostings | None, float]]:
+    def is_common(self, word: str) -> bool:
+        """Returns whether a word stands on nearly every page."""
         terms = terms_of(word)
-        if len(terms) != 1 or len(terms[0]) < SHORTEST_BEGINNING:
-            return
-        if finished and (found := self._words.find(terms[0])) is not None and found.chunks:
-            return
-        for term in self._words.beginning_with(terms[0], MAX_COMPLETIONS):
-            yield self._words.find(term), PREFIX_WEIGHT
+        return bool(terms) and self._common.issuperset(terms)
+
+    def knows(self, term: str) -> bool:
+        """Returns whether a word stands in the bundle, in this form or another."""
+        return self._words.find(term) is not None
+
+    def chunks_with(self, term: str) -> int:
+        """Returns in how many chunks a word stands, in any form."""
+        found = self._words.find(term)
+        return max(found.chunks, len(found.rows)) if found else 0
+
+    def is_written(self, term: str) -> bool:
+        """Returns whether a word stands in the bundle in exactly this form."""
+        found = self._words.find(term)
+        return found is not None and found.chunks > 0
+
+    def beginning_with(self, prefix: str, limit: int) -> list[str]:
+        """Returns the longer words that begin so, those in most chunks first."""
+        return self._words.beginning_with(prefix, limit)
+
+    def chunks_beginning_with(self, prefix: str) -> int:
+        """Returns in how many chunks the most frequent longer word stands that begins so."""
+        return max(map(self.chunks_with, self.beginning_with(prefix, 1)), default=0)
+
+    def corrections(self, term: str) -> list[str]:
+        """Returns words that an unknown word may stand for, best first."""
+        return self._words.corrections(term)
