@@ -99,11 +99,8 @@ def _opened(index_dir: str | Path, embedder: Embedder | None, verify: bool | Non
         if embedder is None:
             return EncoderPool().open(folder, published=True, store_url=store_url)
         return _opened(folder, embedder, verify, store_url)
-    index = open_index(Path(index_dir), verify=bool(verify))
+    index = open_index(Path(index_dir), verify=bool(verify), verify_up_to=VERIFIED_BY_DEFAULT if verify is None else 0)
     manifest, build_dir = index.manifest, index.build_dir
-    if verify is None and manifest.size <= VERIFIED_BY_DEFAULT:
-        index = open_index(Path(index_dir), verify=True)
-        manifest, build_dir = index.manifest, index.build_dir
     backend: Backend
     if manifest.store:
         from mkdocs_semsearch.qdrant.backend import open_qdrant_backend
