@@ -12,21 +12,25 @@ const FEW = 10; // values that are shown of a long list
 const OPEN = 3; // groups that are open from the start
 
 /** Keeps groups and rows between answers, so that focus and scrolling survive. */
-export function fill(panel, parts) {
+export async function fill(panel, parts) {
   const { store, t } = parts;
   t.add(ENGLISH);
+  // Before any group is shown, since one that grows pushes others down.
+  const ranged = store.state.fields.some(({ type }) => RANGES.includes(type));
+  const ranges = ranged && (await import("./ranges.js").catch(() => null));
   const groups = {};
   let opened = 0;
   store.on(["answer", "filters"], ({ answer, filters, fields }) => {
     if (!answer?.facets) return;
     for (const field of fields) {
-      groups[field.name] ??= (RANGES.includes(field.type) ? rangeGroup : valueGroup)(parts, field);
+      if (RANGES.includes(field.type) && !ranges) continue;
+      groups[field.name] ??= RANGES.includes(field.type) ? rangeGroup(parts, field, ranges) : valueGroup(parts, field);
       const { group, badge, update } = groups[field.name];
       if (!group.parentNode) {
         group.open = opened++ < OPEN;
         group.addEventListener("toggle", () => group.open && group.scrollIntoView({ block: "nearest" }));
         panel.append(group);
-      }
+      } else if (!group.matches(":hover, :focus-within")) renew(group);
       const filter = filters[field.name];
       const chosen = countFilters({ filter });
       const empty = !update(answer.facets[field.name] ?? [], filter);
@@ -36,6 +40,13 @@ export function fill(panel, parts) {
       if (chosen) group.open = true;
     }
   });
+}
+
+/** Puts a group in anew, since its place follows from the others. */
+function renew(group) {
+  const { parentNode: panel, nextSibling: next } = group;
+  group.remove();
+  panel.insertBefore(group, next);
 }
 
 function groupOf(field, ...content) {
@@ -93,9 +104,8 @@ function valueGroup(parts, field) {
   function update(counts, chosen = []) {
     const shown = new Map(counts.filter(({ count }) => count).map(({ value, count }) => [`${value}`, count]));
     // Rows do not move below the pointer or the focus.
-    const focused = list.querySelector(":focus")?.value;
     const still = list.matches(":hover, :focus-within");
-    for (const value of [focused, ...chosen]) if (value && !shown.has(value)) shown.set(value, 0);
+    for (const value of [...(still ? boxes.keys() : []), ...chosen]) if (value && !shown.has(value)) shown.set(value, 0);
     for (const [value, { row }] of boxes) if (!shown.has(value)) (row.remove(), boxes.delete(value));
     const ordered = [...shown].sort(([a], [b]) => chosen.includes(b) - chosen.includes(a));
     ordered.forEach(([value, count], index) => {
@@ -111,11 +121,11 @@ function valueGroup(parts, field) {
   return { group, badge, update };
 }
 
-function rangeGroup(parts, field) {
+function rangeGroup(parts, field, ranges) {
   const { group, badge } = groupOf(field);
-  const loaded = import("./ranges.js").then(({ fill }) => fill(group, parts, field));
+  const refresh = ranges.fill(group, parts, field);
   const update = (counts, filter) => {
-    loaded.then((refresh) => refresh(counts, filter)).catch(() => {});
+    refresh(counts, filter);
     return counts.length || countFilters({ filter });
   };
   return { group, badge, update };

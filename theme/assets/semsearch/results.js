@@ -74,7 +74,10 @@ export function createResults(parts) {
       groups.push(
         action("div.ss-option.ss-more.ss-unfold", t("weaker", { count: folded }), () => search.extend("addPages", true)),
       );
+    const next = list.nextSibling;
+    list.remove(); // and put in anew: to the browser other results are not old ones that moved
     list.replaceChildren(...groups);
+    next?.before(list);
     set(list, "hidden", !groups.length);
   }
 
