@@ -126,6 +126,13 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         help="folder of the records (default: the variable SEMSEARCH_INSIGHTS); or delete the records that contain a "
         "text, or write all into a Parquet file: the folder may follow",
     )
+    sub.add_argument(
+        "--export-queries",
+        nargs="?",
+        const="search-questions.jsonl",
+        metavar="FILE",
+        help="write questions with the page that several readers opened, for semsearch eval (default: %(const)s)",
+    )
     sub.add_argument("--index", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: %(default)s")
     sub.add_argument(

@@ -245,11 +245,24 @@ def _insights(given: argparse.Namespace) -> int:
     since = first_hour(given.since)
     if action == "forget":
         print(f"Deleted {store.forget(what)} records.")
+    elif given.export_queries:
+        print(f"Wrote {_export_queries(store, since, Path(given.export_queries))} into {given.export_queries}.")
     elif action == "export":
         print(f"Wrote {store.export(Path(what), since)} records into {what}.")
     else:
         _report(given, store, since)
     return 0
+
+
+def _export_queries(store: InsightStore, since: str, file: Path) -> str:
+    from mkdocs_semsearch.insights.report import labelled_questions
+
+    found = labelled_questions(store.read(since))
+    try:
+        file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
+    except OSError as error:
+        raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None
+    return f"{len(found)} question{'s' if len(found) != 1 else ''}"
 
 
 def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:

@@ -17,7 +17,7 @@ from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
 from mkdocs_semsearch.lexical.languages import stemmer_for
 from mkdocs_semsearch.searching import Searcher, SearchQuery
 
-__all__ = ["Group", "Report", "group_by_meaning", "make_report", "report_text"]
+__all__ = ["Group", "Report", "group_by_meaning", "labelled_questions", "make_report", "report_text"]
 
 SAME_MEANING = 0.5
 """Cosine similarity from which questions are one group. Of .45 to .62, `benchmarks/made_up_readers.py` named most gaps
@@ -37,6 +37,9 @@ SURE = 2.5
 """A group fails when its searches do so this many standard deviations more often than all searches of the site."""
 
 LISTED = 20
+
+AGREEING = 3
+"""Readers who must have opened the same page before it counts as the answer: two may have been one reader twice."""
 
 
 @dataclass(slots=True)
@@ -220,6 +223,23 @@ def _questions(searches: Iterable[Search]) -> list[Question]:
         if search.query:
             by_key.setdefault(_key(search.query), Question(search.query)).searches.append(search)
     return sorted(by_key.values(), key=lambda question: (-len(question.searches), question.text))[:MOST_QUESTIONS]
+
+
+def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
+    """Returns questions with the page that readers opened for them, as `semsearch eval` reads them.
+
+    Only where several agreed: at least `AGREEING` opened one page, and they are the majority of those who opened any.
+    """
+    labelled = []
+    for question in _questions(searches):
+        opened = Counter(search.opened for search in question.searches if search.opened and not search.rephrased)
+        if not opened:
+            continue
+        page, agreeing = opened.most_common(1)[0]
+        if agreeing >= AGREEING and agreeing > opened.total() / 2:
+            counts = {"opened": agreeing, "searches": len(question.searches)}
+            labelled.append({"query": question.text, "answer_page": page, **counts})
+    return labelled
 
 
 def _as_read(question: Question) -> str:

@@ -454,5 +454,8 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert run("insights", "export", tmp_path / "a.parquet", "--since", "2026-11-22", **folder).stdout.startswith(
         "Wrote 5"
     )
+    assert run("insights", store.folder, "--export-queries").stdout == "Wrote 1 question into search-questions.jsonl.\n"
+    evaluated = run("eval", "search-questions.jsonl", default, "--format", "json")
+    assert json.loads(evaluated.stdout)["queries"] == 1
     assert run("insights", "forget", "Titan", store.folder).stdout == "Deleted 2 records.\n"
     assert [item.query for item in store.read()] == ["rotate keys"] * 3

@@ -7,7 +7,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.insights.report import group_by_meaning, make_report, report_text
+from mkdocs_semsearch.insights.report import group_by_meaning, labelled_questions, make_report, report_text
 from mkdocs_semsearch.insights.report_page import report_html
 from mkdocs_semsearch.searching import open_searcher
 from tests.made_index import built, made_page
@@ -162,3 +162,19 @@ def test_no_records_make_an_empty_report(searcher):
     assert report_text(report) == "No searches are recorded yet."
     assert "No searches are recorded yet." in report_html(report)
     assert len(report.unreached) == len(PAGES)
+
+
+def test_questions_become_a_test_set_where_several_readers_agreed():
+    searches = [
+        *answered("Rotate keys", "guide/auth.md", 2),
+        *answered("rotate  keys", "guide/auth.md", 1),
+        *answered("rotate keys", "guide/install.md", 2),
+        *answered("two readers", "guide/auth.md", 2),
+        *answered("no majority", "guide/auth.md", 3),
+        *answered("no majority", "guide/install.md", 3),
+        *[search("never opened")] * 9,
+        *[search("asked otherwise", opened="guide/auth.md", rank=1, rephrased=True)] * 5,
+    ]
+    assert labelled_questions(searches) == [
+        {"query": "Rotate keys", "answer_page": "guide/auth.md", "opened": 3, "searches": 5}
+    ]
