@@ -11,7 +11,7 @@ from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.responses import ApiResponse
-from mkdocs_semsearch.serving.routes import ROUTES
+from mkdocs_semsearch.serving.wire import ROUTES
 
 
 def handle(

@@ -21,7 +21,7 @@ from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchErr
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.serving.settings import ServerSettings
-    from mkdocs_semsearch.site.build_settings import Settings
+    from mkdocs_semsearch.site.pipeline import Settings
 
 __all__ = ["main"]
 
@@ -74,9 +74,8 @@ def _print_json(value: Any) -> None:
 
 
 def _index(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.site.build_settings import StaticSettings
     from mkdocs_semsearch.site.built_site import index_built_site
-    from mkdocs_semsearch.site.pipeline import EmbeddingProgress
+    from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
     from mkdocs_semsearch.site.site_config import load_site_config
 
     config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)

@@ -16,12 +16,14 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
 from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.build_settings import EmbedderSettings, Settings, StoreSettings
 from mkdocs_semsearch.site.pipeline import (
     EmbedderFactory,
+    EmbedderSettings,
     EmbeddingProgress,
+    Settings,
     Site,
     SiteReport,
+    StoreSettings,
     index_site,
     open_configured_embedder,
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
 
+import mkdocs_semsearch.plugin.option_types as types
 from mkdocs_semsearch.artifact.fields import (
     FACET_TYPES,
     OWN_FACETS,
@@ -20,9 +21,8 @@ from mkdocs_semsearch.artifact.fields import (
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.plugin import option_types as types
 from mkdocs_semsearch.plugin.option_types import Choice, Group, Options, Switch, Value
-from mkdocs_semsearch.site.build_settings import (
+from mkdocs_semsearch.site.pipeline import (
     DEFAULT_FACETS,
     EmbedderSettings,
     Settings,

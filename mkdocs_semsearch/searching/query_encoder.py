@@ -1,11 +1,16 @@
-"""Embeds the queries of an open index: with the encoder in the index if there is one, else with the original model."""
+"""Embeds the queries of an open index: with the encoder in the index if there is one, else with the original model.
+
+How long that takes, and other stages of a search, are measured for metrics.
+"""
 
 from __future__ import annotations
 
 import functools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,12 +28,39 @@ from mkdocs_semsearch.errors import (
     MissingExtraError,
 )
 from mkdocs_semsearch.searching.excerpts import NearestSentence
-from mkdocs_semsearch.searching.stages import stage
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.token_table import Likeness, TokenTable
 
-__all__ = ["LazyEncoder", "QueryEncoder", "nearest_sentence"]
+__all__ = ["LazyEncoder", "QueryEncoder", "nearest_sentence", "stage", "timed_stages"]
+
+_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("semsearch_stages", default=None)
+
+
+@contextmanager
+def timed_stages() -> Iterator[dict[str, float]]:
+    """Yields a mapping that collects the seconds of every stage of this block, in this thread."""
+    seconds: dict[str, float] = {}
+    token = _SECONDS.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _SECONDS.reset(token)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Adds the time of this block to a stage, inside a block of `timed_stages`."""
+    seconds = _SECONDS.get()
+    if seconds is None:
+        yield
+        return
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - began
+
 
 _RETRY_SECONDS = 60
 """Pause after a model could not be loaded."""

@@ -31,9 +31,9 @@ from mkdocs_semsearch.serving.responses import (
     panics_as_errors,
     tag_matches,
 )
-from mkdocs_semsearch.serving.routes import Route
 from mkdocs_semsearch.serving.wire import (
     Defaults,
+    Route,
     SearchRequest,
     known_parameters,
     parse_parameters,

@@ -26,19 +26,18 @@ from starlette.types import ASGIApp
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.insights.store import InsightStore, Recorder
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, Workers, host_name, parse_rate
+from mkdocs_semsearch.serving.agent_endpoint import AgentEndpoint, LazyEndpoint, Made
 from mkdocs_semsearch.serving.api import SearchApi
-from mkdocs_semsearch.serving.asgi import AgentEndpoint, ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
+from mkdocs_semsearch.serving.asgi import ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.federation import FederatedOperations
-from mkdocs_semsearch.serving.lazy_endpoint import LazyEndpoint, Made
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
 from mkdocs_semsearch.serving.responses import HttpError, error_response
-from mkdocs_semsearch.serving.routes import ROUTES
-from mkdocs_semsearch.serving.routes import Route as ApiRoute
 from mkdocs_semsearch.serving.settings import ServerSettings
-from mkdocs_semsearch.serving.wire import Defaults
+from mkdocs_semsearch.serving.wire import ROUTES, Defaults
+from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
 __all__ = ["PREFIX", "create_app"]
 

@@ -16,13 +16,21 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.serving.admission import Admission, Workers
+from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.api import SearchApi, check_body_size
 from mkdocs_semsearch.serving.metrics import REQUEST_ID, accepted_request_id
 from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response, is_panic
-from mkdocs_semsearch.serving.routes import Route as ApiRoute
+from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
-__all__ = ["AgentEndpoint", "ApiEndpoint", "EveryAnswer", "SiteFiles", "starlette_response"]
+__all__ = [
+    "BODY_REFUSED",
+    "ApiEndpoint",
+    "EveryAnswer",
+    "SiteFiles",
+    "client_address",
+    "read_body",
+    "starlette_response",
+]
 
 log = logging.getLogger(__name__)
 
@@ -107,57 +115,6 @@ class ApiEndpoint:
     def _vary(self, scope: Scope) -> str | None:
         # For a request with an Origin, the CORS middleware adds the header itself.
         return "Origin" if self._varies_by_origin and "origin" not in Headers(scope=scope) else None
-
-
-class AgentEndpoint:
-    """Protects the endpoint for agents: checks token, method and rate limit, and reads the body under a deadline.
-
-    Only POST gets through: the stream that MCP offers by GET would hold a connection for as long as its client likes,
-    waiting for messages that a server without sessions never sends.
-
-    Args:
-        app: the application; it receives the whole body at once.
-        admission: tokens and rate limit.
-        client_header: header that holds the address of the client.
-        seconds: time limit of one HTTP request.
-    """
-
-    def __init__(
-        self, app: ASGIApp, admission: Admission, *, client_header: str | None = None, seconds: float = 20.0
-    ) -> None:
-        self._app = app
-        self._admission = admission
-        self._client_header = client_header
-        self._seconds = seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hands the request on, or answers 401, 405, 408, 413, 429 or 503."""
-        begun = False
-
-        async def send_once_begun(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            headers = Headers(scope=scope)
-            self._admission.check_token(headers.get("authorization"))
-            if scope["method"] != "POST":
-                raise HttpError(405, "method_not_allowed", "Use POST here.", headers=(("allow", "POST"),))
-            self._admission.count(client_address(scope, self._client_header))
-            body = await read_body(headers.get("content-length", ""), receive)
-            if body is None:
-                return
-            with anyio.move_on_after(self._seconds) as limit:
-                await self._app(scope, _replay(body, receive), send_once_begun)
-            if limit.cancelled_caught and not begun:
-                message = f"The answer took longer than {self._seconds:g} s and was given up: try again later."
-                raise HttpError(503, "timed_out", message, headers=(("retry-after", "5"),))
-        except HttpError as error:
-            response = starlette_response(error_response(error))
-            if error.status in BODY_REFUSED:
-                response.headers["connection"] = "close"
-            await response(scope, receive, send)
 
 
 class EveryAnswer:
@@ -295,13 +252,3 @@ async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECON
             if not message.get("more_body", False):
                 return bytes(body)
     raise HttpError(408, "too_slow", "The body of the request did not arrive in time.")
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that yields a body that was already read, and then further messages."""
-    parts = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive_again() -> Message:
-        return parts.pop() if parts else await receive()
-
-    return receive_again

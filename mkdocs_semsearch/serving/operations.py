@@ -9,9 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.query_encoder import stage, timed_stages
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
-from mkdocs_semsearch.searching.stages import stage, timed_stages
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
 from mkdocs_semsearch.serving.responses import HttpError

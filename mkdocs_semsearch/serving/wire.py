@@ -1,4 +1,4 @@
-"""Reads requests: bodies of POST, parameters of GET and arguments of MCP, all by the same rules."""
+"""Which addresses there are, and how requests are read: bodies of POST, parameters of GET and arguments of MCP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from mkdocs_semsearch.serving.responses import HttpError
 
 __all__ = [
     "FIELD_SUFFIXES",
+    "ROUTES",
     "Defaults",
+    "Route",
     "SearchRequest",
     "known_parameters",
     "parse_parameters",
@@ -30,6 +32,52 @@ __all__ = [
     "whole_number",
     "with_defaults",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One address.
+
+    Attributes:
+        name: what logs and metrics call it.
+        path: with `{path}` for the part that varies, as OpenAPI writes it.
+        methods: besides HEAD (with GET) and OPTIONS.
+        limited: counts against the rate limit.
+        open: answers without a token too.
+    """
+
+    name: str
+    path: str
+    methods: tuple[str, ...] = ("GET",)
+    limited: bool = False
+    open: bool = False
+
+    @property
+    def allow(self) -> str:
+        """The `Allow` header."""
+        return ", ".join([*self.methods, "HEAD", "OPTIONS"])
+
+    @property
+    def starlette_path(self) -> str:
+        """The path as Starlette writes it: the part that varies may have slashes."""
+        return self.path.replace("{path}", "{path:path}")
+
+
+ROUTES = (
+    Route("search", "/api/v1/search", ("GET", "POST"), limited=True),
+    Route("search-page", "/api/v1/search.html", limited=True),
+    Route("facets", "/api/v1/facets", limited=True),
+    Route("pages", "/api/v1/pages/{path}", limited=True),
+    Route("related", "/api/v1/related/{path}", limited=True),
+    Route("insights", "/api/v1/insights", ("POST",), limited=True),
+    Route("healthz", "/healthz", open=True),
+    Route("readyz", "/readyz", open=True),
+    Route("metrics", "/metrics"),
+    Route("openapi", "/openapi.json"),
+    Route("docs", "/docs"),
+    Route("docs-assets", "/docs/semsearch/{path}"),
+)
+
 
 Validated = TypeVar("Validated")
 

@@ -19,9 +19,8 @@ from mkdocs_semsearch.chunking.page_role import split_version, version_order
 from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.build_settings import Settings
 from mkdocs_semsearch.site.page_dates import PageDates
-from mkdocs_semsearch.site.pipeline import Site, SiteReport, index_site, open_configured_embedder
+from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_site, open_configured_embedder
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.site_config import MARKDOWN_SUFFIXES, SiteConfig
 from mkdocs_semsearch.site.widget_files import write_results_page

@@ -16,7 +16,7 @@ from mkdocs_semsearch.artifact.index_folder import OpenIndex, open_index, read_m
 from mkdocs_semsearch.artifact.manifest import MANIFEST, is_build_id, manifest_to_json
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.build_settings import Settings
+from mkdocs_semsearch.site.pipeline import Settings
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder

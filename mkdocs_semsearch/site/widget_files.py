@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
-from mkdocs_semsearch.site.build_settings import Settings
+from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir, widget_strings
 
 __all__ = [

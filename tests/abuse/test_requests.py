@@ -20,8 +20,8 @@ from mkdocs_semsearch.serving.admission import client_key
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.routes import ROUTES
 from mkdocs_semsearch.serving.settings import ServerSettings
+from mkdocs_semsearch.serving.wire import ROUTES
 from tests.abuse.raw_http import answer_to, connected, serving
 from tests.api_calls import handle
 from tests.made_index import built, made_page

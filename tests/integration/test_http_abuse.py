@@ -21,7 +21,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.routes import ROUTES
+from mkdocs_semsearch.serving.wire import ROUTES
 from tests.api_calls import handle
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder

@@ -13,8 +13,7 @@ import pytest
 from mkdocs_semsearch.serving import openapi
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.routes import ROUTES
-from mkdocs_semsearch.serving.wire import SearchRequest
+from mkdocs_semsearch.serving.wire import ROUTES, SearchRequest
 from tests.api_calls import handle
 from tests.unit.serving.api_types import typescript
 

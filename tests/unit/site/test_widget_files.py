@@ -9,7 +9,7 @@ import pytest
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.plugin.options import SemsearchConfig
-from mkdocs_semsearch.site.build_settings import WidgetSettings
+from mkdocs_semsearch.site.pipeline import WidgetSettings
 from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, SCRIPT, STYLE, site_version, theme_dir, widget_config
 
 

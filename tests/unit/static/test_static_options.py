@@ -8,7 +8,7 @@ import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.plugin.options import read_settings
-from mkdocs_semsearch.site.build_settings import StaticSettings
+from mkdocs_semsearch.site.pipeline import StaticSettings
 from mkdocs_semsearch.site.widget_files import widget_config
 
 
