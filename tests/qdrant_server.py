@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import ssl
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +35,9 @@ class QdrantServer:
         requests: method and path of every request so far.
         version: what it says it is.
         loses_points: says that it has taken points, and has not.
+        key: that every request has to send; None for none.
+        keys_sent: the key of every request so far, None where it had none.
+        silent: set while it takes requests and does not answer.
     """
 
     def __init__(self, port: int, client: Any) -> None:
@@ -41,6 +47,9 @@ class QdrantServer:
         self.requests: list[str] = []
         self.version = "1.19.0"
         self.loses_points = False
+        self.key: str | None = None
+        self.keys_sent: list[str | None] = []
+        self.silent = threading.Event()
         self._lock = threading.Lock()
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
@@ -67,7 +76,7 @@ class QdrantServer:
 
 
 @contextmanager
-def running_server(client: Any = None) -> Iterator[QdrantServer]:
+def running_server(client: Any = None, *, tls: ssl.SSLContext | None = None) -> Iterator[QdrantServer]:
     """Runs a server on a free port, over the client's local mode or what is given in its place."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -77,7 +86,13 @@ def running_server(client: Any = None) -> Iterator[QdrantServer]:
             length = int(self.headers.get("content-length") or 0)
             body = json.loads(self.rfile.read(length)) if length else {}
             path = urlsplit(self.path).path
-            status, result = server.answer(self.command, path, body)
+            while server.silent.is_set():
+                time.sleep(0.02)
+            server.keys_sent.append(self.headers.get("api-key"))
+            if server.key is not None and server.keys_sent[-1] != server.key:
+                status, result = 401, {"error": "Must provide an API key"}
+            else:
+                status, result = server.answer(self.command, path, body)
             envelope = {"result": result, "status": "ok", "time": 0.0} if status == 200 else {"status": result}
             content = json.dumps(result if path == "/" else envelope).encode()
             self.send_response(status)
@@ -94,13 +109,25 @@ def running_server(client: Any = None) -> Iterator[QdrantServer]:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
+        def get_request(self) -> tuple[socket.socket, Any]:
+            connection, address = super().get_request()
+            if tls is None:
+                return connection, address
+            return tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Says nothing: the client hung up, or did not trust the certificate."""
+
     with Server(("127.0.0.1", 0), Handler) as http:
         server = QdrantServer(http.server_address[1], client or QdrantClient(":memory:"))
+        if tls is not None:
+            server.url = f"https://localhost:{http.server_address[1]}"
         thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
             yield server
         finally:
+            server.silent.clear()
             http.shutdown()
             thread.join()
             server.client.close()
