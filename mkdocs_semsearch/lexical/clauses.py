@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +41,9 @@ LEAST_TELLING = 2
 
 SHORTEST_BEGINNING = 2
 """Letters from which on a last word may be the beginning of others."""
+
+_REMEMBERED, _LONGEST_REMEMBERED = 4096, 64
+"""Texts whose terms are kept, for every word is looked at several times, and their characters at most."""
 
 MAX_COMPLETIONS = 12
 MAX_CORRECTED = 8
@@ -208,6 +212,7 @@ class Clauses:
         self._terms = terms
         self._analysis = analysis
         self._common = frozenset(common)
+        self._terms_of = functools.lru_cache(_REMEMBERED)(lambda field, text: analysis.terms(field, prepare(text)))
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
         self._telling = telling_words(analysis.stop_words)
         self._vocabulary = TermDictionary(terms, lambda word: self.analyse("text", word))
@@ -243,7 +248,9 @@ class Clauses:
 
     def analyse(self, field: str, text: str) -> list[str]:
         """Returns the terms of a text as they stand in a field of the index, in every language of the site."""
-        return self._analysis.terms(field, prepare(text))
+        if len(text) > _LONGEST_REMEMBERED:
+            return self._analysis.terms(field, prepare(text))
+        return self._terms_of(field, text)
 
     def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
         """Returns the different sequences of terms that a text has in the languages of the site."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -184,6 +185,7 @@ class LexicalIndex:
         self._clauses = clauses
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
+        self._last = threading.local()
         # Counting and ranking ask for the same phrase one after the other, and so does who pages and filters.
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
@@ -233,19 +235,19 @@ class LexicalIndex:
             rows: bool `[n]`, the rows that may be returned; None for all.
             limit: at most so many, the best.
         """
-        query = self._queries.ranking(question)
+        query = self._ranking(question)
         allowed = self._rows if rows is None else int(np.count_nonzero(rows))
         if query is None or not allowed:
             return LexicalHits(np.zeros(0, np.int64), np.zeros(0, np.float32))
         wanted = min(limit, allowed)
         if rows is None:
-            return self._run(query, wanted)
+            return self._best(query, wanted)
         # Tantivy knows no bit sets: rows that may not be returned are dropped, and more are looked at in their place.
         reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
         if _HITS_A_NAMED_ROW * allowed < reach:
             return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         while True:
-            found = self._run(query, reach)
+            found = self._best(query, reach)
             kept = np.flatnonzero(rows[found.rows])[:wanted]
             if len(kept) == wanted or len(found.rows) < reach or reach == self._rows:
                 return LexicalHits(found.rows[kept], found.scores[kept])
@@ -282,6 +284,20 @@ class LexicalIndex:
         if len(terms) == 1:
             return rows
         return rows[np.fromiter(self._phrases.occur(terms, self._texts(rows)), np.bool_, len(rows))]
+
+    def _ranking(self, question: Question) -> tantivy.Query | None:
+        """Returns the query of a question, which is asked again without the filter of a facet that is counted."""
+        last = getattr(self._last, "question", None)
+        if last is None or last[0] is not question:
+            self._last.question = last = (question, self._queries.ranking(question))
+        return last[1]
+
+    def _best(self, query: tantivy.Query, limit: int) -> LexicalHits:
+        """Returns the best rows for a query; those of the last query are known."""
+        last = getattr(self._last, "hits", None)
+        if last is None or last[0] is not query or len(last[2].rows) == last[1] < limit:
+            self._last.hits = last = (query, limit, self._run(query, limit))
+        return LexicalHits(last[2].rows[:limit], last[2].scores[:limit])
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits

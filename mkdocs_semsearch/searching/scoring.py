@@ -184,7 +184,10 @@ class Scoring:
         if not self._by_words:
             return self._matched(self._scored(near.rows, near.similarities, scale))
         literal = np.fromiter(self._literal, np.int64, len(self._literal))
-        rows = np.unique(np.concatenate([near.rows, self._hits.rows, literal]))
+        found = np.zeros(len(self._priors), np.bool_)  # faster than sorting
+        for rows in (near.rows, self._hits.rows, literal):
+            found[rows] = True
+        rows = np.flatnonzero(found)
         similarities = np.full(len(rows), UNKNOWN)
         similarities[np.searchsorted(rows, near.rows)] = near.similarities
         return self._matched(self._scored(rows, similarities, scale))

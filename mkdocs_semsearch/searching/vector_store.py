@@ -54,7 +54,7 @@ class VectorStore:
         self._vectors = vectors
         self._indptr = indptr
         self._indices = indices
-        self._last: tuple[NDArray[np.float32], Approximation] | None = None
+        self._last: tuple[NDArray[np.float32], Approximation, NDArray[np.float32]] | None = None
         self._walk = GraphWalk(vectors, indptr, indices) if len(vectors) > WALK_ABOVE and len(indices) else None
 
     @classmethod
@@ -114,8 +114,15 @@ class VectorStore:
         return codes
 
     def _compared(self, allowed: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> Neighbors:
-        near = similarities(self._vectors, allowed, vector)
-        return Neighbors(np.arange(len(near)) if allowed is None else allowed, near)
+        last = self._last
+        if allowed is None or last is None or last[0] is not vector:
+            near = similarities(self._vectors, allowed, vector)
+            return Neighbors(np.arange(len(near)) if allowed is None else allowed, near)
+        known = last[2]
+        near = known[allowed]
+        unknown = np.flatnonzero(np.isnan(near))
+        near[unknown] = known[allowed[unknown]] = similarities(self._vectors, allowed[unknown], vector)
+        return Neighbors(allowed, near)
 
     def _scanned(
         self, vector: NDArray[np.float32], allowed: NDArray[np.int64] | None, limit: int, at_least: float | None
@@ -132,10 +139,14 @@ class VectorStore:
         return self._compared(kept if allowed is None else allowed[kept], vector)
 
     def _coded(self, vector: NDArray[np.float32]) -> Approximation:
-        """Scans once for a query that is run several times: under other filters, or for more rows."""
+        """Scans once for a query that is run several times: under other filters, or for more rows.
+
+        What was compared exactly for it is kept as well; other threads ask with vectors of their own.
+        """
         last = self._last
         if last is None or last[0] is not vector:
-            self._last = last = (vector, self._codes.approximate(vector))
+            unknown = np.full(len(self._vectors), np.nan, np.float32)
+            self._last = last = (vector, self._codes.approximate(vector), unknown)
         return last[1]
 
     def _walked(
