@@ -31,7 +31,7 @@ __all__ = [
 PageKind = Literal["guide", "reference", "changelog", "blog", "archive"]
 PAGE_KINDS: tuple[str, ...] = get_args(PageKind)
 
-OWN_FACETS = ("page.section", "page.kind")
+OWN_FACETS = ("page.section", "page.kind", "page.language")
 """Fields of a page that the indexer sets and a configuration may declare as a facet."""
 
 PAGE_FIELDS: Mapping[str, FacetType] = {
@@ -145,7 +145,7 @@ class FacetDeclaration:
     """One facet field.
 
     Attributes:
-        name: front-matter key, `page.section` for the top-level nav section, or `page.kind`.
+        name: front-matter key, `page.section` for the top-level nav section, `page.kind` or `page.language`.
         type: how its values are read; a value that does not fit is left out and reported, never guessed.
         label: heading above the values in the widget.
     """

@@ -123,6 +123,7 @@ class Manifest:
         lexical: settings of the lexical index (`language`, `stemmer`, …).
         encoder: whether the query encoder travels with the index.
         site_name, site_url, language: of the site, as configured.
+        coverage: language of pages to how much of the meaning counts there, 0 to 1, where that is less than all of it.
         store: empty when the chunks are in the folder, else the `kind` of store and what it needs to find them.
     """
 
@@ -141,6 +142,7 @@ class Manifest:
     site_name: str = ""
     site_url: str = ""
     language: str = "en"
+    coverage: Mapping[str, float] = field(default_factory=dict)
     store: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -196,7 +198,9 @@ def _manifest(body: dict[str, Any]) -> Manifest:
     _check(values, dict, "embedder", "graph", "lexical", "encoder")
     _check(values, list, "facets", "files")
     _check(values["lexical"], str | None, "stemmer")
-    _check({"store": {}, **values}, dict, "store")
+    _check({"store": {}, "coverage": {}, **values}, dict, "store", "coverage")
+    if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in values.get("coverage", {}).values()):
+        raise ValueError(f"coverage {values['coverage']!r}")
     if not is_build_id(values["build_id"]):
         raise ValueError(f"build_id {values['build_id']!r}")
     values["embedder"] = _embedder(values["embedder"])

@@ -37,6 +37,7 @@ ADDED_LATER = frozenset(
         "node_types",
         "parent_contexts",
         "scope_depth",
+        "translations",
     }
 )
 """Columns that an index of version 0.1.0 lacks: readers treat those of pages as empty, and take those of chunks from
@@ -102,6 +103,7 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
     facet has one typed column, null where the page has no value. `kind` is a `PageKind`; `inbound_links` counts the
     other pages whose text links to the page; `link_texts` are the different texts of these links, most frequent first.
     `last_modified` is a day as ISO 8601 text; `content_hash` changes with what a reader sees of the page.
+    `translations` is JSON: language tag to URL for the page and its translations.
     """
     import pyarrow as pa
 
@@ -129,6 +131,7 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
             pa.field("last_modified", pa.string()),
             pa.field("content_hash", pa.string()),
             pa.field("languages", pa.list_(pa.string()), nullable=False),
+            pa.field("translations", pa.string()),
             pa.field("first_chunk", pa.int32(), nullable=False),
             pa.field("chunk_count", pa.int32(), nullable=False),
             *(pa.field(facet_column(facet.name), types[facet.type]) for facet in facets),

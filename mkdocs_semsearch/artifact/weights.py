@@ -24,6 +24,7 @@ WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
   `lexical_least` where filters leave few chunks.
 * `pages`: what each of the next so many sections adds to a page's best, as a share of its own score.
 * `kinds`: factor for pages of a kind, where the question does not ask for that kind.
+* `languages`: factor for pages that are not in the language of the reader.
 * `matches`: share of the best score, and of the best similarity where meaning alone ranks, from which a chunk matches.
 * `nothing`: a site has nothing to say where the best similarity stays below `similarity`, less `known` times the share
   of the question's words that the site has and `words` times how well its best chunk has them; a question of up to

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,15 @@ _CHARACTERS_PER_TOKEN = 32
 
 WordPiece counts a word of a megabyte as one unknown token; without this limit it would fit into a chunk.
 """
+
+
+_SPELLED_SHARE = 0.6
+"""Tokens for a character from which on a tokenizer spells a word, for want of knowing its language: it then has a token
+for every letter or byte, and a chunk would be a few words."""
+
+_LETTERS_PER_TOKEN = 4
+_ALPHABETIC = re.compile("[\u0370-\u07ff\u0900-\u0fff\u10a0-\u10ff]")
+"""Letters of alphabets; Chinese characters and syllables are words or nearly so, and one token each is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +127,18 @@ class Chunker:
         recognised = text.recognised
         if recognised is None or recognised[:3] != (document.path, document.url, document.language):
             recognised = _recognised(document, text.chunks)
-        kind = self._kind(document) or recognised.kind
+        kind, language = self._kind(document) or recognised.kind, written_language(front_matter) or recognised.language
         return ChunkedPage(
             path=document.path,
             url=document.url,
             title=plain_text(document.title),
             chunks=text.chunks,
             front_matter=front_matter,
-            facets=self._facets.values(document, kind),
+            facets=self._facets.values(document, kind, language),
             boost=self._facets.boost(document),
             file_size=document.file_size,
             section=document.section,
-            language=written_language(front_matter) or recognised.language,
+            language=language,
             languages=text.languages,
             kind=kind,
             links=text.links,
@@ -190,7 +200,16 @@ class Chunker:
 
     def _cost(self, text: str) -> int:
         text = without_code_marks(text)
-        return max(self._count_tokens(text), len(text) // _CHARACTERS_PER_TOKEN)
+        tokens = self._count_tokens(text)
+        if tokens > _SPELLED_SHARE * len(text) and not text.isascii():
+            tokens = sum(map(self._word_cost, text.split()))
+        return max(tokens, len(text) // _CHARACTERS_PER_TOKEN)
+
+    def _word_cost(self, word: str) -> int:
+        """Returns what a word costs: its tokens, or that of an English word of this length where it is spelled."""
+        tokens = self._count_tokens(word)
+        spelled = tokens > _SPELLED_SHARE * len(word) and not word.isascii() and _ALPHABETIC.search(word)
+        return min(tokens, -(-len(word) // _LETTERS_PER_TOKEN)) if spelled else tokens
 
 
 def _recognised(document: Document, chunks: Sequence[Chunk]) -> Recognised:

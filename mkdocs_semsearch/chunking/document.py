@@ -173,6 +173,7 @@ class ChunkedPage:
         links: to other pages, from its text.
         inbound_links: how many other pages link to it in their text.
         link_texts: the different texts of these links, the most frequent first.
+        translations: language tag to URL, for the page and its translations; empty where it has none.
         dated: day of the last change by git or else by the front matter, or None.
         written: day on which the source file was last written, which differs from copy to copy, or None.
     """
@@ -192,6 +193,7 @@ class ChunkedPage:
     links: tuple[Link, ...] = ()
     inbound_links: int = 0
     link_texts: tuple[str, ...] = ()
+    translations: Mapping[str, str] = field(default_factory=dict)
     dated: datetime.date | None = None
     written: datetime.date | None = None
 

@@ -43,9 +43,9 @@ class FacetReader:
         self._declared = declared
         self._misfits: dict[str, _Misfits] = {}
 
-    def values(self, document: Document, kind: PageKind = "guide") -> dict[str, Any]:
+    def values(self, document: Document, kind: PageKind = "guide", language: str | None = None) -> dict[str, Any]:
         """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
-        own = {"page.section": document.section, "page.kind": kind}
+        own = {"page.section": document.section, "page.kind": kind, "page.language": language}
         values: dict[str, Any] = {}
         for facet in self._facets:
             raw = own[facet.name] if facet.name in own else document.front_matter.get(facet.name)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["page_language", "translation_groups", "written_language"]
+__all__ = ["page_language", "with_translations", "written_language"]
 
 _KEYS = ("language", "lang", "locale")
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
@@ -102,22 +102,28 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     return told
 
 
-def translation_groups(pages: Sequence[ChunkedPage]) -> list[int]:
-    """Returns for every page the first page that it is a translation of, itself where there is none.
+def with_translations(pages: Sequence[ChunkedPage]) -> list[ChunkedPage]:
+    """Returns pages that know their translations.
 
     Translations have the same address but for a folder or suffix that names their language: `guide/` and `uk/guide/`.
     """
-    first: dict[tuple[str, str], int] = {}
-    groups = []
-    for row, page in enumerate(pages):
+    groups: dict[tuple[str, str], dict[str, str]] = {}
+    twice = set()
+    for page in pages:
         key = _address_without_language(page.url, page.language)
-        groups.append(first.setdefault(key, row) if page.language else row)
-    languages: dict[int, Counter[str]] = {}
-    for group, page in zip(groups, pages, strict=True):
-        languages.setdefault(group, Counter())[page.language or ""] += 1
-    # Two pages of one language at one address are no translations.
-    mixed = {group for group, counts in languages.items() if max(counts.values()) > 1}
-    return [row if group in mixed else group for row, group in enumerate(groups)]
+        group = groups.setdefault(key, {}) if page.language else {}
+        if page.language in group:  # two pages of one language at one address are no translations
+            twice.add(key)
+        group[page.language or ""] = page.url
+    several = {key: group for key, group in groups.items() if len(group) > 1 and key not in twice}
+    if not several:
+        return list(pages)
+    return [
+        replace(page, translations=several.get(_address_without_language(page.url, page.language), {}))
+        if page.language
+        else page
+        for page in pages
+    ]
 
 
 def _address_without_language(url: str, language: str | None) -> tuple[str, str]:

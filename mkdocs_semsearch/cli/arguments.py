@@ -154,6 +154,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
     sub.add_argument("--tag", action="append", default=[], metavar="TAG", help="as --filter tags=TAG; repeat for more")
     sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
+    sub.add_argument("--language", default="", metavar="TAG", help="of the reader, as uk: pages in it come first")
     sub.add_argument(
         "--sort",
         choices=("relevance", "newest"),

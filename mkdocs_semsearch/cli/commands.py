@@ -94,6 +94,8 @@ def _index(given: argparse.Namespace) -> int:
         progress.close()
     for misfit in report.misfits:
         _say(f"warning: {misfit}")
+    if report.build.warning:
+        _say(f"warning: {report.build.warning}")
     print(f"Indexed {report.build}")
     return 0
 
@@ -184,6 +186,7 @@ def _query(given: argparse.Namespace) -> int:
         min_score=settings.min_score if given.min_score is None else given.min_score,
         filters=(*map(parse_filter, given.filter), *(Equals("tags", tag) for tag in given.tag)),
         facets=tuple(given.facet),
+        language=given.language,
         sort=given.sort,
         include_weak=given.include_weak,
         correct=not given.literal,

@@ -21,6 +21,7 @@ from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, B
 from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
+from mkdocs_semsearch.indexing.model_coverage import coverage_warning
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache
 from mkdocs_semsearch.indexing.writers import RowCache, StoreWriter
 
@@ -38,6 +39,7 @@ class BuildReport:
         seconds: of the whole build, embedding included.
         size_bytes: of the index on disk.
         graph_method: `exact`, `nndescent` or `none`.
+        warning: one sentence about the languages that the model does not know; None where it knows all.
         changed: False when the same build was in place already and nothing was written.
     """
 
@@ -50,6 +52,7 @@ class BuildReport:
     size_bytes: int
     graph_method: str
     changed: bool
+    warning: str | None = None
 
     def __str__(self) -> str:
         return (
@@ -146,6 +149,7 @@ def build_index(
         size_bytes=manifest.size,
         graph_method=str(manifest.graph.get("method")),
         changed=changed,
+        warning=coverage_warning(manifest.coverage, manifest.embedder.model),
     )
 
 

@@ -23,6 +23,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, common_words_of, with_reader_words, write_lexical_runs
+from mkdocs_semsearch.indexing.model_coverage import model_coverage
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
@@ -128,6 +129,7 @@ class BuildContents:
             site_name=options.site_name,
             site_url=options.site_url,
             language=options.language,
+            coverage=model_coverage(self.pages, self.embedder, options.language),
             store=store,
         )
 

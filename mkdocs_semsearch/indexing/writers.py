@@ -285,6 +285,7 @@ def _page_columns(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaratio
     return {
         **{name: [getattr(page, name) for page in pages] for name in _PAGE_FIELDS},
         "last_modified": [None if day is None else day.isoformat() for day in (page.last_modified for page in pages)],
+        "translations": [json.dumps(dict(page.translations)) for page in pages],
         "front_matter": [json.dumps(dict(page.front_matter), ensure_ascii=False, default=str) for page in pages],
         "first_chunk": list(accumulate(counts, initial=0))[:-1],
         "chunk_count": counts,

@@ -239,6 +239,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 embedder=self._embedder(),
                 progress=progress,
             )
+            widget_files.tell_languages(site_dir, report.languages, report.facets)
             if settings.related:
                 write_related_links(site_dir, settings)
             written = publish_search(site_dir, settings, self._embedder())
@@ -255,7 +256,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
                 "`static: true` writes the files for a search in the browser all the same."
             )
-        _say(report)
+        _say(report, strict=config.strict)
 
     def _index_preview(self, config: MkDocsConfig) -> None:
         if not self._preview_answers:
@@ -268,7 +269,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
-            _say(index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress))
+            report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
+            _say(report, strict=config.strict)
             return open_preview(index_dir, embedder)
 
         self._preview.submit(job)
@@ -310,7 +312,10 @@ def _site(config: MkDocsConfig) -> Site:
     return Site(config.site_name or "", config.site_url or "", site_language(config))
 
 
-def _say(report: SiteReport) -> None:
+def _say(report: SiteReport, *, strict: bool) -> None:
     for misfit in report.misfits:
         log.warning(misfit)
+    if report.build.warning:
+        # The author may have no other model: a build with `--strict` does not fail for it.
+        log.log(logging.INFO if strict else logging.WARNING, report.build.warning)
     log.info(f"Indexed {report.build}")

@@ -31,11 +31,12 @@ from mkdocs_semsearch.qdrant.reader import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.languages import PageLanguages
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, page_info
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, is_answerable, kind_priors, score
+from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, is_answerable, kind_priors, score
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class QdrantBackend:
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks what matches a query, see `Backend.find`."""
         candidates = self._candidates(query, question, vector, query.filters)
+        candidates = one_translation(candidates, self.chunk_map, query.language)
         ranked = rank(candidates, self.chunk_map, query)
 
         def counts(name: str) -> tuple[FacetCount, ...]:
@@ -151,8 +153,12 @@ class QdrantBackend:
                 return ()
             others = tuple(item for item in query.filters if item.field != name)
             rows = ranked.rows
-            if len(others) < len(query.filters):
-                rows = rank(self._candidates(query, question, vector, others), self.chunk_map, query).rows
+            # A page counts in each of its languages, for a filter on one of them shows it in that one.
+            fold = name != "page.language"
+            if len(others) < len(query.filters) or not fold:
+                found = self._candidates(query, question, vector, others)
+                found = one_translation(found, self.chunk_map, query.language) if fold else found
+                rows = rank(found, self.chunk_map, query).rows
             return self._counts(field, rows, by_page=query.granularity == "page")
 
         return Matches(candidates, ranked, ranked.weaker, self._clauses.matcher(question), counts)
@@ -238,16 +244,25 @@ class QdrantBackend:
         rows = found.worded.rows if found.near is None else found.near.rows
         words = LexicalHits(found.worded.rows, found.worded.similarities) if by_words else None
         literal = _named(found, rows)
-        priors = self.chunk_map.priors(kind_priors(question))[rows]
+        priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         similarities = None if found.near is None else found.near.similarities
-        candidates = score(rows, similarities, words, literal, priors)
+        meaning = self.chunk_map.meaning
+        weight = SEMANTIC_WEIGHT if meaning is None else np.float32(SEMANTIC_WEIGHT) * meaning[rows]
+        candidates = score(rows, similarities, words, literal, priors, weight=weight)
         if question.phrases:
             candidates = candidates.all_matching()
-        elif self._is_measured and similarities is not None and len(rows) and not literal:
+        elif self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):
             best = float(found.worded.similarities.max(initial=0))
             if not is_answerable(question, float(similarities.max()), best, self.chunk_map.chunks):
                 candidates = candidates.without_matches()
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
+
+    def _is_known(self, found: PointHits) -> bool:
+        """Returns whether the model knows the language of the best hit of the words, so that similarities tell."""
+        meaning, words = self.chunk_map.meaning, found.worded
+        if meaning is None or not len(words.rows):
+            return True
+        return bool(meaning[words.rows[words.similarities.argmax()]] == 1)
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))
@@ -292,12 +307,21 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
             pages["chunk_count"],
             pages["kind"],
             pages["modified"] if "modified" in (pages.dtype.names or ()) else np.zeros(manifest.pages, np.int32),
+            _languages(pages, manifest),
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None
     if not fits or not chunk_map.is_consistent:
         raise IndexCorruptError(f"The rows in {build_dir} do not fit the manifest: build the index again.")
     return chunk_map
+
+
+def _languages(pages: NDArray[Any], manifest: Manifest) -> PageLanguages:
+    """Returns the languages of the pages; an index of version 0.1.0 does not say them here."""
+    columns = ("language", "translation_of") if "language" in (pages.dtype.names or ()) else ()
+    languages = [str(tag) or None for tag in pages["language"]] if columns else [None] * len(pages)
+    groups = [str(group) for group in pages["translation_of"]] if columns else [None] * len(pages)
+    return PageLanguages.of(languages, groups, manifest.coverage, manifest.language)
 
 
 def _by_count(field: CollectionField, counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int]]:

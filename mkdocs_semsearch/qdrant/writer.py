@@ -244,12 +244,17 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
     table = np.stack([np.array(page, np.int32), np.array(section, np.int32), rows.groups.astype(np.int32)], axis=1)
     np.save(folder / ROWS, table, allow_pickle=False)
     counts = np.array([len(item.chunks) for item in rows.pages], np.int32)
-    columns = [("first_chunk", np.int32), ("chunk_count", np.int32), ("boost", np.float32), ("kind", np.int8)]
-    columns.append(("modified", np.int32))
-    pages = np.zeros(len(rows.pages), columns)
+    columns: dict[str, Any] = {"first_chunk": np.int32, "chunk_count": np.int32, "boost": np.float32, "kind": np.int8}
+    columns |= {"modified": np.int32, "language": "U16", "translation_of": np.int32}
+    pages = np.zeros(len(rows.pages), list(columns.items()))
     pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
     pages["boost"] = [item.boost for item in rows.pages]
     pages["kind"] = [PAGE_KINDS.index(item.kind) for item in rows.pages]
+    pages["language"] = [item.language or "" for item in rows.pages]
+    first: dict[tuple[tuple[str, str], ...], int] = {}
+    for number, item in enumerate(rows.pages):
+        others = tuple(item.translations.items())
+        pages["translation_of"][number] = first.setdefault(others, number) if others else number
     pages["modified"] = [day_of(item.last_modified) for item in rows.pages]
     np.save(folder / PAGE_ROWS, pages, allow_pickle=False)
 

@@ -25,7 +25,7 @@ from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, listed_pages, rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, listed_pages, one_translation, rank
 from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
@@ -45,7 +45,7 @@ class EmbeddedBackend:
         self._sides = sides
         self._filtered = FilterCache(tables)
         # Of the kinds some are asked for, so there are few different priors.
-        self._priors = functools.lru_cache(8)(lambda priors: tables.chunk_map.priors(dict(priors)))
+        self._priors = functools.lru_cache(8)(lambda priors, reader: tables.chunk_map.priors(dict(priors), reader))
 
     @classmethod
     def load(cls, build_dir: Path, manifest: Manifest) -> EmbeddedBackend:
@@ -87,15 +87,18 @@ class EmbeddedBackend:
 
         def counts(field: str) -> tuple[FacetCount, ...]:
             others = tuple(item for item in query.filters if item.field != field)
-            if len(others) == len(query.filters):
+            # A page counts in each of its languages, for a filter on one of them shows it in that one.
+            fold = field != "page.language"
+            if len(others) == len(query.filters) and (fold or not self.chunk_map.languages.have_translations):
                 return tally.values_of(field)
             without = self._scoring(query, question, vector, others)
-            return self._tally(self._ranked(without, query)[0], query).values_of(field)
+            return self._tally(self._ranked(without, query, fold=fold)[0], query).values_of(field)
 
         weaker = ranked.weaker
         if vector is not None and not query.min_score and not question.phrases:
             filtered = self._filtered(query.filters)
             weaker = (filtered.pages if query.granularity == "page" else filtered.sections).total - ranked.total
+            weaker -= self._hidden(filtered.mask, by_page=query.granularity == "page")
         candidates = scoring.with_similarities(candidates, ranked.shown)
         return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
 
@@ -156,7 +159,8 @@ class EmbeddedBackend:
             mode=query.mode,
             rows=self._allowed(question, filters),
             depth=lexical_depth(self._filtered(filters).mask),
-            priors=self._priors(tuple(sorted(kind_priors(question).items()))),
+            priors=self._priors(tuple(sorted(kind_priors(question).items())), query.language),
+            meaning=self.chunk_map.meaning,
         )
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
@@ -167,8 +171,14 @@ class EmbeddedBackend:
         with_phrases = self._sides.lexical.phrase_rows(question.phrases)
         return with_phrases if mask is None else mask & with_phrases
 
-    def _ranked(self, scoring: Scoring, query: SearchQuery) -> tuple[Ranked, Candidates]:
-        """Returns the results of a query, and the chunks that they are made of."""
+    def _ranked(self, scoring: Scoring, query: SearchQuery, *, fold: bool = True) -> tuple[Ranked, Candidates]:
+        """Returns the results of a query, and the chunks that they are made of.
+
+        Args:
+            scoring: of the query.
+            query: to be answered.
+            fold: show one page among its translations.
+        """
         # What does not match is needed only where a reader asks for it, or where a page has it as further evidence.
         every = (
             query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
@@ -176,7 +186,22 @@ class EmbeddedBackend:
         candidates = scoring.candidates(every=every)
         boost = self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]]
         candidates = candidates.boosted(boost)
+        if fold:
+            candidates = one_translation(candidates, self.chunk_map, query.language)
         return rank(candidates, self.chunk_map, query), candidates
+
+    def _hidden(self, mask: NDArray[np.bool_] | None, *, by_page: bool) -> int:
+        """Returns how many of the results that filters leave are further translations of a page."""
+        languages, page_of = self.chunk_map.languages, self.chunk_map.page_of
+        if not languages.have_translations:
+            return 0
+        rows = np.arange(len(page_of)) if mask is None else np.flatnonzero(mask)
+        pages = np.unique(page_of[rows])
+        _, first = np.unique(languages.group_of[pages], return_index=True)
+        further = np.delete(pages, first)
+        if by_page:
+            return len(further)
+        return len(np.unique(self.chunk_map.group_of[rows[np.isin(page_of[rows], further)]]))
 
     def _tally(self, ranked: Ranked, query: SearchQuery) -> Tally:
         """Counts the results that match."""

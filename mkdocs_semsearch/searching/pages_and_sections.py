@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.artifact.records import ChunkRecord
+from mkdocs_semsearch.searching.languages import PageLanguages
 
 __all__ = ["PAGE_COLUMNS", "ChunkMap", "PageInfo", "Records", "SectionInfo", "page_info", "section_info"]
 
@@ -30,6 +31,7 @@ class ChunkMap:
         chunk_count: int32 `[pages]`; number of the page's chunks.
         kind_of: int8 `[pages]`; the page's kind, as its place in `PAGE_KINDS`.
         modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 where it is not known.
+        languages: of the pages.
     """
 
     page_of: NDArray[np.int32]
@@ -40,6 +42,12 @@ class ChunkMap:
     chunk_count: NDArray[np.int32]
     kind_of: NDArray[np.int8]
     modified: NDArray[np.int32]
+    languages: PageLanguages
+
+    @functools.cached_property
+    def meaning(self) -> NDArray[np.float32] | None:
+        """How much of the meaning of each chunk counts, float32 `[chunks]`; None where all of it does everywhere."""
+        return None if self.languages.are_known else self.languages.meaning[self.page_of]
 
     @property
     def pages(self) -> int:
@@ -64,10 +72,18 @@ class ChunkMap:
         groups = self.group_of
         return in_order and bool(((groups >= 0) & (groups <= self.section_of[-1])).all())
 
-    def priors(self, factors: Mapping[str, float]) -> NDArray[np.float32]:
-        """Returns float32 `[chunks]`: the factor of each chunk by the kind of its page, 1 for a kind without one."""
+    def priors(self, factors: Mapping[str, float], reader: str = "") -> NDArray[np.float32]:
+        """Returns float32 `[chunks]`: the factor of each chunk by the kind and the language of its page.
+
+        Args:
+            factors: kind to factor; 1 for a kind without one.
+            reader: language tag of the reader, empty where it is not known.
+        """
         by_kind = np.array([factors.get(kind, 1.0) for kind in PAGE_KINDS], np.float32)
-        return np.asarray(by_kind[self.kind_of][self.page_of], np.float32)
+        of_page = by_kind[self.kind_of]
+        if reader:
+            of_page = of_page * self.languages.factors(reader)
+        return np.asarray(of_page[self.page_of], np.float32)
 
     def chunks_of(self, page: int) -> range:
         """Returns the rows of a page's chunks."""
@@ -106,9 +122,12 @@ class PageInfo:
     """What a result says of its page.
 
     Attributes:
+        languages, primary_language: of its code.
         last_modified: day of the last change as ISO 8601 text, or None where it is not known.
         indexed_at: moment of the build, ISO 8601, the same for all pages of an index; None without a server.
         content_hash: changes when what a reader sees of the page does; None in an index of version 0.1.0.
+        language: of its text, or None.
+        translations: language tag to URL, for the page and its translations; empty where it has none.
     """
 
     path: str
@@ -122,6 +141,8 @@ class PageInfo:
     last_modified: str | None
     indexed_at: str | None
     content_hash: str | None
+    language: str | None
+    translations: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +158,8 @@ class SectionInfo(ChunkRecord):
     highlights: tuple[tuple[int, int], ...]
 
 
-_COLUMN_OF = {"frontmatter": "front_matter"}
+_COLUMN_OF = {"frontmatter": "front_matter", "translations": "translations"}
+"""Columns that are JSON, by their names in a result."""
 PAGE_COLUMNS = tuple(
     _COLUMN_OF.get(f.name, f.name) for f in fields(PageInfo) if f.name not in ("primary_language", "indexed_at")
 )
@@ -185,4 +207,6 @@ def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
     shown: dict[str, Any] = {name: record.get(name) for name in PAGE_COLUMNS if name not in _COLUMN_OF.values()}
     languages = tuple(record["languages"])
     shown |= {"languages": languages, "primary_language": languages[0] if languages else None}
-    return PageInfo(**shown, indexed_at=indexed_at or None, frontmatter=json.loads(record["front_matter"]))
+    front_matter = json.loads(record["front_matter"])
+    translations = json.loads(record.get("translations") or "{}")
+    return PageInfo(**shown, indexed_at=indexed_at or None, frontmatter=front_matter, translations=translations)

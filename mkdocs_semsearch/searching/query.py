@@ -10,6 +10,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    StringConstraints,
     ValidationInfo,
     model_validator,
 )
@@ -35,6 +36,8 @@ Sort = Literal["relevance", "newest"]
 
 MAX_QUERY_CHARACTERS = 8000
 MAX_LIMIT = 50
+MAX_LANGUAGE_CHARACTERS = 35
+"""Length that BCP 47 asks programs to have room for."""
 MAX_SECTIONS_PER_PAGE = 10
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that Arrow and Qdrant store."""
@@ -114,6 +117,8 @@ class SearchQuery:
         include_weak: results that do not match follow those that do.
         correct: a word that the index does not have may be read as one it has.
         explain: adds part scores and the rule that moved a result.
+        language: of the reader, a tag like `uk` or `pt-BR`: pages in it come first, and of a page in several languages
+            the one in this is shown; nothing is hidden.
         sort: `relevance`, or `newest` for the results that match by the last change of their pages.
 
     Raises:
@@ -151,6 +156,11 @@ class SearchQuery:
     ] = False
     correct: Annotated[bool, Field(description="A word that the site does not have may be read as one it has.")] = True
     explain: Annotated[bool, Field(description="Adds part scores and the rule that moved a result.")] = False
+    language: Annotated[
+        str,
+        StringConstraints(max_length=MAX_LANGUAGE_CHARACTERS, pattern=r"^[A-Za-z0-9_-]*$"),
+        Field(description="Language of the reader, as in `uk` or `pt-BR`: pages in it come first."),
+    ] = ""
     sort: Annotated[
         Sort, Field(description="By score, or `newest`: by `last_modified` of the page, what matches first.")
     ] = "relevance"
@@ -185,6 +195,10 @@ class SearchQuery:
         """Returns a copy that ranks by meaning, by words, or by both."""
         return dataclasses.replace(self, mode=mode)
 
+    def with_language(self, language: str) -> Self:
+        """Returns a copy for a reader of that language."""
+        return dataclasses.replace(self, language=language)
+
     def with_sort(self, sort: Sort) -> Self:
         """Returns a copy whose results come by relevance or newest first."""
         return dataclasses.replace(self, sort=sort)
@@ -205,6 +219,7 @@ class OtherOptions(TypedDict, total=False):
     offset: int
     sections_per_page: int
     mode: Mode
+    language: str
     sort: Sort
     min_score: float
     filters: Filters

@@ -132,8 +132,10 @@ def at_rank(similarities: NDArray[np.float32], rank: int) -> float:
     return float(np.partition(similarities, len(similarities) - rank)[len(similarities) - rank])
 
 
-def fuse(semantic: NDArray[np.float32], lexical: NDArray[np.float32], weight: float) -> NDArray[np.float32]:
-    """Returns `weight` parts of meaning and the rest of words, both scaled to 0–1."""
+def fuse(
+    semantic: NDArray[np.float32], lexical: NDArray[np.float32], weight: float | NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Returns `weight` parts of meaning and the rest of words, both scaled to 0–1; one weight, or float32 `[m]`."""
     return (weight * semantic + (1 - weight) * lexical).astype(np.float32)
 
 
@@ -255,6 +257,15 @@ class Candidates:
         """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1."""
         return replace(self, scores=self.scores * factors)
 
+    def only(self, kept: NDArray[np.bool_]) -> Candidates:
+        """Returns a copy with some of the chunks, bool `[m]`."""
+        parts = (self.semantic, self.lexical, *self.scaled)
+        semantic, lexical, *scaled = (None if part is None else part[kept] for part in parts)
+        return Candidates(
+            self.rows[kept], self.scores[kept], self.matching[kept], semantic, lexical, self.ranks[kept],
+            (scaled[0], scaled[1]),
+        )  # fmt: skip
+
     def all_matching(self) -> Candidates:
         """Returns a copy in which every chunk matches: all of them hold the phrase that the query asks for."""
         return replace(self, matching=np.ones(len(self.rows), np.bool_))
@@ -277,7 +288,7 @@ def score(
     priors: NDArray[np.float32],
     *,
     scale: SemanticScale | None = None,
-    weight: float = SEMANTIC_WEIGHT,
+    weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
 ) -> Candidates:
     """Scores chunks by meaning, words, the prior of their page's kind and the literal rule, and says which match.
 
@@ -292,7 +303,7 @@ def score(
         literal: row to rank of the literal rule that holds, also of rows that are not here.
         priors: float32 `[m]`.
         scale: of the similarities, if that cannot be seen from these.
-        weight: share of meaning where both rank.
+        weight: share of meaning where both rank; one, or float32 `[m]`.
     """
     ranks = np.zeros(len(rows), np.int8)
     semantic = None

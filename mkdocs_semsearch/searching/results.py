@@ -32,6 +32,7 @@ __all__ = [
     "RelatedPage",
     "ResultWriter",
     "listed_pages",
+    "one_translation",
     "rank",
     "related_pages",
     "written_page",
@@ -82,6 +83,34 @@ class Ranked:
 def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
     """Ranks pages or sections, by the granularity of the query."""
     return (_rank_pages if query.granularity == "page" else _rank_sections)(candidates, chunk_map, query)
+
+
+def one_translation(candidates: Candidates, chunk_map: ChunkMap, reader: str) -> Candidates:
+    """Returns the candidates of one page among each group of translations.
+
+    That is the page in the reader's language where it matches as well as another, else the one with the best score.
+
+    Args:
+        candidates: scored.
+        chunk_map: of the index.
+        reader: language tag, empty where it is not known.
+    """
+    languages = chunk_map.languages
+    if not languages.have_translations or not len(candidates.rows):
+        return candidates
+    pages = chunk_map.page_of[candidates.rows]
+    scores = np.full(len(languages.group_of), -1.0, np.float32)
+    np.maximum.at(scores, pages, candidates.scores)
+    matching = np.zeros(len(scores), np.bool_)
+    matching[pages[candidates.matching]] = True
+    present = np.unique(pages)
+    own = ~languages.are_foreign(reader)[present]
+    order = present[np.lexsort((present, -scores[present], ~own, ~matching[present]))]
+    groups = languages.group_of[order]
+    _, first = np.unique(groups, return_index=True)
+    shown = np.zeros(len(scores), np.bool_)
+    shown[order[first]] = True
+    return candidates.only(shown[pages])
 
 
 def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:

@@ -133,7 +133,8 @@ class Scoring:
         mode: sides that rank.
         rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
         depth: how many hits of the words take part where meaning ranks as well.
-        priors: float32 `[n]`, factor of every chunk by the kind of its page.
+        priors: float32 `[n]`, factor of every chunk by kind and language of its page.
+        meaning: float32 `[n]`, how much of the meaning of every chunk counts; None for all of it.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class Scoring:
         rows: NDArray[np.bool_] | None,
         depth: int,
         priors: NDArray[np.float32],
+        meaning: NDArray[np.float32] | None = None,
     ) -> None:
         self._sides = sides
         self._question = question
@@ -154,6 +156,7 @@ class Scoring:
         self._allowed = rows
         self._depth = EVERY if vector is None else depth
         self._priors = priors
+        self._meaning = meaning
 
     @functools.cached_property
     def _hits(self) -> LexicalHits:
@@ -213,6 +216,10 @@ class Scoring:
         if not self._sides.is_measured or self._vector is None or self._literal or not len(candidates.rows):
             return candidates
         assert candidates.semantic is not None
+        hits = self._hits
+        # Where the best hit of the words is in no language of the model, similarities say nothing.
+        if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] < 1:
+            return candidates
         similarity = float(candidates.semantic.max())
         words = float(self._hits.scores.max(initial=0))
         return (
@@ -245,7 +252,8 @@ class Scoring:
     ) -> Candidates:
         words, literal = (self._hits, self._literal) if self._by_words else (None, {})
         priors = self._priors[rows]
-        return score(rows, similarities, words, literal, priors, scale=scale, weight=self._sides.weight)
+        weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
+        return score(rows, similarities, words, literal, priors, scale=scale, weight=weight)
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:

@@ -31,6 +31,7 @@ from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, value_test, wanted_values
+from mkdocs_semsearch.searching.languages import PageLanguages
 from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS, ChunkMap, Records, page_info
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ class Tables:
             first_chunk=pages["first_chunk"].to_numpy(),
             chunk_count=pages["chunk_count"].to_numpy(),
             kind_of=_kinds(pages),
+            languages=_languages(pages, manifest),
             modified=_modified(pages),
         )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
@@ -309,6 +311,12 @@ def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatc
     """Returns some columns, as one batch if possible: taking rows from a batch takes a third of the time."""
     batches = table.select(list(columns)).to_batches()
     return batches[0] if len(batches) == 1 else table.select(list(columns))
+
+
+def _languages(pages: pa.Table, manifest: Manifest) -> PageLanguages:
+    known = "translations" in pages.column_names
+    translations = pages["translations"].to_pylist() if known else [None] * pages.num_rows
+    return PageLanguages.of(pages["language"].to_pylist(), translations, manifest.coverage, manifest.language)
 
 
 def _kinds(pages: pa.Table) -> NDArray[np.int8]:

@@ -66,6 +66,7 @@ def index_built_site(
         _copy_widget(site_dir, settings, site)
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
+        widget_files.tell_languages(site_dir, report.languages, report.facets)
     return replace(report, misfits=(*source.misfits(), *report.misfits))
 
 

@@ -37,6 +37,9 @@ DEFAULT_FACETS = (
     FacetDeclaration("page.section", "string", "Section"),
 )
 
+LANGUAGE_FACET = FacetDeclaration("page.language", "string", "Language")
+"""What else readers can filter by where pages have several languages and the configuration names no facets."""
+
 
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings:
@@ -167,10 +170,19 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did, and one sentence for everything in front matter and options that has no effect."""
+    """What a build did.
+
+    Attributes:
+        build: the index.
+        misfits: one sentence for everything in front matter and options that has no effect.
+        languages: language tags of the pages.
+        facets: what readers can filter by.
+    """
 
     build: BuildReport
     misfits: tuple[str, ...]
+    languages: tuple[str, ...]
+    facets: tuple[FacetDeclaration, ...]
 
 
 def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
@@ -210,8 +222,12 @@ def index_site(
 
     started = time.perf_counter()
     pages, misfits = _chunked(tuple(documents), site, settings, embedder)
+    facets = settings.facets
+    if not settings.facets_declared and len({page.language for page in pages if page.language}) > 1:
+        facets = (*facets, LANGUAGE_FACET)
+        pages = [replace(page, facets={**page.facets, LANGUAGE_FACET.name: page.language}) for page in pages]
     options = BuildOptions(
-        facets=settings.facets,
+        facets=facets,
         site_name=site.name,
         site_url=site.url,
         language=site.language,
@@ -229,7 +245,8 @@ def index_site(
         progress=progress,
         store=_open_store(settings.store),
     )
-    return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits)
+    languages = tuple(sorted({page.language for page in pages if page.language}))
+    return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits, languages, facets)
 
 
 def _open_store(store: StoreSettings) -> StoreWriter | None:
@@ -248,6 +265,7 @@ def _chunked(
 ) -> tuple[list[ChunkedPage], tuple[str, ...]]:
     """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
+    from mkdocs_semsearch.chunking.page_language import with_translations
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
     from mkdocs_semsearch.lexical.reader_words import ReaderWords
@@ -267,7 +285,7 @@ def _chunked(
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
     complaints = ReaderWords(settings.synonyms, settings.pins).complaints(pages)
-    return with_inbound_links(pages, site.url), (*chunker.misfits(), *complaints)
+    return with_translations(with_inbound_links(pages, site.url)), (*chunker.misfits(), *complaints)
 
 
 SECONDS_BETWEEN_LINES = 10.0

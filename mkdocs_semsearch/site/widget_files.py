@@ -25,6 +25,7 @@ __all__ = [
     "results_page_context",
     "sidecar_url",
     "site_version",
+    "tell_languages",
     "theme_dir",
     "widget_config",
     "withdraw_static",
@@ -119,6 +120,21 @@ def withdraw_static(site_dir: Path) -> None:
     file = site_dir / CONFIG
     body = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(_json({**body, "static": False}), encoding="utf-8")
+
+
+def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration]) -> None:
+    """Says in the `config.json` of a built site which languages its pages have, and what readers can filter by.
+
+    Args:
+        site_dir: of the site; without our `config.json` nothing is done.
+        languages: language tags of the pages; of one language nothing needs to be said.
+        facets: of the index.
+    """
+    file = site_dir / CONFIG
+    if len(languages) < 2 or not file.is_file():
+        return
+    body = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(_json({**body, "languages": list(languages), "facets": _facets(facets)}), encoding="utf-8")
 
 
 def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import OpenIndex, open_index
+from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact.index_folder import sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.artifact.weights import WEIGHTS
@@ -45,7 +45,7 @@ from mkdocs_semsearch.static.postings import (
     write_words,
 )
 from mkdocs_semsearch.static.quantize import Planes
-from mkdocs_semsearch.static.site_files import Record, write_site
+from mkdocs_semsearch.static.site_files import Record, language_tags, write_site
 
 __all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]
 
@@ -190,6 +190,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "generator": manifest.generator,
         "site_name": manifest.site_name,
         "language": manifest.language,
+        **_languages(pages, manifest),
         "pages": len(pages),
         "sections": manifest.sections,
         "chunks": len(chunks),
@@ -205,6 +206,14 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
         "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
+
+
+def _languages(pages: Sequence[Record], manifest: Manifest) -> dict[str, Any]:
+    """Returns what the pointer says of languages: nothing where pages have one, and the model knows it."""
+    tags = language_tags(pages)
+    if len(tags) < 2 and not manifest.coverage:
+        return {}
+    return {"languages": {"tags": tags, "coverage": dict(manifest.coverage)}}
 
 
 def _records(path: Path) -> list[Record]:

@@ -102,6 +102,7 @@ def _manifest(bundle: Bundle) -> Manifest:
             files=(),
             site_name=pointer["site_name"],
             language=pointer["language"],
+            coverage=pointer.get("languages", {}).get("coverage", {}),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(bundle, error) from None
@@ -123,6 +124,7 @@ def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
         {
             **record,
             "front_matter": json.dumps(record["frontmatter"], ensure_ascii=False),
+            "translations": json.dumps(record.get("translations", {})),
             "kind": record.get("kind"),
             "boost": boost[row],
             "first_chunk": int(firsts[row]),

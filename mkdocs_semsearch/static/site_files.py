@@ -15,12 +15,13 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
+from mkdocs_semsearch.searching.languages import PageLanguages
 from mkdocs_semsearch.searching.pages_and_sections import page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.format import CORE, FIELDS, Value, fnv1a, normalised_name, pack_blocks, smallest_unsigned
 
-__all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "write_site"]
+__all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "language_tags", "write_site"]
 
 HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
@@ -64,6 +65,11 @@ def write_site(
         blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
     for number, facet in enumerate(facets):
         blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
+    tags = [None, *language_tags(pages)]
+    blocks["languages"] = smallest_unsigned([tags.index(page["language"]) for page in pages])
+    groups = PageLanguages.of([None] * len(pages), [page.get("translations") for page in pages], {}, "")
+    if groups.have_translations:
+        blocks["translation_of"] = smallest_unsigned(groups.group_of)
     kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
     if any(kinds):
         blocks["kinds"] = np.array(kinds, np.uint8)
@@ -73,6 +79,11 @@ def write_site(
     columns: dict[str, Value] = {f"chunk_{name}": {"json": [c[name] for c in chunks]} for name in CHUNK_COLUMNS}
     (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
     return packs
+
+
+def language_tags(pages: Sequence[Record]) -> list[str]:
+    """Returns the languages of some pages in the order of the first page of each."""
+    return list(dict.fromkeys(page["language"] for page in pages if page["language"]))
 
 
 def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
@@ -136,7 +147,7 @@ def _page_record(page: Record) -> dict[str, Any]:
     """Returns the page of a result, and the other fields that filters may name."""
     info = page_info(page, None)
     shown = {field.name: getattr(info, field.name) for field in fields(info)}
-    return {**shown, "section": page["section"], "kind": page.get("kind"), "language": page["language"]}
+    return {**shown, "section": page["section"], "kind": page.get("kind")}
 
 
 def _cut_texts(chunks: Sequence[Record]) -> list[list[int]]:

@@ -6,8 +6,10 @@ import contextlib
 
 import pytest
 
-from mkdocs_semsearch.searching import open_searcher
-from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.chunking.page_language import with_translations
+from mkdocs_semsearch.searching import Equals, open_searcher
+from mkdocs_semsearch.searching.response import filter_to_json, to_json
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine
@@ -47,7 +49,9 @@ def opened(request, tmp_path):
                 write_bundle(folder, tmp_path / "semsearch", None)
             if request.param == "browser":
                 engine = stack.enter_context(StaticEngine(tmp_path))
-                return lambda text, **given: engine.search(text, mode="lexical", **given)
+                return lambda text, filters=(), **given: engine.search(
+                    text, mode="lexical", filters=list(map(filter_to_json, filters)), **given
+                )
             if request.param == "embedded":
                 searcher = stack.enter_context(open_searcher(folder, embedder=WordHashEmbedder()))
             if request.param == "static":
@@ -116,3 +120,62 @@ def test_words_of_a_site_in_eight_languages_are_found(opened):
         "الحماية": "ar/walls.md",
     }.items():
         assert search(question)["results"][0]["page"]["path"] == path, question
+
+
+GUIDE = {
+    "en": "Install the server and start it.",
+    "uk": "Install: встановіть server і start.",
+    "de": "Server install und start.",
+}
+
+
+def translated(*languages, only=()):
+    pages = [
+        made_page(f"{tag}/{name}.md", f"{text} {name} {number}", language=tag, facets={"page.language": tag})
+        for number, name in enumerate(("guide", "setup", "tour"))
+        for tag, text in GUIDE.items()
+        if tag in languages
+    ]
+    pages += [made_page(path, text, language=tag, facets={"page.language": tag}) for path, tag, text in only]
+    return with_translations(pages)
+
+
+FACETS = (FacetDeclaration("page.language", "string", "Language"),)
+
+
+def test_translations_are_one_result_in_the_language_of_the_reader(opened):
+    search = opened(translated("en", "uk", "de", only=[("uk/extra.md", "uk", "Server install extra")]), facets=FACETS)
+    for reader in ("en", "uk", "de-AT", ""):
+        answer = search("install server", language=reader)
+        assert answer["total_results"] == 4
+        found = [result["page"] for result in answer["results"]]
+        if reader:
+            assert [page["language"] for page in found if page["path"] != "uk/extra.md"] == [reader[:2]] * 3
+        assert {tuple(page["translations"]) for page in found} == {("en", "uk", "de"), ()}
+        assert all(page["translations"].get(page["language"], page["url"]) == page["url"] for page in found)
+
+
+def test_other_languages_come_after_that_of_the_reader_but_are_shown(opened):
+    pages = [
+        made_page("one.md", "Rotate the keys.", language="uk"),
+        made_page("two.md", "Rotate the keys here.", language="en"),
+    ]
+    search = opened(pages)
+    assert order(search("rotate keys", language="en")) == ["two.md", "one.md"]
+    assert order(search("rotate keys", language="uk-UA")) == ["one.md", "two.md"]
+    assert order(search("rotate keys", language="fr")) == order(search("rotate keys")) == ["one.md", "two.md"]
+
+
+def order(answer):
+    return [result["page"]["path"] for result in answer["results"]]
+
+
+def test_language_is_a_filter_and_its_counts_are_those_of_the_filter(opened):
+    search = opened(translated("en", "uk", only=[("only.md", "en", "Server install")]), facets=FACETS)
+    answer = search("install server", language="en", facets=["page.language"])
+    counts = {item["value"]: item["count"] for item in answer["facets"]["page.language"]}
+    assert counts == {"en": 4, "uk": 3}
+    for tag, count in counts.items():
+        chosen = search("install server", language="en", filters=[Equals("page.language", tag)])
+        assert chosen["total_results"] == count
+        assert {result["page"]["language"] for result in chosen["results"]} == {tag}

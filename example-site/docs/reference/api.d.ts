@@ -122,6 +122,8 @@ export interface PageInfo {
   last_modified: string | null;
   indexed_at: string | null;
   content_hash: string | null;
+  language: string | null;
+  translations: Record<string, string>;
 }
 
 /** A whole page: its metadata and its sections in order, one entry a chunk. */
@@ -202,6 +204,8 @@ export interface SearchRequest {
   correct?: boolean;
   /** Adds part scores and the rule that moved a result. */
   explain?: boolean;
+  /** Language of the reader, as in `uk` or `pt-BR`: pages in it come first. */
+  language?: string;
   /** By score, or `newest`: by `last_modified` of the page, what matches first. */
   sort?: "relevance" | "newest";
   /** Names of indexes, on a server with several; all where there are none. */

@@ -8,13 +8,13 @@ import { Address, countFilters, questionKey, sharedSearch, Store } from "./state
 import { h, loadStrings, loadStyle, set } from "./ui.js";
 
 const PHONE = "(max-width: 768px), (max-height: 500px)"; // as in dialog.css
-const SETTLE = 350; // milliseconds without a change before the number of results is announced
+const SETTLE = 350; // milliseconds before a number is announced
 
 export class SemsearchDialog extends HTMLElement {
   prefix = "semsearch";
 
-  build({ config, root, mac, t, engine }) {
-    const store = new Store({ fields: config.facets ?? [] });
+  build({ config, root, mac, t, engine, reader }) {
+    const store = new Store({ fields: config.facets ?? [], reader });
     const names = store.state.fields.map(({ name }) => name);
     const parts = { store, config, root, t, names, report: this.report };
     const search = new Search({ ...parts, engine });
@@ -255,14 +255,16 @@ export class SemsearchDialog extends HTMLElement {
   }
 }
 
-/** Builds the dialog, on its first use. */
+/** Builds the dialog. */
 export async function start(host, { config, root, base, mac }, element = SemsearchDialog) {
-  // Not in the head: Material's navigation removes it there.
+  // Material clears the head.
   const styled = loadStyle(host, new URL("dialog.css", base));
-  const language = config.language ?? document.documentElement.lang;
+  const { lang } = document.documentElement;
+  const reader = config.languages?.includes(lang) && { language: lang };
+  const { language = lang } = reader || config;
   const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root));
   const engine = Promise.resolve(choice).catch(() => null);
   const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);
-  host.build({ config, root, mac, t, engine });
+  host.build({ config, root, mac, t, engine, reader });
 }

@@ -1,4 +1,4 @@
-/* Asks a search engine, and puts its answers into the state. A late answer never replaces a newer one. */
+/* Asks a search engine, and puts its answers into the state; never a late one. */
 
 import { activeFilters, appendFilters, isQuestion } from "./state.js";
 
@@ -202,4 +202,4 @@ export class Search {
   }
 }
 
-export const pick = ({ query, filters, literal }) => ({ query, filters, ...(literal && { correct: false }) });
+export const pick = ({ query, filters, literal, reader }) => ({ query, filters, ...reader, ...(literal && { correct: false }) });

@@ -32,25 +32,28 @@ function isAnswerable({ known, weight, telling }, similarity, words, { rule, chu
  * meaning. `weights`: the table of static.json. `phrased`: the mask leaves what holds the phrase, and all of it matches. Gives rows, what ranks them, which of them match, and the two parts.
  */
 export function findCandidates(given) {
-  const { mode, question, asked, similarities, mask, depth, core, kindOf, semantic: side, weights, phrased } = given;
+  const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, semantic: side, weights, phrased } = given;
   const byMeaning = mode === "semantic" && similarities;
   let totals = byMeaning ? null : asked.totals(mask);
   if (totals && similarities) totals = keepBest(totals, depth);
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
   const priors = kindPriors(question, weights.kinds);
-  const prior = (at) => priors[kindOf(rows[at])];
+  const prior = (at) => fround(priors[kindOf(rows[at])] * fround(factorOf(rows[at])));
+  const meaning = meaningOf && ((at) => meaningOf(rows[at]));
   const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : literalRanks({ question, asked, core, mask });
   const lexical = byMeaning ? null : picked(totals, rows, asked.unit);
   const scored = byMeaning
     ? semantic.map((similarity) => Math.max(0, similarity))
-    : combined(semantic, scaleLexical(lexical), side?.weight ?? weights.fusion.semantic, weights.fusion);
+    : combined(semantic, scaleLexical(lexical), { weight: side?.weight ?? weights.fusion.semantic, meaning, ...weights.fusion });
   const fused = scored.map((score, at) => score * prior(at));
   const { share, semantic_share } = weights.matches;
   const matching = matches(fused, byMeaning ? semantic_share : share);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
-  const answers = !side?.measured || !semantic || !rows.length || ranks.size;
+  // Where the best words are in no language of the model, similarities say nothing.
+  const best = meaning && words > 0 && meaning(lexical.indexOf(words)) < 1;
+  const answers = !side?.measured || !semantic || !rows.length || ranks.size || best;
   if (phrased) matching.fill(1);
   else if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
   return { rows, scores: applyLiteralRule(fused, ranks, rows), matching, semantic: semantic ?? null, lexical };
@@ -64,11 +67,16 @@ function matches(scores, share) {
   return Uint8Array.from(scores, (score) => +(score >= least && score > 0));
 }
 
-function combined(semantic, lexical, weight, fusion) {
+/** `meaning`: how much of the meaning counts at a place, where that differs. */
+function combined(semantic, lexical, { weight, meaning, ...fusion }) {
   if (!semantic) return lexical;
   const scaled = scaleSemantic(semantic, fusion);
   const [share, rest] = [fround(weight), fround(1 - weight)];
-  return scaled.map((score, at) => fround(share * score) + fround(rest * lexical[at]));
+  if (!meaning) return scaled.map((score, at) => fround(share * score) + fround(rest * lexical[at]));
+  return scaled.map((score, at) => {
+    const part = fround(share * meaning(at));
+    return fround(part * score) + fround(fround(1 - part) * lexical[at]);
+  });
 }
 
 /** The places of what is not 0; where there is nothing, all of so many. */

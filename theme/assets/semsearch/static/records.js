@@ -41,6 +41,8 @@ export const pageRecord = (page) => ({
   last_modified: page.last_modified ?? null,
   indexed_at: null,
   content_hash: page.content_hash ?? null,
+  language: page.language ?? null,
+  translations: page.translations ?? {},
 });
 
 export const sectionRecord = (chunk, page, { excerpt, highlights }) => ({

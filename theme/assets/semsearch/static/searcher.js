@@ -30,7 +30,12 @@ export class Searcher {
 
   static async open(root) {
     const bundle = await Bundle.open(root);
-    return new Searcher(bundle, await bundle.read("core.bin"));
+    const searcher = new Searcher(bundle, await bundle.read("core.bin"));
+    if (bundle.pointer.languages) {
+      const { Languages } = await import("./languages.js");
+      searcher.languages = new Languages(bundle.pointer, searcher.core);
+    }
+    return searcher;
   }
 
   /** `patience`: milliseconds after which words answer alone, and the answer is `loading`. */
@@ -120,12 +125,17 @@ export class Searcher {
   }
 
   /** All pages for a question under a mask of filters and one of phrases, as `rankPages` gives them. */
-  #ranked({ options, ...given }, filtered, phrases) {
+  #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const kindOf = (row) => this.kinds[this.pageOf[row]] ?? 0;
+    const { languages, pageOf } = this; // loaded where pages have several, or one that the model does not know
+    const isForeign = languages?.foreignTo(options.language);
+    const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
+    const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
+    const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
     const depth = lexicalDepth(filtered, weights.fusion);
-    const more = { mask: both(filtered, phrases), depth, core: this.core, kindOf, semantic, weights, phrased: !!phrases };
-    const found = this.#boosted(findCandidates({ ...given, ...more }));
+    const more = { mask: both(filtered, phrases), depth, core: this.core, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const scored = this.#boosted(findCandidates({ ...given, ...more }));
+    const found = (fold && languages?.oneTranslation(scored, pageOf, isForeign)) || scored;
     return { ...found, ...rankPages(found, this, options.min_score, weights.pages) };
   }
 
@@ -181,8 +191,10 @@ export class Searcher {
   /** Counts a field over all matching pages; its own filter does not shrink its own counts. */
   async #count(name, filters, { given, phrases, found }) {
     const others = filters.filter(({ field }) => field !== name);
-    const same = others.length === filters.length;
-    const { matched } = same ? found : this.#ranked(given, await this.#filtered(others), phrases);
+    // A page counts in each of its languages, for a filter on one of them shows it in that one.
+    const fold = name !== "page.language";
+    const same = others.length === filters.length && fold;
+    const { matched } = same ? found : this.#ranked(given, await this.#filtered(others), phrases, fold);
     return this.#countRows(name, matched);
   }
 

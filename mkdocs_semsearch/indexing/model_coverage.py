@@ -1,0 +1,122 @@
+"""Measures which languages of a site its model knows, and how much of the meaning in them counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_semsearch.chunking import ChunkedPage
+from mkdocs_semsearch.embedding.model_files import is_default_model
+from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.lexical.languages import primary_subtag, script_of
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["coverage_warning", "model_coverage"]
+
+MULTILINGUAL_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+
+LANGUAGES_OF_DEFAULT_MODEL = frozenset({"en"})
+
+MOST_UNKNOWN = 0.1
+"""Share of unknown tokens from which on a model does not know a language. Of the default model: 0.74 for Chinese, 0.4
+for Japanese, 1.0 for Thai, 0 for European languages; of a multilingual one about 0."""
+
+LEAST_LETTERS = 1.3
+"""Letters of a token below which a tokenizer spells the words of an alphabet. Of the default model: 3.9 for English,
+1.7 to 2.5 for other languages in Latin letters, 1.0 for Ukrainian, Russian, Greek, Arabic and Hebrew."""
+
+PARTLY_KNOWN = 0.5
+"""How much meaning counts in a language whose letters an English model knows: it recognises names and shared words."""
+
+_SAMPLED_CHUNKS = 50
+_WORD = re.compile(r"[^\W\d_]+")
+_UNKNOWN = frozenset({"[UNK]", "<unk>", "<UNK>"})
+_SYLLABIC = frozenset({"Hani", "Jpan", "Thai", "Laoo", "Khmr", "Mymr"})
+"""Scripts in which a character may well be a token of its own."""
+
+_NAMES = {
+    "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian",
+    "it": "Italian", "ja": "Japanese", "ko": "Korean", "nb": "Norwegian", "nl": "Dutch", "no": "Norwegian",
+    "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "th": "Thai",
+    "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+
+
+def model_coverage(pages: Sequence[ChunkedPage], embedder: Embedder, default: str) -> dict[str, float]:
+    """Returns for the languages that a model does not know well how much of the meaning counts there, from 0 to 1.
+
+    Of the default model the languages are known. Of any model with a tokenizer of its own, what counts is whether its
+    words fall apart into unknown tokens or letters.
+
+    Args:
+        pages: of the site.
+        embedder: of the site.
+        default: language of pages that have none of their own.
+    """
+    file: Path | None = getattr(embedder, "tokenizer_file", None)
+    if file is None:
+        return {}
+    texts: dict[str, list[str]] = {}
+    for page in pages:
+        sample = texts.setdefault(page.language or default, [])
+        if len(sample) < _SAMPLED_CHUNKS:
+            sample += (chunk.content for chunk in page.chunks[:3] if chunk.kind == "text")
+    knows_english_only = is_default_model(embedder.identity.model)
+    if knows_english_only and {primary_subtag(language) for language in texts} <= LANGUAGES_OF_DEFAULT_MODEL:
+        return {}
+    from mkdocs_semsearch.embedding.tokens import open_tokenizer
+
+    tokenizer = open_tokenizer(file)
+    found = {}
+    for language, sample in sorted(texts.items()):
+        script = script_of(language)
+        share = _share(tokenizer, sample, script)
+        if knows_english_only and primary_subtag(language) not in LANGUAGES_OF_DEFAULT_MODEL:
+            share = min(share, PARTLY_KNOWN if script == "Latn" else 0.0)
+        if share < 1:
+            found[language] = share
+    return found
+
+
+def _share(tokenizer: Tokenizer, texts: Sequence[str], script: str) -> float:
+    """Returns how much of the meaning of some texts counts: all of it, or nothing where their words fall apart."""
+    words = [word for text in texts for word in _WORD.findall(text) if script == "Latn" or not word.isascii()]
+    if not words:
+        return 1.0
+    tokens = [token for encoded in tokenizer.encode_batch(words, add_special_tokens=False) for token in encoded.tokens]
+    unknown = sum(token in _UNKNOWN for token in tokens) / max(1, len(tokens))
+    letters = sum(map(len, words)) / max(1, len(tokens))
+    falls_apart = unknown > MOST_UNKNOWN or (script not in _SYLLABIC and letters < LEAST_LETTERS)
+    return 0.0 if falls_apart else 1.0
+
+
+def coverage_warning(coverage: Mapping[str, float], model: str) -> str | None:
+    """Returns one sentence about the languages that a model does not know, None where it knows all of the site.
+
+    Args:
+        coverage: see `model_coverage`.
+        model: name of the model.
+    """
+    names = {share: _named(language for language in coverage if coverage[language] == share) for share in (0.0, 0.5)}
+    parts = []
+    if names[0.0]:
+        parts.append(f"does not know {names[0.0]}: these pages are searched by words alone")
+    if names[0.5]:
+        parts.append(f"knows little {names[0.5]}: meaning counts half on these pages")
+    if not parts:
+        return None
+    return (
+        f"The model {model.rpartition('/')[2]} {', and '.join(parts)}. For meaning in these languages install "
+        f"`mkdocs-semsearch[models]` and write under semsearch: `embedder: {{model: {MULTILINGUAL_MODEL}}}`, "
+        "`chunking: {max_tokens: 110}`."
+    )
+
+
+def _named(languages: Iterable[str]) -> str:
+    names = [_NAMES.get(primary_subtag(language), language) for language in languages]
+    return ", ".join(dict.fromkeys(names))

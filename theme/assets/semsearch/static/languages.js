@@ -1,0 +1,48 @@
+/* The languages of pages; see searching/languages.py and `one_translation` in searching/results.py. */
+
+const primary = (tag) => tag.split("-")[0];
+
+export class Languages {
+  constructor({ languages: { tags, coverage }, language }, core) {
+    this.codes = core.array("languages"); // 0 where a page has none
+    this.groups = core.array("translation_of");
+    this.tags = tags;
+    const share = (code) => coverage[this.tags[code - 1] ?? language] ?? 1;
+    this.meaning = Object.keys(coverage).length ? Float32Array.from(this.codes, share) : null;
+  }
+
+  /** Tells whether a page is in another language than the reader's; none is where no page is in it. */
+  foreignTo(reader = "") {
+    const wanted = reader.replaceAll("_", "-").toLowerCase();
+    const codes = (fits) => this.tags.flatMap((tag, at) => (fits(tag.toLowerCase()) ? at + 1 : []));
+    const same = codes((tag) => tag === wanted);
+    const own = same.length ? same : codes((tag) => primary(tag) === primary(wanted));
+    return (page) => own.length > 0 && this.codes[page] > 0 && !own.includes(this.codes[page]);
+  }
+
+  /** Leaves one page of each group of translations: the reader's own where it matches as well, else the best. */
+  oneTranslation(found, pageOf, isForeign) {
+    if (!this.groups.length) return found;
+    const pages = new Map();
+    found.rows.forEach((row, at) => {
+      const page = pageOf[row];
+      const [matching = 0, score = -1] = pages.get(page) ?? [];
+      pages.set(page, [matching | found.matching[at], Math.max(score, found.scores[at])]);
+    });
+    const shown = new Map();
+    for (const [page, [matching, score]] of pages) {
+      const rank = [matching, +!isForeign(page), score];
+      const [, best] = shown.get(this.groups[page]) ?? [];
+      if (!best || isBetter(rank, best)) shown.set(this.groups[page], [page, rank]);
+    }
+    const isKept = (_, at) => shown.get(this.groups[pageOf[found.rows[at]]])[0] === pageOf[found.rows[at]];
+    const kept = ["rows", "scores", "matching", "semantic", "lexical"].map((name) => [name, found[name]?.filter(isKept)]);
+    return { ...found, ...Object.fromEntries(kept.map(([name, part]) => [name, part ?? null])) };
+  }
+}
+
+/** Compares lists by their first difference. */
+function isBetter(one, other) {
+  const at = one.findIndex((value, place) => value !== other[place]);
+  return at >= 0 && one[at] > other[at];
+}
