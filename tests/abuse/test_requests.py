@@ -261,7 +261,7 @@ NONSENSE = [b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET / HTTP/9.9.9\r\n\r\n", b"
 
 
 @pytest.mark.parametrize("sent", [BOTH, *NONSENSE], ids=["two lengths", "TLS", "version", "NUL"])
-def test_what_is_no_proper_request_is_refused_in_the_common_shape(index_dir, sent):
+def test_a_malformed_request_is_refused_in_the_common_shape(index_dir, sent):
     with serving(index_dir) as url:
         status, headers, body = answer_to(url, sent)
     assert status == 400

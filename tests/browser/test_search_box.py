@@ -401,7 +401,7 @@ def test_nothing_found_offers_to_drop_filters_and_shows_what_they_hide(page, sit
     assert "f.tags" not in page.url
 
 
-def test_nothing_found_says_so_and_offers_the_less_related(page, site):
+def test_the_dialog_offers_weaker_results_when_nothing_matches(page, site):
     page.goto(site.url)
     page.keyboard.press("/")
     page.locator(INPUT).wait_for()
@@ -417,7 +417,7 @@ def test_nothing_found_says_so_and_offers_the_less_related(page, site):
     assert page.locator("[data-semsearch=empty]").is_visible()
 
 
-def test_the_less_related_are_folded_and_not_counted(page, site):
+def test_weaker_results_are_folded_and_not_counted(page, site):
     ask(page, site, "token")
     assert page.locator(".ss-total").inner_text() == "3 results"
     page.get_by_role("status").get_by_text("3 results", exact=True).wait_for(state="attached")

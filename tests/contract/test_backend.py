@@ -318,12 +318,12 @@ def test_counts_are_those_of_the_matches_and_leave_out_the_own_filter(backend, f
     assert matches.counts("nobody has this") == ()
 
 
-def test_a_value_that_cannot_be_is_refused(find):
+def test_an_invalid_value_is_refused(find):
     with pytest.raises(FilterError):
         find(SearchQuery("keys", filters=(Equals("year", "soon"),)))
 
 
-def test_the_words_that_match_are_known(find):
+def test_the_matcher_knows_which_words_match(find):
     matcher = find(SearchQuery("expire behind a proxy")).matcher
     assert matcher.stems_in("expire")
     assert matcher.stems_in("proxy")

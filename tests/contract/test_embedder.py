@@ -95,7 +95,7 @@ def test_no_texts_give_no_rows(embedder, role):
     check(embedder.embed([], role), embedder, 0)
 
 
-def test_any_sequence_of_strings_will_do(embedder):
+def test_any_sequence_of_strings_is_accepted(embedder):
     np.testing.assert_allclose(
         embedder.embed(tuple(TEXTS), "document"), embedder.embed(TEXTS, "document"), atol=TOLERANCE
     )
@@ -131,7 +131,7 @@ def test_strange_texts_do_no_harm(embedder, name):
     )
 
 
-def test_what_is_beyond_the_longest_text_is_cut(embedder):
+def test_texts_are_cut_at_the_longest_length(embedder):
     if embedder.identity.max_tokens > 10_000:
         pytest.skip("reads everything")
     long = "word " * embedder.identity.max_tokens
@@ -139,7 +139,7 @@ def test_what_is_beyond_the_longest_text_is_cut(embedder):
     np.testing.assert_allclose(one, other, atol=TOLERANCE)
 
 
-def test_the_same_twice(embedder):
+def test_searching_twice_gives_the_same_results(embedder):
     np.testing.assert_array_equal(embedder.embed(TEXTS[:2], "query"), embedder.embed(TEXTS[:2], "query"))
 
 

@@ -298,7 +298,7 @@ def test_filters_that_match_nothing(both, condition):
 @pytest.mark.parametrize(
     "condition", [Equals("year", "soon"), Range("date", min="soon"), Equals("done", "maybe")], ids=repr
 )
-def test_values_that_cannot_be_are_refused_alike(both, condition):
+def test_invalid_values_are_refused_alike(both, condition):
     sentences = set()
     for searcher in both:
         with pytest.raises(FilterError) as error:

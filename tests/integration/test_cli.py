@@ -240,7 +240,7 @@ def test_without_the_model_words_answer_and_say_so(run, index_dir):
     sentence(run("query", "rotate keys", "--index", index_dir, "--mode", "semantic", code=1), "nobody/nothing")
 
 
-def test_the_environment_stands_in_for_flags(run, index_dir):
+def test_the_environment_replaces_missing_flags(run, index_dir):
     def shown(*flags, **environment):
         return len(
             json.loads(run("query", "rotate keys", "--format", "json", *LEXICAL, *flags, **environment).stdout)[
@@ -276,7 +276,7 @@ def test_a_question_in_another_encoding(run, index_dir):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
-def test_a_reader_that_has_seen_enough(index_dir):
+def test_a_closed_pipe_ends_the_command_without_an_error(index_dir):
     """`semsearch query … | head -0`: no complaint, no traceback."""
     for flags in ((), ("--format", "json"), ("--granularity", "page")):
         reading, writing = os.pipe()
@@ -386,7 +386,7 @@ def test_serving(index_dir, tmp_path):
         process.communicate()
 
 
-def test_what_cannot_be_served_is_a_sentence(run, index_dir, tmp_path):
+def test_settings_that_cannot_be_served_are_refused_with_a_sentence(run, index_dir, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -398,7 +398,7 @@ def test_what_cannot_be_served_is_a_sentence(run, index_dir, tmp_path):
     sentence(run("serve", index_dir, "--rate-limit", "many", code=1), "many")
 
 
-def test_what_cannot_be_indexed_is_a_sentence(run, tmp_path):
+def test_a_site_that_cannot_be_indexed_is_refused_with_a_sentence(run, tmp_path):
     sentence(run("index", "nowhere", code=1), "nowhere")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("<html><body><h1>Hi</h1><p>Text.</p></body></html>")

@@ -119,7 +119,7 @@ LIMITED = textwrap.dedent("""
 
 
 @pytest.mark.parametrize("limit", [0, 100, 2_000, 6_000, 30_000, 100_000, 100_000_000])
-def test_no_room_at_any_point_of_a_build(tmp_path, limit):
+def test_a_full_disk_at_any_point_leaves_the_previous_build(tmp_path, limit):
     index_dir = tmp_path / "index"
     before = built(index_dir, [made_page("a.md", "The previous build.")]).build_id
     done = subprocess.run(

@@ -177,7 +177,7 @@ def test_a_body_of_100_megabytes_is_not_taken(port, told):
     assert alive(port)
 
 
-def test_a_slow_body_costs_nobody_else_anything(index_dir):
+def test_a_slow_body_does_not_delay_other_requests(index_dir):
     live = LiveIndex(index_dir, open_index=open_small)
     live.refresh()
     api = SearchApi(live)
@@ -222,7 +222,7 @@ DEEP = 30_000
         b'{"query": "a", "query": {"query": "a"}}',
     ],
 )
-def test_requests_that_are_none_get_a_sentence(port, body):
+def test_malformed_requests_are_refused_with_a_sentence(port, body):
     status, answer = post(port, body)
     assert status == 422
     assert answer["error"]["message"].endswith(".")

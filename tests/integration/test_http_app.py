@@ -78,7 +78,7 @@ def test_every_route_answers_at_the_root_and_under_the_prefix(client, base):
 
 
 @pytest.mark.parametrize("address", ["/", "/nothing", "/-/semsearch/nothing", "/-/semsearch/", "/api/v1", "/docs/"])
-def test_what_is_not_there_is_a_json_error(client, address):
+def test_an_unknown_address_is_a_json_error(client, address):
     response = client.get(address)
     assert response.status_code == 404
     assert response.json()["error"]["code"] == "not_found"
@@ -108,7 +108,7 @@ def test_head_and_options(client):
     assert client.put("/api/v1/search").status_code == 405
 
 
-def test_long_answers_are_compressed_for_who_asks(client):
+def test_long_answers_are_compressed_for_clients_that_accept_gzip(client):
     plain = client.get("/api/v1/search?q=keys", headers={"Accept-Encoding": "identity"})
     packed = client.get("/api/v1/search?q=keys", headers={"Accept-Encoding": "gzip"})
     assert "content-encoding" not in plain.headers
@@ -139,7 +139,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(index_dir):
     assert json.loads(sent[1]["body"])["error"]["code"] == "too_slow"
 
 
-def test_nobody_answers_a_client_that_has_gone():
+def test_a_request_of_a_disconnected_client_is_not_answered():
     async def receive():
         return {"type": "http.disconnect"}
 

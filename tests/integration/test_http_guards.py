@@ -56,7 +56,7 @@ def test_without_its_token_there_is_nothing_to_see(index_dir, base):
 @pytest.mark.parametrize(
     "wrong", ["", "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer \u00e4"]
 )
-def test_a_wrong_token_is_none(wrong):
+def test_a_wrong_token_is_refused(wrong):
     assert not Admission([TOKEN]).is_known(wrong)
     assert Admission([TOKEN, "another"]).is_known("bearer another")
 
@@ -110,7 +110,7 @@ class Held:
         return self.searcher
 
 
-def test_who_comes_when_all_places_are_taken_is_told_to_come_back(index_dir):
+def test_a_request_is_refused_with_retry_after_when_all_places_are_taken(index_dir):
     held = Held(index_dir)
     statuses = []
     with client_of(held, max_concurrent=2) as client:
@@ -163,7 +163,7 @@ def test_agents_get_no_stream_that_would_hold_a_place(index_dir):
         assert client.post("/mcp", json=TOOLS, headers=ACCEPT).status_code == 200
 
 
-def test_health_and_metrics_wait_for_nobody(index_dir):
+def test_health_and_metrics_are_answered_while_all_workers_are_busy(index_dir):
     held = Held(index_dir)
     with client_of(held, max_concurrent=1) as client:
         thread = threading.Thread(target=lambda: client.get("/api/v1/facets"))
@@ -284,7 +284,7 @@ def test_the_log_has_questions_where_that_is_wanted(index_dir, lines, caplog):
     assert '"two\\nlines"' in caplog.text
 
 
-def test_what_is_said_during_a_request_has_its_id(tmp_path, lines):
+def test_log_lines_of_a_request_have_its_id(tmp_path, lines):
     folder = build(tmp_path / "index")
     with client_of(LiveIndex(folder)) as client:  # nobody knows its embedder, so it answers by words
         client.get("/api/v1/search?q=keys", headers={"X-Request-ID": "me-2"})

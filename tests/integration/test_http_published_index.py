@@ -103,7 +103,7 @@ def test_a_file_that_is_not_the_manifests_is_refused_and_the_copy_stays(web, cop
     assert published.update() is True
 
 
-def test_what_is_no_index_is_a_sentence(web, copy):
+def test_a_folder_without_an_index_is_refused_with_a_sentence(web, copy):
     url, root, _ = web
     with pytest.raises(IndexNotFoundError, match=r"No index can be read at http.*manifest\.json \(status 404\)"):
         PublishedIndex(url, copy).update()

@@ -176,7 +176,7 @@ def test_a_port_in_use_is_a_sentence(index_dir):
 
 
 @pytest.mark.parametrize(("host", "port"), [("host.invalid", 0), ("127.0.0.1", 70_000), ("192.0.2.1", 0)])
-def test_an_address_that_cannot_be_is_a_sentence(index_dir, host, port):
+def test_an_invalid_address_is_refused_with_a_sentence(index_dir, host, port):
     with pytest.raises(ConfigurationError, match="Cannot listen on"):
         run(create_app(index_dir), host, port)
 

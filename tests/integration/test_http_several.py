@@ -41,7 +41,7 @@ def client(folders):
 
 
 @pytest.mark.parametrize("base", ["", "/-/semsearch"])
-def test_each_answers_under_its_name(client, base):
+def test_every_index_answers_under_its_name(client, base):
     assert client.get(f"{base}/manual/readyz").json()["pages"] == 4
     assert client.get(f"{base}/cooking/readyz").json()["pages"] == 2
     assert client.get(f"{base}/cooking/healthz").status_code == 200
@@ -104,7 +104,7 @@ def test_at_the_root_all_answer_together(client):
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_who_has_nothing_to_say_does_not_stand_at_the_top(client, mode, granularity):
+def test_an_index_without_evidence_is_not_first(client, mode, granularity):
     for question, name in (("onions in the soup", "cooking"), ("restore a backup", "manual")):
         given = {"query": question, "mode": mode, "granularity": granularity}
         results = client.post("/api/v1/search", json=given).json()["results"]
@@ -112,7 +112,7 @@ def test_who_has_nothing_to_say_does_not_stand_at_the_top(client, mode, granular
         assert results[0]["score"] <= 1
 
 
-def test_some_of_them_by_name(client):
+def test_requests_may_name_some_of_the_indexes(client):
     for answer in (
         client.get("/api/v1/search?q=keys&indexes=cooking"),
         client.post("/api/v1/search", json={"query": "keys", "indexes": ["cooking"]}),
@@ -137,7 +137,7 @@ def test_pages_of_results_are_those_of_one_list(client):
     assert deep.json()["error"]["message"].startswith("offset and limit reach result 201")
 
 
-def test_what_was_read_otherwise_is_said_for_all_of_them(client):
+def test_corrections_are_reported_for_all_indexes(client):
     body = client.get("/api/v1/search?q=revoek+onoins").json()
     assert body["corrected"] == {"revoek": "revoke", "onoins": "onions"}
     literally = client.get("/api/v1/search?q=revoek+onoins&correct=false&mode=lexical").json()
@@ -193,7 +193,7 @@ def test_the_entity_tag_follows_every_build(folders, tmp_path):
         assert client.get("/api/v1/search?q=keys", headers={"If-None-Match": tag}).status_code == 200
 
 
-def test_ready_is_when_all_are(folders):
+def test_the_server_is_ready_when_all_indexes_are(folders):
     parts = sources(folders, "manual", "nowhere")
     with TestClient(create_app(parts)) as client:
         assert client.get("/manual/readyz").status_code == 200
@@ -208,7 +208,7 @@ def test_ready_is_when_all_are(folders):
     assert 'semsearch_searches_total{index="manual",mode="hybrid"} 1' in metrics
 
 
-def test_ready_lists_them(client):
+def test_readiness_lists_all_indexes(client):
     body = client.get("/readyz").json()
     assert [(part["name"], part["pages"]) for part in body["indexes"]] == [("manual", 4), ("cooking", 2)]
 

@@ -94,7 +94,7 @@ def test_beacons_count_against_the_rate_limit(index_dir, tmp_path):
         assert [send(client).status_code for _ in range(4)] == [204, 204, 204, 429]
 
 
-def test_nothing_that_names_the_reader_reaches_the_disk(index_dir, tmp_path):
+def test_records_have_no_names_or_addresses_of_readers(index_dir, tmp_path):
     """Reads every byte that was written."""
     folder = tmp_path / "insights"
     planted = {

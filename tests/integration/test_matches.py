@@ -226,7 +226,7 @@ def test_empty_queries_without_a_filter_are_refused_alike(api, capsys, index_dir
     assert "The query is empty" in capsys.readouterr().err
 
 
-def test_other_common_names_are_read_as_ours(api, capsys, index_dir):
+def test_names_of_other_search_engines_are_accepted(api, capsys, index_dir):
     command = ["query", "keys", "--index", str(index_dir), "--mode", "lexical", "--format", "json"]
     answers = []
     for flags in (

@@ -33,7 +33,7 @@ def embedded(site):
     return embedder.embedded
 
 
-def test_only_what_is_new_is_embedded(site):
+def test_only_new_texts_are_embedded(site):
     assert sum("Rotate." in text for text in embedded(site)) == 1
     assert embedded(site) == []
     site.write({"tokens.md": "# Tokens\n\nRotate.\n\n## Revoke\n\nWithin a minute.\n"})

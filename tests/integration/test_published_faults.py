@@ -122,7 +122,7 @@ def test_a_download_goes_on_where_the_origin_died(origin, copy):
     assert starts == list(range(0, largest.size, 300))
 
 
-def test_what_is_left_of_another_build_is_not_kept(origin, copy):
+def test_files_of_other_builds_are_removed(origin, copy):
     build(origin.root)
     origin.dies_after = 300
     published = PublishedIndex(origin.url, copy)
@@ -166,7 +166,7 @@ def test_a_part_that_is_longer_than_the_file_there(origin, copy):
     assert published.update() is True
 
 
-def test_an_origin_that_trickles_is_left(origin, copy, monkeypatch):
+def test_a_trickling_publisher_is_given_up(origin, copy, monkeypatch):
     """Every byte comes in time for a socket's time-out; the file as a whole would take minutes."""
     build(origin.root)
     origin.trickles = ("vectors.npy",)
@@ -235,7 +235,7 @@ def test_no_name_in_a_manifest_leads_out_of_the_copy(origin, copy, tmp_path, nam
 
 
 @pytest.mark.parametrize("build_id", ["../../escaped", "/tmp/escaped", "", ".", "0" * 15, "0" * 17, "0123456789ABCDEF"])
-def test_no_build_id_does_either(origin, copy, build_id):
+def test_no_build_id_leads_out_of_the_copy(origin, copy, build_id):
     build(origin.root)
     rewritten(origin.root, lambda body: body.update(build_id=build_id))
     with pytest.raises(IndexCorruptError):
@@ -244,7 +244,7 @@ def test_no_build_id_does_either(origin, copy, build_id):
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, True, "10", None])
-def test_sizes_that_are_none(origin, copy, size):
+def test_invalid_sizes_are_refused(origin, copy, size):
     build(origin.root)
     rewritten(origin.root, lambda body: body["files"][0].update(size=size))
     with pytest.raises(IndexCorruptError):
@@ -358,7 +358,7 @@ EVIL = {
     ("name", "content"),
     [pytest.param(name, content, id=f"{name}-{number}") for name in EVIL for number, content in enumerate(EVIL[name])],
 )
-def test_a_publisher_who_means_no_good(origin, copy, tmp_path, name, content, caplog, monkeypatch):
+def test_a_hostile_publisher_does_no_harm(origin, copy, tmp_path, name, content, caplog, monkeypatch):
     monkeypatch.setattr(trial, "MEMORY", 384 << 20)
     built(origin.root, [made_page("good.md", "The keys of before.")])
     live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(origin.url, copy).update)

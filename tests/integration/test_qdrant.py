@@ -96,7 +96,7 @@ def test_builds_before_the_last_but_one_are_dropped(server, build):
     assert {"docs-0123456789abcdef", "docs-of-others"} < set(collections(server))
 
 
-def test_the_build_before_can_be_shown_again(server, build):
+def test_the_previous_build_is_published_again_without_uploads(server, build):
     first = build(PAGES).build_id
     build(edited(1))
     uploads = len([request for request in server.requests if request.startswith("PUT") and request.endswith("/points")])

@@ -124,7 +124,7 @@ def test_a_file_without_the_right_to_read_it(public_path, caplog):
 
 
 @pytest.mark.parametrize("jump", [-(10**9), 10**9])
-def test_the_clock_jumps(live, jump, monkeypatch):
+def test_a_clock_that_jumps_does_no_harm(live, jump, monkeypatch):
     real = time.time
     limiter = RateLimiter(1, 3600)
     assert limiter.wait("client") == 0.0
@@ -205,7 +205,7 @@ def test_the_embedders_endpoint(tmp_path, fault, caplog, monkeypatch):
             assert client.get("/readyz").json()["embedder"] == "ready"
 
 
-def test_while_the_endpoint_hangs_nobody_waits_for_it_again_and_again(tmp_path):
+def test_after_a_timeout_the_endpoint_is_not_tried_for_a_while(tmp_path):
     with EmbeddingServer() as server:
         embedder = connect(server)
         folder = tmp_path / "index"

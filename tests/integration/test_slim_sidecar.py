@@ -89,12 +89,12 @@ def python(environment, *arguments, **options):
     )
 
 
-def test_it_is_a_slim_environment(environment):
+def test_the_environment_has_no_build_dependencies(environment):
     code = f"import importlib.util as u; print([name for name in {ABSENT!r} if u.find_spec(name)])"
     assert python(environment, "-c", code, check=True).stdout == "[]\n"
 
 
-def test_it_answers_questions(environment, index):
+def test_a_slim_sidecar_answers_queries(environment, index):
     with serving(environment, index) as url:
         answer = json.load(urllib.request.urlopen(f"{url}api/v1/search?q=renew+the+API+tokens&mode=semantic"))
         assert answer["results"][0]["page"]["path"] == "tokens.md"
@@ -104,14 +104,14 @@ def test_it_answers_questions(environment, index):
             assert urllib.request.urlopen(url + page).status == 200, page
 
 
-def test_so_does_the_command(environment, index):
+def test_the_command_line_finds_the_page(environment, index):
     done = python(environment, "-m", "mkdocs_semsearch", "query", "lost tokens", "--index", str(index))
     assert done.returncode == 0, done.stderr
     assert "tokens.md" in done.stdout
     assert done.stderr == ""
 
 
-def test_what_it_cannot_do_it_says(environment, tmp_path):
+def test_indexing_without_build_dependencies_is_a_sentence(environment, tmp_path):
     (tmp_path / "index.html").write_text("<h1>Home</h1>")
     done = python(environment, "-m", "mkdocs_semsearch", "index", str(tmp_path))
     assert done.returncode == 1

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 __all__ = [
+    "BLOCK_TAGS",
     "CODE_TAGS",
     "LINE_BREAK",
     "child_nodes",
@@ -145,15 +146,18 @@ def child_nodes(node: LexborNode) -> list[LexborNode]:
     return list(node.iter(include_text=True))
 
 
-_SPACED_TAGS = frozenset(
+BLOCK_TAGS = frozenset(
     {
         "address",
         "article",
         "aside",
         "blockquote",
+        "body",
         "caption",
+        "center",
         "dd",
         "details",
+        "dialog",
         "div",
         "dl",
         "dt",
@@ -162,21 +166,15 @@ _SPACED_TAGS = frozenset(
         "figure",
         "footer",
         "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
         "header",
         "hr",
-        "label",
         "legend",
         "li",
         "main",
+        "menu",
         "ol",
+        "optgroup",
         "p",
-        "pre",
         "section",
         "summary",
         "table",
@@ -189,6 +187,9 @@ _SPACED_TAGS = frozenset(
         "ul",
     }
 )
+"""Elements that stand on lines of their own, except headings and `pre`."""
+
+_SPACED_TAGS = BLOCK_TAGS | {"h1", "h2", "h3", "h4", "h5", "h6", "label", "pre"}
 
 
 def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:

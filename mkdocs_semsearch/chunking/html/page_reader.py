@@ -11,6 +11,7 @@ from mkdocs_semsearch.chunking.code_languages import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
 from mkdocs_semsearch.chunking.html.headings import anchor_of, api_object, text_without_permalink
 from mkdocs_semsearch.chunking.html.inline_text import (
+    BLOCK_TAGS,
     CODE_TAGS,
     child_nodes,
     flat_text,
@@ -39,47 +40,6 @@ _MAX_LINK_TEXT = 200
 _MOST_OF_HEADING = 80
 """Characters; a longer signature of a function is shown as its name, and stands whole in the section's text."""
 _LONG_SIGNATURE = re.compile(r"((?:(?:async|class|def|function) )*[\w.$:~]+) ?\(.*")
-_BLOCK_TAGS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-        "legend",
-        "li",
-        "main",
-        "menu",
-        "ol",
-        "optgroup",
-        "p",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    }
-)
 _MAX_INDENT = 8
 _TITLE_CLASSES = frozenset({"custom-block-title", "markdown-alert-title"})
 
@@ -166,7 +126,7 @@ class _PageReader:
         elif tag == "table":
             self._flush()
             self._found.extend(table_block(node))
-        elif tag in _BLOCK_TAGS:
+        elif tag in BLOCK_TAGS:
             self._flush()
             yield from self._enter_block(node, tag, attributes)
         else:

@@ -132,7 +132,7 @@ def test_wrong_values_are_damage(text):
     "text",
     ["", "null", "[]", "1", '"text"', "{", TEXT[: len(TEXT) // 2], "[" * 100_000, '{"a":' * 100_000, "{}", "\x00"],
 )
-def test_what_is_no_manifest_is_refused(text):
+def test_a_file_that_is_not_a_manifest_is_refused(text):
     with pytest.raises(IndexCorruptError, match=r"here .*build the index again"):
         manifest_from_json(text, "here")
 

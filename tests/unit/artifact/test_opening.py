@@ -72,7 +72,7 @@ def test_every_file_missing_truncated_or_flipped_is_named(index_dir):
 
 @pytest.mark.parametrize("pattern", KINDS)
 @pytest.mark.parametrize("damage", ["flip every byte", "zero"])
-def test_a_damaged_file_that_nobody_verified_is_still_a_sentence(index_dir, pattern, damage):
+def test_an_unverified_damaged_file_is_reported_with_a_sentence(index_dir, pattern, damage):
     """The size is right, so it opens or fails; what it must not do is end in a traceback of some library."""
     path = one_of(index_dir, pattern)
     content = path.read_bytes()

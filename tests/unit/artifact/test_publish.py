@@ -56,7 +56,7 @@ def test_the_manifest_lists_every_file_with_size_and_hash(index_dir):
     assert hidden(index_dir) == []
 
 
-def test_one_build_is_kept_back(index_dir):
+def test_the_build_before_the_current_one_is_kept(index_dir):
     publish(index_dir, NEW)
     assert visible(index_dir) == [OLD, NEW, "manifest.json"]
     publish(index_dir, THIRD)
@@ -103,7 +103,7 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_previous_build(index_dir, monk
     assert hidden(index_dir) == []
 
 
-def test_what_a_killed_build_left_is_cleaned_away(index_dir):
+def test_leftovers_of_a_killed_build_are_removed(index_dir):
     (index_dir / ".staging-12345").mkdir()
     (index_dir / ".staging-12345" / "half").write_text("half")
     (index_dir / ".manifest.json.12345").write_text("{")

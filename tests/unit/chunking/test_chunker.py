@@ -143,7 +143,7 @@ def test_lists_are_cut_between_items() -> None:
         assert all(line.startswith("- item") and line.endswith("list") for line in piece.content.split("\n"))
 
 
-def test_what_leads_to_a_block_stays_with_it() -> None:
+def test_an_introducing_line_stays_with_its_block() -> None:
     html = (
         f"<p>{'word ' * 25}end.</p><p>As follows:</p>"
         f"<div class=admonition><p class=admonition-title>Tip</p><p>{'body ' * 12}</p></div>"

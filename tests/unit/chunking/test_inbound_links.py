@@ -55,7 +55,7 @@ def test_links_of_navigations_other_sites_and_headings_do_not_count():
     assert linked({"": html, "t/": "<p>x</p>"})["t/"].inbound_links == 0
 
 
-def test_an_address_that_is_none_is_passed_over():
+def test_an_invalid_address_is_skipped():
     assert (
         linked({"": '<p><a href="http[://[t/">t</a> <a href="../../../t/">t</a></p>', "t/": "<p>x</p>"})[
             "t/"

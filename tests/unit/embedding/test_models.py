@@ -167,7 +167,7 @@ def test_names():
     assert canonical_name("intfloat/e5-small") == "intfloat/e5-small"
 
 
-def test_the_fingerprint_follows_everything_that_has_a_say(tmp_path):
+def test_the_fingerprint_changes_with_every_setting_that_changes_vectors(tmp_path):
     folder = small_model(tmp_path / "model")
     prints = {open_embedder(runtime="torch", model=str(folder)).identity.fingerprint}
     copy = shutil.copytree(folder, tmp_path / "copy")

@@ -98,7 +98,7 @@ def test_the_fingerprint_follows_model_and_revision(server):
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_passing_trouble_is_waited_out(server, status):
+def test_a_passing_failure_is_retried(server, status):
     waits = []
     server.answer = lambda request, number: (status, {}, {"error": "busy"}) if number < 3 else good_answer(request)
     assert connect(server, waits).embed(["text"], "document").shape == (1, server.dimension)
@@ -121,7 +121,7 @@ def test_a_pause_of_an_hour_is_not_waited_for(server):
     assert waits == []
 
 
-def test_trouble_that_stays_is_reported(server):
+def test_a_lasting_failure_is_reported(server):
     server.answer = lambda request, number: (500, {}, b"boom")
     with pytest.raises(EmbedderUnavailableError, match="HTTP status 500; attempts: 6"):
         connect(server).embed(["text"], "document")
@@ -155,7 +155,7 @@ def test_an_answer_that_breaks_off(server):
         connect(server, retries=0).embed(["text"], "document")
 
 
-def test_nobody_listens(server):
+def test_an_endpoint_that_refuses_connections_is_a_sentence(server):
     url = server.base_url
     server.__exit__()
     with pytest.raises(EmbedderUnavailableError, match=r"127\.0\.0\.1.*attempts failed.*Check that it runs"):

@@ -144,7 +144,7 @@ def _changes():
 
 
 @pytest.mark.parametrize(("pages", "options"), list(_changes()))
-def test_whatever_changes_the_index_changes_the_build_id(place, pages, options):
+def test_every_change_of_the_index_changes_the_build_id(place, pages, options):
     same = build_id(place)
     assert build_id(place, pages, **options) != same
     open_searcher(place, embedder=WordHashEmbedder(), verify=True).close()

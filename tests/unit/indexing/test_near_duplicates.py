@@ -71,7 +71,7 @@ def test_chunks_of_one_section_are_not_its_duplicates():
 
 
 @pytest.mark.parametrize("pages", [(), (made_page("empty.md"),), (made_page("a.md", NOTE),)])
-def test_nothing_to_compare(pages):
+def test_pages_without_comparable_sections_have_no_groups(pages):
     assert groups(*pages) == [0] * sum(len(page.chunks) for page in pages)
 
 

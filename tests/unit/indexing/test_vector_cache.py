@@ -131,7 +131,7 @@ def test_a_damaged_file_is_begun_anew(file, damage):
     assert embed(file)[0].embedded == 0
 
 
-def test_a_vector_that_cannot_be_one_is_not_used(file):
+def test_a_malformed_vector_is_not_used(file):
     embed(file)
     for place, blob in enumerate(
         (b"", b"x", np.full(64, np.nan, "<f4").tobytes(), np.zeros(64, "<f4").tobytes(), bytes(64 * 8))
@@ -163,14 +163,14 @@ def test_a_file_that_another_build_holds_costs_only_time(file, monkeypatch):
     assert embed(file)[0].embedded == 690
 
 
-def test_no_room_costs_only_time(file):
+def test_a_full_cache_disk_costs_only_time(file):
     with ContentCache.open(file.parent) as contents:
         contents._connection.execute("PRAGMA max_page_count = 3")
         assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 700
     embed(file)
 
 
-def test_what_was_not_asked_for_longest_goes_first(file):
+def test_the_least_recently_used_entry_is_removed_first(file):
     embed(file, TEXTS[:100])
     connection = sqlite3.connect(file)
     with connection:

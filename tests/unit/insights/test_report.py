@@ -150,7 +150,7 @@ def test_the_report_as_json_and_html(report):
     assert "@import" not in html
 
 
-def test_what_a_stranger_sent_is_text_in_the_page(searcher):
+def test_hostile_query_text_is_escaped_in_the_page(searcher):
     report = make_report([search('<script>alert(1)</script> "onload=" zzz', matches=0)] * 3, searcher)
     html = report_html(report)
     assert "<script>" not in html

@@ -31,7 +31,7 @@ def everything_in(folder):
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_what_is_written_is_read(store):
+def test_written_records_are_read_back(store):
     made = [
         search("schlüssel drehen", filters={"tags": ["sicherheit"]}, corrected={"shlüssel": "schlüssel"}),
         search("b", opened="guide/auth.md", rank=2, rephrased=True, score=None, similarity=None),

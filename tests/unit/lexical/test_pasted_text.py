@@ -29,7 +29,7 @@ def test_a_traceback_is_read_by_its_errors():
     assert telling_lines(TRACEBACK).splitlines() == ["StartupFailure: The scheduler could not begin", CAUSE]
 
 
-def test_what_was_asked_above_a_traceback_stays():
+def test_text_above_a_traceback_is_kept():
     read = telling_lines(f"Why does my server stop at night?\n{TRACEBACK}").splitlines()
     assert read[0] == "Why does my server stop at night?"
     assert CAUSE in read

@@ -91,7 +91,7 @@ def test_what_is_typed_finds_its_page_first(searcher, typed, page):
     assert found(searcher, typed)[0] == page
 
 
-def test_only_what_matches_is_found(searcher):
+def test_only_matching_pages_are_results(searcher):
     assert found(searcher, "zebra") == []
     assert found(searcher, "?! ... --") == []
     assert found(searcher, '"exact phrase"') == ["phrases.md"]

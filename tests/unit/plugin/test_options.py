@@ -46,7 +46,7 @@ def test_settings_are_frozen():
         settings({}).graph = "exact"  # type: ignore[misc]
 
 
-def test_nothing_behind_the_colon_means_defaults():
+def test_an_empty_option_means_the_defaults():
     empty = dict.fromkeys(("embedder", "facets", "exclude", "chunking", "widget", "store", "index_dir", "api_url"))
     assert settings(empty) == settings({})
 

@@ -85,7 +85,7 @@ def test_questions_from_a_file(tmp_path):
      '{"query": "x", "answer_page": 1}', '{"query": "x", "answer_page": "x", "also_pages": "y.md"}',
      '{"query": " ", "answer_page": "x"}'],
 )  # fmt: skip
-def test_a_line_that_is_no_query_is_named_in_the_error(tmp_path, line):
+def test_a_malformed_line_is_named_in_the_error(tmp_path, line):
     path = tmp_path / "questions.jsonl"
     path.write_text(f'{{"query": "a", "answer_page": "a.md"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(QueryError, match=r"questions\.jsonl:2 is not a question"):

@@ -262,7 +262,7 @@ def test_a_page_without_front_matter_matches_no_filter_on_it(searcher):
     ],
     ids=repr,
 )
-def test_a_value_that_the_field_cannot_have_is_a_sentence(searcher, condition, sentence):
+def test_a_value_of_the_wrong_type_is_refused_with_a_sentence(searcher, condition, sentence):
     with pytest.raises(FilterError) as caught:
         found(searcher, condition)
     assert str(caught.value) == sentence
@@ -271,7 +271,7 @@ def test_a_value_that_the_field_cannot_have_is_a_sentence(searcher, condition, s
 
 @pytest.mark.parametrize("field", ["tags", "year", "date", "draft", "status", "nobody", "people"])
 @pytest.mark.parametrize("value", [None, ["a"], {"a": 1}, b"a", object()], ids=lambda value: type(value).__name__)
-def test_what_is_no_value_is_refused_where_it_is_written(field, value):
+def test_a_filter_value_of_another_type_is_refused_at_construction(field, value):
     for written in (
         lambda: Equals(field, (value,)),
         lambda: In(field, [value, "a"]),

@@ -78,7 +78,7 @@ def test_filters_get_as_many_rows_as_there_are(walking, made, share, near):
         assert len(wanted & set(found.rows.tolist())) >= 0.9 * len(wanted)
 
 
-def test_what_must_be_exact_is_scanned(walking, made):
+def test_queries_above_a_floor_or_for_all_rows_are_scanned_exactly(walking, made):
     vectors, questions, _ = made
     similar = vectors.astype(np.float32) @ questions[0]
     found = walking.nearest(questions[0], None, 0, 0.3)

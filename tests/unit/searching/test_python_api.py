@@ -127,7 +127,7 @@ def test_wrong_values_fail_where_they_are_written(searcher, write):
     assert str(found.value).endswith(".")
 
 
-def test_a_filter_value_that_is_none_names_its_field():
+def test_an_invalid_filter_value_names_its_field():
     with pytest.raises(FilterError, match="tags"):
         SearchQuery("a", filters={"tags": None})
 
@@ -158,7 +158,7 @@ def test_defaults_come_from_the_environment(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [RuntimeError("out of memory"), "no vectors", [[1.0, 0.0]], np.zeros(3)])
-def test_whatever_an_embedder_raises_in_a_build_is_an_embedding_error(tmp_path, rows):
+def test_any_exception_of_an_embedder_in_a_build_becomes_an_embedding_error(tmp_path, rows):
     class Broken(WordHashEmbedder):
         def embed(self, texts, role):
             if isinstance(rows, Exception):
@@ -172,7 +172,7 @@ def test_whatever_an_embedder_raises_in_a_build_is_an_embedding_error(tmp_path, 
 
 
 @pytest.mark.parametrize("vector", [RuntimeError("out of memory"), "no vector"])
-def test_whatever_an_embedder_raises_is_an_embedding_error(tmp_path, vector):
+def test_any_exception_of_an_embedder_becomes_an_embedding_error(tmp_path, vector):
     class Broken(WordHashEmbedder):
         def embed(self, texts, role):
             if isinstance(vector, Exception):

@@ -33,7 +33,7 @@ SHAPES = {
     kind=st.sampled_from([np.float16, np.float32]),
     seed=st.integers(0, 1000),
 )
-def test_no_code_is_further_off_than_the_error(shape, asked, rows, dimension, kind, seed):
+def test_the_error_bounds_the_difference_of_every_code(shape, asked, rows, dimension, kind, seed):
     random = np.random.default_rng(seed)
     vectors = unit(SHAPES[shape](random, (rows, dimension))).astype(kind)
     question = unit(SHAPES[asked](random, (1, dimension)))[0]

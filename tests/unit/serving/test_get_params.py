@@ -69,7 +69,7 @@ def test_parameters_are_the_request(query_string, values):
         ("q=a%00", "query must not contain the NUL character.", "query"),
     ],
 )
-def test_each_mistake_has_its_sentence(query_string, message, field):
+def test_every_invalid_parameter_has_its_message(query_string, message, field):
     with pytest.raises(HttpError) as caught:
         parse_search_parameters(query_string)
     assert caught.value.status == 422

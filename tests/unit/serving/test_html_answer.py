@@ -63,14 +63,14 @@ def test_empty_fields_of_the_form_are_no_filters(api):
     ("query", "part"),
     [("q=keys&limit=99", "50"), ("q=keys&nonsense=1", "nonsense"), ("q=" + "x" * 8001, "8000"), ("q=%00", "NUL")],
 )
-def test_what_is_wrong_is_said_on_the_page(api, query, part):
+def test_the_page_says_what_is_wrong_with_a_query(api, query, part):
     status, tree = page(api, query)
     assert status == 422
     assert part in tree.css_first("[role=alert]").text()
     assert tree.css("article") == []
 
 
-def test_nothing_found_is_said(api):
+def test_the_dialog_says_when_there_are_no_results(api):
     status, tree = page(api, "q=qqq+zzz&mode=lexical")
     assert status == 200
     assert "qqq zzz" in tree.css_first("[role=status]").text()

@@ -148,7 +148,7 @@ def test_a_refused_build_is_tried_again_when_its_files_have_arrived(live):
     assert eventually(lambda: current(live) is not None)
 
 
-def test_an_error_nobody_foresaw_is_one_line_too(tmp_path, caplog):
+def test_an_unexpected_error_is_one_line_too(tmp_path, caplog):
     def broken(index_dir):
         raise ZeroDivisionError("division by zero")
 
@@ -158,7 +158,7 @@ def test_an_error_nobody_foresaw_is_one_line_too(tmp_path, caplog):
     assert "Traceback" not in caplog.text
 
 
-def test_the_only_build_answers_by_words_where_nobody_knows_its_embedder(tmp_path, caplog):
+def test_a_build_with_an_unknown_embedder_answers_by_words(tmp_path, caplog):
     live = LiveIndex(build(tmp_path / "index"))  # nothing opens the word-hash embedder by its name
     assert live.refresh() is True
     assert "searches go by words alone until it does: embedder.kind: 'word-hash' is not one of" in caplog.text
@@ -169,7 +169,7 @@ def test_the_only_build_answers_by_words_where_nobody_knows_its_embedder(tmp_pat
     live.close()
 
 
-def test_a_build_with_an_embedder_nobody_knows_does_not_replace_one_that_works(tmp_path, caplog):
+def test_a_build_with_an_unknown_embedder_does_not_replace_a_working_one(tmp_path, caplog):
     folder = build(tmp_path / "index")
     unknown = []
     live = LiveIndex(folder, open_index=lambda place: (open_searcher if unknown else open_small)(place))

@@ -145,7 +145,7 @@ def test_the_schema_of_the_request_is_as_strict_as_the_server(api, request_body,
     assert (handle(api, "POST", "/api/v1/search", "", {}, json.dumps(request_body).encode()).status == 200) is fits
 
 
-def test_the_document_in_the_air_is_the_document(api):
+def test_the_served_document_has_the_generated_routes_and_parameters(api):
     served = json.loads(handle(api, "GET", "/openapi.json").body)
     assert served["paths"].keys() == DOCUMENT["paths"].keys()
     parameters = {parameter["name"] for parameter in served["paths"]["/api/v1/search"]["get"]["parameters"]}

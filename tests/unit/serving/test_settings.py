@@ -9,7 +9,7 @@ from mkdocs_semsearch.serving.admission import RateLimiter, parse_rate
 from mkdocs_semsearch.serving.settings import ServerSettings
 
 
-def test_nothing_set_is_the_defaults():
+def test_without_variables_the_defaults_hold():
     assert ServerSettings.from_environment({}) == ServerSettings()
     assert ServerSettings.from_environment({"SEMSEARCH_DEFAULT_LIMIT": " "}) == ServerSettings()
 
@@ -135,7 +135,7 @@ def test_tokens_come_from_the_environment_and_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n \n", b"short", b"\xff\xfe" * 20, b"with a space in the middle"])
-def test_a_token_file_that_cannot_be_one_is_named(tmp_path, content):
+def test_an_unreadable_token_file_is_named(tmp_path, content):
     file = tmp_path / "tokens"
     if content is not None:
         file.write_bytes(content)

@@ -123,7 +123,7 @@ def vars_of(item):
         ({"filters": [{"op": "range", "field": "a", "min": True}]}, "filters[0].min must be a string", "filters"),
     ],
 )
-def test_each_rule_has_its_sentence(values, message, field):
+def test_every_rule_has_its_message(values, message, field):
     error = refused(json.dumps({"query": "rotate keys"} | values).encode())
     assert error.message.startswith(message)
     assert error.field == field
@@ -144,7 +144,7 @@ def test_each_rule_has_its_sentence(values, message, field):
         b'{"query": "a", "limit": ' + b"9" * 60_000 + b"}",
     ],
 )
-def test_what_is_no_json_object_is_refused(body):
+def test_a_body_that_is_not_a_json_object_is_refused(body):
     error = refused(body)
     assert error.message.startswith("The body ")
     assert len(error.message) < 300

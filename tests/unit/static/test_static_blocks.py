@@ -51,7 +51,7 @@ def test_files_that_a_host_has_unpacked_are_read_as_well():
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"<html>404</html>", gzip.compress(b"\x02\0\0\0[]", mtime=0)])
-def test_what_is_no_block_file_is_refused_with_its_name(content):
+def test_a_file_that_is_not_a_block_file_is_refused_by_name(content):
     with pytest.raises(IndexCorruptError, match=r"terms/3\.bin.*build the site again"):
         unpack_blocks(content, "terms/3.bin")
 
