@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -120,6 +121,29 @@ def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
             process.kill()
     assert process.returncode in (0, -signal.SIGTERM), log
     assert "Traceback" not in log
+
+
+def test_a_publisher_that_says_nothing_delays_the_start_by_little(tmp_path):
+    """Beside the same index as a folder; `benchmarks/start_offline.py` has the seconds."""
+    build(tmp_path / "copy")
+
+    def seconds_to_ready(program: str) -> float:
+        began = time.monotonic()
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+            try:
+                with urllib.request.urlopen(f"{process.stdout.readline().strip()}readyz", timeout=60) as response:
+                    assert response.status == 200
+                return time.monotonic() - began
+            finally:
+                process.terminate()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and answers none
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        program = textwrap.dedent(PROGRAM.format(root=str(ROOT), url=url, index=str(tmp_path / "copy")))
+        alone = program.replace(", update=published.update, give_up=published.close", "")
+        assert alone != program
+        starts = [(seconds_to_ready(alone), seconds_to_ready(program)) for _ in range(2)]
+    assert min(waiting for _, waiting in starts) < 3 * min(plain for plain, _ in starts)
 
 
 def threads_of(pid: int) -> int:
