@@ -14,7 +14,7 @@
     │   ├── MissingExtraError         an optional dependency is not installed; names the extra
     │   └── EmbedderUnavailableError  the embedder does not answer at the moment; trying later may help
     ├── StoreUnavailableError         the cluster that holds the index does not answer, or not as it should
-    └── QueryError                    a question that cannot be answered as asked
+    └── QueryError                    a query with a wrong value
         ├── EmptyQueryError           nothing but white space
         ├── FilterError               a filter that makes no sense; carries the name of the field
         └── PageNotFoundError         the index has no page with that path
@@ -87,11 +87,11 @@ class EmbedderUnavailableError(EmbeddingError):
 
 
 class StoreUnavailableError(SemsearchError):
-    """The cluster that holds the index does not answer, or not as it should."""
+    """The cluster that holds the index does not answer, or answers with an error."""
 
 
 class QueryError(SemsearchError):
-    """A question that cannot be answered as asked.
+    """A query that has a wrong value or asks for an impossible combination.
 
     Attributes:
         field: name of the request field at fault, as the outside knows it (`query`, `limit`, `filters`, …).

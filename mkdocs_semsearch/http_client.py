@@ -200,7 +200,7 @@ def _next_place(url: str, location: str) -> str:
     """Returns where a redirect leads.
 
     Raises:
-        ConnectionError: to another host, where this machine may reach what whoever answers cannot.
+        ConnectionError: it leads to another host, which this machine may reach and the server that redirects may not.
     """
     here, there = urlsplit(url), urlsplit(urljoin(url, location))
     if there.scheme not in ("http", "https"):

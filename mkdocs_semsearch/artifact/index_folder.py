@@ -127,7 +127,7 @@ def sha256_of(path: Path) -> str:
 
 
 LOCK_TIMEOUT_SECONDS = 600
-"""Time that a build waits for another one in the same folder."""
+"""Seconds that a build waits for another one in the same folder: longer than any build that was measured."""
 
 
 def current_build(index_dir: Path) -> Manifest | None:
@@ -262,7 +262,7 @@ def _remove_leftovers(index_dir: Path) -> None:
 
 
 def _remove_old_builds(index_dir: Path, keep: set[str]) -> None:
-    """Keeps one build back, for readers that have just read the old manifest."""
+    """Removes all builds but the current one and the one before, which readers of the old manifest may still open."""
     for entry in index_dir.iterdir():
         if entry.is_dir() and is_build_id(entry.name) and entry.name not in keep:
             shutil.rmtree(entry, ignore_errors=True)

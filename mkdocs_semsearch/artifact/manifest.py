@@ -248,7 +248,7 @@ def _file(item: dict[str, Any]) -> IndexedFile:
 
 
 def _check(values: dict[str, Any], kind: type | UnionType, *names: str) -> None:
-    """Holds values to their type; numbers are counts, and `true` is none."""
+    """Checks that a value has its type; a number is a count, and `true` is not a number."""
     for name in names:
         value = values.get(name) if isinstance(kind, UnionType) else values[name]
         wrong_number = isinstance(value, int) and (isinstance(value, bool) is not (kind is bool) or value < 0)

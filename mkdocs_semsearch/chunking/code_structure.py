@@ -23,7 +23,7 @@ _MAX_CODE_LENGTH = 40_000
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 _SHELL_PROMPT = re.compile(r"[ \t]*\$ ", re.MULTILINE)
 _OWN_OBJECT = frozenset({"self", "cls"})
-"""What a method calls its own object: a receiver that says nothing."""
+"""Names that methods have for their own object; as a receiver they name no type."""
 _TYPES = frozenset({"class", "enum", "impl", "interface", "record", "struct", "trait"})
 """Scopes whose functions are methods."""
 _ADDED_LINE = re.compile(r"^\+(?!\+)", re.MULTILINE)

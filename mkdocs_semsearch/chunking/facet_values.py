@@ -62,7 +62,7 @@ class FacetReader:
         return values
 
     def boost(self, document: Document) -> float:
-        """Returns `search: {boost: …}`, 1.0 where there is none or it is no positive number."""
+        """Returns `search: {boost: …}`, 1.0 where it is missing or not a positive number."""
         boost = _search_field(document, "boost")
         if boost is None:
             return 1.0
@@ -75,7 +75,7 @@ class FacetReader:
         return float(number)
 
     def kind(self, document: Document) -> PageKind | None:
-        """Returns `search: {kind: …}`, None where there is none or it is no kind of page."""
+        """Returns `search: {kind: …}`, None where it is missing or not a kind of page."""
         kind: PageKind | None = _search_field(document, "kind")
         if kind is None or kind in PAGE_KINDS:
             return kind

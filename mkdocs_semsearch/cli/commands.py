@@ -109,7 +109,7 @@ def _settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
 
 
 def _leave_cores_to_other_questions() -> None:
-    """Keeps NumPy, not loaded yet, to one thread: others would spin for milliseconds after every product."""
+    """Limits NumPy, not loaded yet, to one thread: others spin for milliseconds after every product of matrices."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 

@@ -109,7 +109,7 @@ def _filter_text(condition: Any) -> str:
 
 
 def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
-    """Returns what there is to say of an index, ready for JSON."""
+    """Returns the facts about an index that `semsearch inspect` prints, ready for JSON."""
     manifest = index.manifest
     return {
         "format": FORMAT,

@@ -25,7 +25,7 @@ KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
 URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 BATCH_CHARACTERS = 100_000
-# A token has at least about this many characters in ordinary text; the server is asked again with less if it had not.
+# A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
 TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
 # Two attempts must fit into the time that a server gives a request, so that it can still answer by words.
@@ -60,7 +60,7 @@ def open_openai(
         model: the name by which the endpoint knows the model.
         base_url: what stands before `/embeddings`, usually ending in `/v1`; by default the environment's
             `SEMSEARCH_EMBEDDER_URL`, else `OPENAI_BASE_URL`, else OpenAI.
-        dimension: length of the model's vectors; asked from the endpoint by one request if not given.
+        dimension: length of the model's vectors; by default one request to the endpoint finds it out.
         dimensions: ask the endpoint to shorten vectors to this length.
         revision: part of the fingerprint: change it when the endpoint serves other weights under the same name.
         max_tokens: tokens after which a text is cut (estimated at four characters each).
@@ -110,7 +110,7 @@ def reopen_openai(identity: EmbedderIdentity) -> OpenAIEmbedder:
     """Opens the endpoint that an index was embedded by; its address comes from the environment, see `open_openai`.
 
     Raises:
-        ConfigurationError: the identity is not one of an `OpenAIEmbedder`, or the environment's address is none.
+        ConfigurationError: the identity is not one of an `OpenAIEmbedder`, or the environment has an invalid address.
     """
     try:
         described = json.loads(identity.fingerprint)
@@ -168,7 +168,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What makes these vectors these vectors; asks the endpoint once if the dimension was not given."""
+        """Model and settings that decide the vectors; sends one request where the dimension was not set."""
         # Readable, not hashed: `reopen_openai` takes the options from it.
         described = {"dimensions": self._dimensions, "model": self._model, "revision": self._revision}
         return EmbedderIdentity(

@@ -35,7 +35,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Tells which model with which settings computes the vectors; cheap, loads no weights."""
+        """The model and the settings that compute the vectors; cheap, loads no weights."""
         ...
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:

@@ -30,7 +30,7 @@ LEAST_LETTERS = 1.3
 1.7 to 2.5 for other languages in Latin letters, 1.0 for Ukrainian, Russian, Greek, Arabic and Hebrew."""
 
 PARTLY_KNOWN = 0.5
-"""How much meaning counts in a language whose letters an English model knows: it recognises names and shared words."""
+"""Share of meaning that counts in a language in Latin letters: English models know its names and shared words."""
 
 _SAMPLED_CHUNKS = 50
 _WORD = re.compile(r"[^\W\d_]+")

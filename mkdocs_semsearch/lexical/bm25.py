@@ -1,4 +1,4 @@
-"""How words score: Tantivy's BM25, and the weights of the fields, for those who score without Tantivy.
+"""How words score: Tantivy's BM25, and the weights of the fields, for engines that score without Tantivy.
 
 Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009. A test holds these numbers against Tantivy's own.
 """
@@ -34,7 +34,7 @@ FIELD_WEIGHTS: Mapping[str, float] = WEIGHTS["fields"]
 
 IDENTIFIER_WEIGHT: float = WEIGHTS["clauses"]["identifier"]
 PART_WEIGHT: float = WEIGHTS["clauses"]["part"]
-"""What a part of an identifier of the question counts where the chunk has it as a part too."""
+"""Weight of a part of an identifier that is a part of an identifier in the chunk too."""
 
 PAIR_WEIGHT: float = WEIGHTS["clauses"]["pair"]
 """What two neighbouring words of the question add where they are neighbours in the text."""

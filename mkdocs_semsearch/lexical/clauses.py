@@ -34,13 +34,13 @@ COMMON_SHARE = 0.2
 """A word in a larger share of all chunks than this is not marked in excerpts."""
 
 LOOK_UP_WORDS = 2
-"""Up to so many words look something up, and the last one may be the beginning of a longer one."""
+"""A query of so many words or fewer may end in the beginning of a longer word, even if that is a word by itself."""
 
 LEAST_TELLING = 2
-"""Words that a question must keep when those that say nothing on this site are left out of what is embedded."""
+"""Words that are embedded at least when words which stand on nearly every page are left out."""
 
 SHORTEST_BEGINNING = 2
-"""Letters from which on a last word may be the beginning of others."""
+"""Letters that a last word needs to be completed."""
 
 _REMEMBERED, _LONGEST_REMEMBERED = 4096, 64
 """Texts whose terms are kept, for every word is looked at several times, and their characters at most."""
@@ -65,7 +65,7 @@ class Clause:
 
 
 class QueryWords(Protocol):
-    """What an index knows about words: all that a query is read by. A full index and a static bundle have one each."""
+    """What an index knows about words; a full index and a static bundle implement it, and queries are read by it."""
 
     @property
     def chunks(self) -> int:
@@ -116,7 +116,7 @@ class QueryWords(Protocol):
 def read_words(
     question: Question, words: QueryWords, *, correct: bool = True, embeds_corrections: bool = True
 ) -> Question:
-    """Returns a question with what an index knows about its words.
+    """Returns a question with the corrections, weights and telling words that an index gives it.
 
     Args:
         question: as `read_question` gives it.
@@ -167,7 +167,7 @@ def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[s
 
 
 def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns a text with its typos corrected and without the words that say nothing on this site."""
+    """Returns a text with its typos corrected and without the words that stand on nearly every page."""
     written = text.split()
     kept = [word for word in written if not words.is_common(word)]
     if len(kept) < len(written) and sum(map(words.tells, kept)) < LEAST_TELLING:
@@ -222,7 +222,7 @@ class Clauses:
         self.corrections = self._vocabulary.corrections
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the index knows about its words, see `read_words`."""
+        """Returns a question with its corrections, weights and telling words, see `read_words`."""
         return read_words(question, self, correct=correct)
 
     def ranking(self, question: Question) -> Iterator[Clause]:
@@ -232,7 +232,7 @@ class Clauses:
         yield from completions(question, self)
 
     def matcher(self, question: Question) -> Matcher:
-        """Returns what tells which words of a text the question meant.
+        """Returns the matcher of a query: it decides which words of a text match.
 
         Stop words and words that stand in a fifth of all chunks are left out, unless the question has no others.
         """

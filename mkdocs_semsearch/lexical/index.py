@@ -157,7 +157,7 @@ ExactTexts = Callable[[NDArray[np.int32]], Iterable[str]]
 
 _REMEMBERED_PHRASES = 8
 _HITS_A_NAMED_ROW = 4
-"""Hits that can be looked at and dropped in the time it takes to name one row to Tantivy."""
+"""Hits that can be read and dropped in the time that one row in a filter costs Tantivy, as measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class LexicalIndex:
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
         self._last = threading.local()
-        # Counting and ranking ask for the same phrase one after the other, and so does who pages and filters.
+        # Counting and ranking look for the same phrase one after the other; paging and filtering look for it again.
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
     @classmethod
@@ -224,7 +224,7 @@ class LexicalIndex:
         return cls(searcher, Clauses(searcher, analysis, common), rows, phrases, texts)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the index knows about its words, see `Clauses.read`."""
+        """Returns a question with its corrections, weights and telling words, see `read_words`."""
         return self._clauses.read(question, correct=correct)
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
@@ -268,7 +268,7 @@ class LexicalIndex:
         return self._run(query, min(self._rows, 256)).rows if query and self._rows else np.zeros(0, np.int64)
 
     def matcher(self, question: Question) -> Matcher:
-        """Returns what tells which words of a text the question meant."""
+        """Returns the matcher of a query: it decides which words of a text match."""
         return self._clauses.matcher(question)
 
     def _rows_with_phrase(self, phrase: str) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""The words of an index: which there are, what one may become, and what a misspelt one may have been."""
+"""The words of an index: which words it has, completions of a beginning, and corrections of a misspelt word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REMEMBERED = 1024
 
 
 COMMON_PAGES_SHARE = 0.8
-"""A word on so many of the site's pages says nothing about any of them. Measured on seven sites: what is left out
+"""A word on this share of the site's pages does not distinguish them. Measured on seven sites: what is left out
 is the product's name and little else (+.02 MRR@10 on real questions); with .5 changelog titles lose .015."""
 
 LEAST_PAGES = 10
@@ -78,7 +78,7 @@ class TermDictionary:
     """The terms of one open index, whole and stemmed."""
 
     def __init__(self, terms: Terms, stems: Callable[[str], list[str]]) -> None:
-        """Takes the index, and what makes stems of a word."""
+        """Makes a dictionary over an index and a function that returns the stems of a word."""
         self._index = terms
         self._stems = stems
         self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)

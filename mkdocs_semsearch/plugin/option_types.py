@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Value(BaseConfigOption[T], Generic[T]):
-    """A value that passes a test; nothing behind the colon is the default."""
+    """A value that passes a test; an empty value is the default."""
 
     def __init__(self, holds: Callable[[Any], bool], message: str, default: T) -> None:
         """Defines an option.
@@ -116,7 +116,7 @@ def _unknown(key: object, known: list[str]) -> ValidationError:
 
 
 class Group(SubConfig[Any]):
-    """MkDocs' `SubConfig`, where nothing behind the colon is all defaults and a wrong value is told the options."""
+    """MkDocs' `SubConfig`, where an empty value means all defaults and the error for a wrong one lists the options."""
 
     def __init__(self, options: type[Options]) -> None:
         super().__init__(options)

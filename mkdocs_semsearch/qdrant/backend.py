@@ -136,7 +136,7 @@ class QdrantBackend:
         self._reader.close()
 
     def read(self, question: Question, *, correct: bool) -> Question:
-        """Returns a question with what the index knows about its words, see `Backend.read`."""
+        """Returns a question with its corrections, weights and telling words, see `Backend.read`."""
         if question.phrases and not self._reader.any_matches(self._allowed(question, ())):
             question = question.without_phrases()
         return self._clauses.read(question, correct=correct)

@@ -91,7 +91,7 @@ class QdrantFilters:
 def _number(field: CollectionField, end: Any) -> float | None:
     if end is None:
         return None
-    # Python's integers may be larger than any float, JSON's infinity is none.
+    # Python's integers may be larger than any float, and JSON cannot write infinity.
     return float(max(-_LARGEST, min(_LARGEST, end.toordinal() if field.type == "date" else end)))
 
 
@@ -103,7 +103,7 @@ def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition
         conditions: list[models.Condition] = [models.FieldCondition(key=field.key, range=one) for one in same]
         return models.Filter(should=conditions) if conditions else _nothing()
     stored: list[Any] = [field.stored(value) for value in values]
-    if field.type == "integer":  # 2.0 is 2, and 2.5 is none
+    if field.type == "integer":  # 2.0 equals the integer 2; 2.5 equals no integer
         stored = [int(value) for value in stored if abs(value) < 2**63 and value == int(value)]
     if not stored:
         return _nothing()

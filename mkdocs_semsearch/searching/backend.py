@@ -53,7 +53,7 @@ class Backend(Protocol):
         ...
 
     def prepare(self) -> None:
-        """Does now what the first query would have to wait for."""
+        """Loads what the first query would have to wait for."""
         ...
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class Backend(Protocol):
         ...
 
     def read(self, question: Question, *, correct: bool) -> Question:
-        """Returns a question with what the index knows about its words.
+        """Returns a question with its corrections, weights and telling words.
 
         Args:
             question: as `read_question` gives it. A phrase that occurs nowhere is given up, see

@@ -44,7 +44,7 @@ class EmbeddedBackend:
         self._tables = tables
         self._sides = sides
         self._filtered = FilterCache(tables)
-        # Of the kinds some are asked for, so there are few different priors.
+        # Priors depend on a few properties of the question only, so that there are few different ones to cache.
         self._priors = functools.lru_cache(8)(lambda priors, reader: tables.chunk_map.priors(dict(priors), reader))
 
     @classmethod
@@ -74,7 +74,7 @@ class EmbeddedBackend:
         """Does nothing: mapped files are released when the last answer that uses them is gone."""
 
     def read(self, question: Question, *, correct: bool) -> Question:
-        """Returns a question with what the index knows about its words, see `Backend.read`."""
+        """Returns a question with its corrections, weights and telling words, see `Backend.read`."""
         if question.phrases and not self._sides.lexical.phrase_rows(question.phrases).any():
             question = question.without_phrases()
         return self._sides.lexical.read(question, correct=correct)
@@ -179,7 +179,7 @@ class EmbeddedBackend:
             query: to be answered.
             fold: show one page among its translations.
         """
-        # What does not match is needed only where a reader asks for it, or where a page has it as further evidence.
+        # Chunks that do not match are needed only for weak results, and as further evidence of a page.
         every = (
             query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
         )

@@ -77,7 +77,7 @@ class QueryEncoder(Protocol):
         ...
 
     def load(self) -> object:
-        """Does now what the first query would have to wait for."""
+        """Loads what the first query would have to wait for."""
         ...
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence | None:

@@ -68,8 +68,8 @@ _ASKS_FOR_CHANGES = re.compile(
 def kind_priors(question: Question) -> Mapping[str, float]:
     """Returns the factor for pages of each kind; a kind that the question asks for is not in it.
 
-    Release notes hold every word of a site and stand in the way of what explains it, unless the question is about
-    versions. A reference entry comes after a guide, unless the question has an identifier.
+    Release notes have every word of a site and would rank above pages that explain it; they are lowered unless the
+    question is about versions. Reference entries rank below guides, unless the question has an identifier.
     """
     priors = dict(WEIGHTS["kinds"])
     if _ASKS_FOR_CHANGES.search(question.text):
@@ -80,7 +80,7 @@ def kind_priors(question: Question) -> Mapping[str, float]:
 
 
 def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
-    """Returns whether a site has anything to say to a question, by its best chunks; for models that were measured.
+    """Returns whether a site can answer a question, judged by its best chunks; for models that were measured.
 
     Args:
         question: as the index has read it.
@@ -142,7 +142,7 @@ def fuse(
 def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> NDArray[np.float32]:
     """Lifts rows with a literal rank above all others, and keeps the order by score inside a rank.
 
-    For questions with such a row: without one there is nothing to make room for.
+    It is applied only to queries with such a row: others keep their scores as they are.
 
     Args:
         scores: float32 `[m]`, 0 to 1.
@@ -228,7 +228,7 @@ def top(scores: NDArray[np.float32], offset: int, limit: int) -> NDArray[np.int6
 
 
 UNKNOWN = np.float32(-1)
-"""Similarity of a chunk that the store was not asked about: below all that count."""
+"""Similarity of a chunk for which the store returned none: lower than any that ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class Candidates:
         rows: int64 `[m]`, rising.
         scores: float32 `[m]`, 0 to 1; what ranks.
         matching: bool `[m]`: the evidence is strong enough beside that of the best chunk.
-        semantic: float32 `[m]`, cosine similarity, or None in lexical mode; -1 where it counts for nothing.
+        semantic: float32 `[m]`, cosine similarity, or None in lexical mode; -1 where it is not known.
         lexical: float32 `[m]`, BM25, 0 where no word matches, or None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that holds, 0 for none.
         scaled: the same two parts, 0 to 1, before priors, the literal rule and the boost.
@@ -271,7 +271,7 @@ class Candidates:
         return replace(self, matching=np.ones(len(self.rows), np.bool_))
 
     def without_matches(self) -> Candidates:
-        """Returns a copy in which no chunk matches: the site has nothing to say."""
+        """Returns a copy in which no chunk matches: the site has no answer."""
         return replace(self, matching=np.zeros(len(self.rows), np.bool_))
 
     def parts(self, position: int) -> dict[str, float | None]:
@@ -330,7 +330,7 @@ def score(
 
 
 def _reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
-    """Returns bool `[m]`: the scores that are at least a share of the best one, and more than nothing."""
+    """Returns bool `[m]`: the scores that are above 0 and at least a share of the best one."""
     reaches: NDArray[np.bool_] = (scores >= np.float32(share) * scores.max(initial=0)) & (scores > 0)
     return reaches
 

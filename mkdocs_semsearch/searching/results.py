@@ -335,7 +335,7 @@ _NO_SCORES = Scores(None, None)
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of the list, and what there is on all of them.
+    """One page of a list of pages, with the total and the facet counts of the whole list.
 
     Attributes:
         pages: of each page the first chunks of the sections that are shown, as rows.

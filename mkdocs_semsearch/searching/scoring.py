@@ -44,7 +44,7 @@ class VectorSide(Protocol):
     """Nearest rows under a filter."""
 
     def prepare(self) -> None:
-        """Does now what the first query would have to wait for."""
+        """Loads what the first query would have to wait for."""
         ...
 
     def nearest(
@@ -77,7 +77,7 @@ class LexicalSide(Protocol):
     """Hits of words under a filter."""
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the index knows about its words, see `Clauses.read`."""
+        """Returns a question with its corrections, weights and telling words, see `read_words`."""
         ...
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
@@ -210,7 +210,7 @@ class Scoring:
         return replace(candidates, semantic=semantic)
 
     def _matched(self, candidates: Candidates) -> Candidates:
-        """Returns the candidates: all of them match a phrase, none a question that the site has nothing to say to."""
+        """Returns the candidates: all match a phrase, none matches a question that the site cannot answer."""
         if self._question.phrases:
             return candidates.all_matching()
         if not self._sides.is_measured or self._vector is None or self._literal or not len(candidates.rows):

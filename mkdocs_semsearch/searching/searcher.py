@@ -169,7 +169,7 @@ class Searcher:
     def search(self, query: SearchQuery | str, **options: Any) -> SearchResponse[Any]:
         """Answers a query: `search("rotate api keys", limit=5, filters={"tags": "security"})`.
 
-        In hybrid mode an embedder that fails costs the meaning but not the answer: words alone rank, and the response
+        In hybrid mode, where the embedder fails, words alone rank, and the response
         says `degraded`. A query without text lists the pages that its filters leave: the mode of the answer is
         `browse`, and results have no scores.
 

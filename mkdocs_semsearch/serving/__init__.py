@@ -1,5 +1,5 @@
 """Searcher in, protocol out: HTTP, OpenAPI and MCP.
 
-`api` and everything it imports run without Starlette and uvicorn, so that the preview inside `mkdocs serve` can use
-them; only `app` and `server` import those two.
+`wire` reads requests, `api` answers them, `asgi` and `app` connect both with Starlette; `server` runs the application,
+and `plugin.preview` mounts it in `mkdocs serve`.
 """

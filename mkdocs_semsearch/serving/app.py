@@ -47,7 +47,7 @@ PREFIX = "/-/semsearch"
 """Where every route answers too, for a reverse proxy that passes the path on as it is."""
 
 SECONDS_FOR_A_FIRST_COPY = 2.0
-"""A server that has nothing to search yet waits so long before it answers 503; most publishers answer sooner."""
+"""Seconds that a server without an index waits at its start for the first copy; most publishers answer sooner."""
 
 Source = str | Path | SearcherSource
 

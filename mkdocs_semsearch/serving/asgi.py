@@ -91,7 +91,7 @@ class ApiEndpoint:
     async def _answer(self, scope: Scope, receive: Receive) -> ApiResponse | None:
         started = time.perf_counter()
         method, argument = scope["method"], scope.get("path_params", {}).get("path", "")
-        # A page without a path is no page: Starlette's `{path:path}` matches nothing as well.
+        # Starlette's `{path:path}` matches an empty path too, and no page has that.
         route = None if self._route is not None and "{path}" in self._route.path and not argument else self._route
         try:
             headers = dict(Headers(scope=scope))

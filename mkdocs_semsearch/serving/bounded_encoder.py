@@ -40,7 +40,7 @@ _LENGTH = struct.Struct("<q")
 
 
 class BoundedEncoder:
-    """An `Embedder` for queries; starts its process when it is first asked, and again when that has ended.
+    """An `Embedder` for queries in a process of its own, started for the first query and again when it has ended.
 
     Attributes:
         identity: of the encoder, as its folder says.

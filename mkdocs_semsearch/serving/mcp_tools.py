@@ -216,7 +216,7 @@ def _read_list(value: Any) -> Any:
 
 
 CHARACTERS_PER_TOKEN = 4
-"""What English and code have on average; scripts without spaces have fewer, so their answers are longer than asked."""
+"""The average of English and code; scripts without spaces have fewer, so that their answers exceed the budget."""
 
 
 def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:

@@ -33,7 +33,7 @@ SearcherProvider = Callable[[], Searcher | None]
 
 @runtime_checkable
 class SearcherLender(Protocol):
-    """A provider that is told when a request has finished with its searcher, so that it can close replaced ones."""
+    """A provider of searchers that learns when a request has finished with one, so that it can close replaced ones."""
 
     def lease(self) -> AbstractContextManager[Searcher | None]:
         """Lends the searcher of the moment for the length of the `with` block; None while there is no index."""
@@ -67,11 +67,11 @@ class Opened(Protocol):
         ...
 
     def page(self, path: str) -> dict[str, Any]:
-        """Returns one page with its sections; raises `PageNotFoundError` where there is none."""
+        """Returns one page with its sections; raises `PageNotFoundError` where there is no such page."""
         ...
 
     def related(self, path: str, limit: int = 5) -> dict[str, Any]:
-        """Returns the pages nearest to one page; raises `PageNotFoundError` where there is none."""
+        """Returns the pages nearest to one page; raises `PageNotFoundError` where there is no such page."""
         ...
 
 
@@ -82,7 +82,7 @@ class Operations(Protocol):
         """Opens the indexes with these names for the length of a request; all there are where there are no names.
 
         Raises:
-            HttpError: 503 while there is no index, 422 for a name that is none.
+            HttpError: 503 while there is no index, 422 for a name that no index has.
         """
         ...
 
@@ -238,7 +238,7 @@ class OpenedIndex:
 
 
 def operations_on(source: SearcherSource | Operations, metrics: Metrics) -> Operations:
-    """Returns the operations on one index, or those that are given."""
+    """Returns the operations on a source of searchers; operations are returned unchanged."""
     if isinstance(source, SearcherLender) or callable(source):
         return IndexOperations(source, metrics)
     return source

@@ -82,7 +82,7 @@ class Bundle:
         raise IndexCorruptError(f"{self.folder} has no {name}: build the site again.")
 
     def firsts(self, kind: str) -> list[str]:
-        """Returns the first key of every shard of a kind."""
+        """Returns the first key of every shard of one sort of file: `terms`, `words` or `positions`."""
         return list(self.pointer["shards"][kind])
 
 
@@ -121,7 +121,7 @@ def open_bundle(folder: Path) -> Bundle:
 
 
 Packs = list[list[int]]
-"""Sizes of the shards of a kind, pack by pack."""
+"""Sizes of the shards of one sort of file, pack by pack."""
 
 
 @dataclass(frozen=True, slots=True)

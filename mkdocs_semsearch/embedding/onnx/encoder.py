@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 FORMAT = 1
-# The first with 8-bit weights on x86 and ARM alike.
+# The first version of ONNX Runtime that computes with 8-bit weights on both x86 and ARM.
 OLDEST_RUNTIME = "1.23"
 GRAPH, TOKENIZER, SETTINGS = "encoder.onnx", "tokenizer.json", "encoder.json"
 ENCODER_FILES = (SETTINGS, GRAPH, TOKENIZER)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 __all__ = ["quantize_weights"]
 
 BLOCK = 128
-# Below this a matrix weighs nothing and costs nothing: biases, position tables.
+# Smaller matrices (biases, position tables) take little room and time, so they stay in float32.
 SMALLEST_SIDE = 64
 SMALLEST_TABLE = 1024
 INT8_PRODUCTS = 4
