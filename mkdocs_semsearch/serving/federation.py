@@ -149,6 +149,11 @@ class OpenedIndexes:
         """
         return self._only().related(path, limit)
 
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yields every page of every index, see `Opened.paths`."""
+        for index in self._indexes.values():
+            yield from index.paths()
+
     def _only(self) -> OpenedIndex:
         if len(self._indexes) > 1:
             names = ", ".join(self._indexes)

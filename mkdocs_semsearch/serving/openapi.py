@@ -248,7 +248,8 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _insights() -> dict[str, Any]:
     problems = {
-        status: {"description": _PROBLEMS[status], "content": _json(ErrorResponse)} for status in (413, 422, 429)
+        status: {"description": _PROBLEMS[status], "content": _json(ErrorResponse)}
+        for status in (401, 404, 413, 422, 429)
     }
     return {
         "operationId": "recordSearch",

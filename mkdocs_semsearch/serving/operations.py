@@ -74,6 +74,10 @@ class Opened(Protocol):
         """Returns the pages nearest to one page; raises `PageNotFoundError` where there is no such page."""
         ...
 
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yields every page: the name of its index, empty where a server has one, and its path."""
+        ...
+
 
 class Operations(Protocol):
     """Opens indexes for requests, and reports their state."""
@@ -235,6 +239,10 @@ class OpenedIndex:
             )
         results = results_to_json(self.searcher.related(path, limit=limit))
         return {"build_id": self.build_id, "path": path, "results": results}
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yields every page, see `Opened.paths`."""
+        yield from ((self._operations.name, path) for path, _ in self.searcher.page_urls())
 
 
 def operations_on(source: SearcherSource | Operations, metrics: Metrics) -> Operations:

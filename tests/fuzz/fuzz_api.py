@@ -1,6 +1,6 @@
 """Requests made from the OpenAPI document, sent to the application in this process, answers held to the document.
 
-Not part of the test suite. Schemathesis is not a dependency: `pip install schemathesis` first, then
+The test suite runs it with a few examples (`test_http_schema.py`); with more of them:
 
     python tests/fuzz/fuzz_api.py --examples 2000
 """
@@ -43,7 +43,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--examples", type=int, default=1000, help="for each operation")
     wanted = parser.parse_args()
-    started, counts = time.monotonic(), Counter()
+    started = time.monotonic()
+    counts = ask_everything(wanted.examples)
+    total = sum(counts.values())
+    print(f"{total} requests in {(time.monotonic() - started) / 60:.1f} min: {dict(sorted(counts.items()))}")
+
+
+def ask_everything(examples: int) -> Counter:
+    """Sends so many valid and so many invalid requests to each operation; returns how often each status came."""
+    counts: Counter = Counter()
     with tempfile.TemporaryDirectory() as folder:
         index = LiveIndex(build(Path(folder) / "index"), open_index=open_small)
         index.refresh()
@@ -51,10 +59,9 @@ def main() -> None:
         for result in schema.get_all_operations():
             operation = result.ok()
             if (operation.method.upper(), operation.path) not in SKIPPED:
-                run(operation, wanted.examples, counts)
+                run(operation, examples, counts)
         index.close()
-    total = sum(counts.values())
-    print(f"{total} requests in {(time.monotonic() - started) / 60:.1f} min: {dict(sorted(counts.items()))}")
+    return counts
 
 
 def run(operation, examples: int, counts: Counter) -> None:

@@ -16,14 +16,16 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from starlette.testclient import TestClient
 
+from mkdocs_semsearch.errors import PageNotFoundError
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
@@ -82,6 +84,51 @@ def test_tools_say_what_they_take(searcher):
     assert schemas["search_docs"]["required"] == ["query"]
     assert "prefix" in json.dumps(schemas["search_docs"])
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
+
+
+def test_pages_are_resources_and_content_is_said_to_be_no_instruction(searcher):
+    async def run():
+        async with Client(server_of(lambda: searcher)) as client:
+            listed = (await client.list_resources()).resources
+            templates = (await client.list_resource_templates()).resource_templates
+            pages = {page.name: (await client.read_resource(page.uri)).contents[0] for page in listed}
+            with pytest.raises(MCPError) as missing:
+                await client.read_resource("docs://guide/nothing.md")
+            tools = {tool.name: tool.description for tool in (await client.list_tools()).tools}
+            return listed, templates, pages, str(missing.value), tools, client.instructions
+
+    listed, templates, pages, missing, tools, instructions = anyio.run(run)
+    assert [template.uri_template for template in templates] == ["docs://{+path}"]
+    assert "docs://guide/auth.md" in {page.uri for page in listed}
+    assert {page.name for page in listed} == {path for path, _ in searcher.page_urls()}
+    text = pages["guide/auth.md"].text
+    detail = searcher.page("guide/auth.md")
+    assert text.startswith("# Über Auth\n\nguide/auth.md <guide/auth/>")
+    assert all(section.content in text for section in detail.sections)
+    assert pages["guide/auth.md"].mime_type == "text/markdown"
+    with pytest.raises(PageNotFoundError) as error:
+        searcher.page("guide/nothing.md")
+    assert str(error.value) in missing
+    for said in (instructions, tools["search_docs"], tools["get_page"], listed[0].description):
+        assert "instructions to follow" in said
+
+
+def test_pages_of_several_indexes_are_resources_under_their_names(tmp_path):
+    for name in ("one", "two"):
+        built(tmp_path / name, [made_page("a page.md", f"Of {name}.")])
+    with contextlib.ExitStack() as stack:
+        open_ = {name: stack.enter_context(open_small(tmp_path / name)) for name in ("one", "two")}
+        named = {name: IndexOperations(lambda name=name: open_[name], name=name) for name in open_}
+        server = build_server(FederatedOperations(named), indexes=tuple(named))
+
+        async def run():
+            async with Client(server) as client:
+                listed = (await client.list_resources()).resources
+                return [(page.uri, (await client.read_resource(page.uri)).contents[0].text) for page in listed]
+
+        found = dict(anyio.run(run))
+    assert set(found) == {"docs://one/a%20page.md", "docs://two/a%20page.md"}
+    assert "Of two." in found["docs://two/a%20page.md"]
 
 
 def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
