@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "STEMMED_FIELDS",
     "Analysis",
     "exact_text",
+    "generic_headings",
     "identifier_forms",
     "identifier_parts",
     "joined_stems",
@@ -36,6 +37,7 @@ __all__ = [
     "prepare",
     "raw_words",
     "register_analyzers",
+    "section_names",
     "stems_with",
     "telling_words",
 ]
@@ -160,6 +162,34 @@ def identifier_parts(word: str) -> tuple[str, ...]:
 def literal_name(text: str) -> str:
     """Returns the words of a text, case-folded, one space between them: `site_url` and `Site URL` are equal."""
     return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
+
+
+def generic_headings(sections: Iterable[tuple[int, Sequence[str]]]) -> frozenset[str]:
+    """Returns the `literal_name` of every heading that sections of several pages have, such as `Options`.
+
+    Args:
+        sections: page row and heading path of each.
+    """
+    pages: dict[str, int] = {}
+    found = set()
+    for page, path in sections:
+        name = literal_name(path[-1])
+        if pages.setdefault(name, page) != page:
+            found.add(name)
+    return frozenset(found)
+
+
+def section_names(path: Sequence[str], generic: Set[str]) -> tuple[str, ...]:
+    """Returns the texts that name a section: its heading, and where other pages have it too, also that with the title.
+
+    Args:
+        path: headings of the section from the title of its page on.
+        generic: see `generic_headings`.
+    """
+    title, heading = path[0], path[-1]
+    if len(path) < 2 or literal_name(heading) not in generic:
+        return (heading,)
+    return heading, f"{title} {heading}", f"{heading} {title}"
 
 
 FIELDS = ("title", "headings", "text", "code", "exact", "identifiers", "parts")

@@ -21,7 +21,15 @@ from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_writer import added_words
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
-from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, lexical_texts, literal_name, prepare
+from mkdocs_semsearch.lexical.analyzers import (
+    FIELDS,
+    Analysis,
+    generic_headings,
+    lexical_texts,
+    literal_name,
+    prepare,
+    section_names,
+)
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
@@ -197,6 +205,8 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
 
     page_fields = _PageFields(rows, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
+    paths = ((number, chunk.heading_hierarchy) for number, page in enumerate(rows.pages) for chunk in page.chunks)
+    generic = generic_headings(paths)
     place = (-1, -1)  # page and section of the chunk before
     chunks = (pair for page in rows.pages for pair in added_words(page, rows.readers))
     for row, (record, (chunk, added)) in enumerate(
@@ -215,7 +225,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             pinned = rows.readers.names_of(rows.pages[page].path)
             payload[TITLE_NAME] = [literal_name(record["heading_hierarchy"][0]), *pinned]
         if (page, section) != place:
-            payload[HEADING_NAME] = literal_name(record["heading_hierarchy"][-1])
+            payload[HEADING_NAME] = list(map(literal_name, section_names(record["heading_hierarchy"], generic)))
         place = (page, section)
         sparse = models.SparseVector(indices=spoken.dimensions, values=spoken.scores)
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)

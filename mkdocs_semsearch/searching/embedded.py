@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.embedding.model_files import is_default_model
-from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
+from mkdocs_semsearch.lexical.analyzers import Analysis, generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.reader_words import ReaderWords
@@ -217,13 +217,16 @@ class LiteralNames:
         section = -1
         page = -1
         chunk_map = tables.chunk_map
-        for row, path in enumerate(tables.heading_paths()):
+        paths = list(tables.heading_paths())
+        generic = generic_headings(zip(chunk_map.page_of.tolist(), paths, strict=True))
+        for row, path in enumerate(paths):
             if chunk_map.page_of[row] != page:
                 page = int(chunk_map.page_of[row])
                 self._titles[literal_name(path[0])].append(row)
             if chunk_map.section_of[row] != section:
                 section = int(chunk_map.section_of[row])
-                self._headings[literal_name(path[-1])].append(row)
+                for name in section_names(path, generic):
+                    self._headings[literal_name(name)].append(row)
         for question, path_of_page in (pins or {}).items():
             pinned = tables.page_row(path_of_page)
             if pinned is not None and chunk_map.chunk_count[pinned]:

@@ -14,6 +14,7 @@ import numpy as np
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
+from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
 from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
 from mkdocs_semsearch.searching.languages import PageLanguages
 from mkdocs_semsearch.searching.pages_and_sections import page_info
@@ -101,6 +102,7 @@ def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
 def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWords) -> dict[str, Value]:
     """The names of the literal rule: of every page its title and pinned questions, of every section its heading."""
     found: set[tuple[int, int, int]] = set()
+    generic = generic_headings((chunk["page"], chunk["heading_hierarchy"]) for chunk in chunks)
     page, section = -1, (-1, -1)
     for row, chunk in enumerate(chunks):
         path = chunk["heading_hierarchy"]
@@ -113,7 +115,7 @@ def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWor
             found.update((_name_hash(name), TITLE, row) for name in titles)
         if (chunk["page"], chunk["section"]) != section:
             section = (chunk["page"], chunk["section"])
-            found.add((_name_hash(path[-1]), HEADING, row))
+            found.update((_name_hash(name), HEADING, row) for name in section_names(path, generic))
     nothing = _name_hash("")
     names = np.array(sorted(name for name in found if name[0] != nothing), np.int64).reshape(-1, 3)
     return {

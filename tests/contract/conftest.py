@@ -1,0 +1,58 @@
+"""One index in every engine: the folder, Qdrant, the static files in Python and in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.response import filter_to_json, to_json
+from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from tests.made_index import built
+from tests.static_engine import StaticEngine
+from tests.word_hash import WordHashEmbedder
+
+ENGINES = ("embedded", "qdrant", "static", "browser")
+
+
+@pytest.fixture(params=ENGINES)
+def opened(request, tmp_path):
+    """Returns a function that indexes pages and returns one from a query to the JSON of its answer, page by page."""
+    with contextlib.ExitStack() as stack:
+
+        def open_pages(pages, **options):
+            folder = tmp_path / "index"
+            if request.param == "qdrant":
+                searcher = stack.enter_context(in_qdrant(folder, pages, **options))
+            else:
+                built(folder, pages, **options)
+            if request.param in ("static", "browser"):
+                write_bundle(folder, tmp_path / "semsearch", None)
+            if request.param == "browser":
+                engine = stack.enter_context(StaticEngine(tmp_path))
+                return lambda text, filters=(), **given: engine.search(
+                    text, mode="lexical", filters=list(map(filter_to_json, filters)), **given
+                )
+            if request.param == "embedded":
+                searcher = stack.enter_context(open_searcher(folder, embedder=WordHashEmbedder()))
+            if request.param == "static":
+                searcher = open_static_searcher(tmp_path / "semsearch")
+            return lambda text, **given: to_json(searcher.search(text, mode="lexical", granularity="page", **given))
+
+        yield open_pages
+
+
+@contextlib.contextmanager
+def in_qdrant(folder, pages, **options):
+    pytest.importorskip("qdrant_client")
+    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.writer import QdrantWriter
+    from tests.qdrant_server import running_server
+
+    with running_server(None) as server:
+        client = connect(server.url, timeout=60)
+        built(folder, pages, store=QdrantWriter(client, "languages"), **options)
+        with open_searcher(folder, embedder=WordHashEmbedder(), store_url=server.url) as searcher:
+            yield searcher
+        client.close()

@@ -1,0 +1,47 @@
+"""Sections of the same name on several pages, in every engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.made_index import made_page
+
+TOOLS = ("tar", "grep", "curl", "mount")
+TEXTS = {
+    "tar": "Archives are packed with -c and unpacked with -x.",
+    "grep": "Lines are counted with -c and inverted with -v.",
+    "curl": "Headers are sent with -H and data with -d. See the options of tar and grep too.",
+    "mount": "Options of a file system are given with -o. Options depend on the file system.",
+}
+
+
+def pages():
+    for tool in TOOLS:
+        yield made_page(
+            f"{tool}.md",
+            f"The command {tool} does its work.",
+            TEXTS[tool],
+            f"Examples of {tool}.",
+            headings=["", "Options", "Examples"],
+            title=tool.capitalize(),
+        )
+    yield made_page("options.md", "Every command has options.", title="About commands")
+
+
+def best_section(result):
+    section = result["sections"][0]
+    return result["page"]["title"], section["heading_hierarchy"], section["url"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("asked", ["{} options", "Options {}", "{} › Options"])
+def test_page_tells_sections_of_one_name_apart(opened, tool, asked):
+    search = opened(list(pages()))
+    first = search(asked.format(tool))["results"][0]
+    assert best_section(first) == (tool.capitalize(), [tool.capitalize(), "Options"], f"{tool}/#options")
+
+
+def test_sections_of_one_name_are_all_found_by_it_under_the_titles_of_their_pages(opened):
+    found = [best_section(result) for result in opened(list(pages()))("Options")["results"]]
+    assert {title for title, headings, _ in found if headings[-1] == "Options"} == {"Tar", "Grep", "Curl", "Mount"}
+    assert all(headings[-1] == "Options" for _, headings, _ in found[:4])
