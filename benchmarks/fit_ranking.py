@@ -227,7 +227,7 @@ def key_words(site: Searcher, text: str, count: int) -> str | None:
 
 
 def report_matches(sites: Mapping[str, Searcher], sets: Mapping[str, Sequence[EvaluationQuery]]) -> None:
-    """Prints how often the right page is a match, how many pages match, and how often a site says it has nothing."""
+    """Prints how often the right page is a match, how many pages match, and how many questions get no match."""
     chosen = random.Random(1)
     for question_set, queries in sets.items():
         held, shares, nothing, foreign = [], [], [], []

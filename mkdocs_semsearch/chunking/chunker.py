@@ -191,7 +191,7 @@ class Chunker:
                 chunk_index += 1
 
     def _groups(self, section: Section) -> list[list[Block]]:
-        """Blocks of the section's chunks; one empty group for a section that is only a heading."""
+        """Returns the blocks of each chunk of a section; one empty group for a section that is only a heading."""
         path = self._cost(embedding_text(section.hierarchy, ""))
         # The content gets a quarter of the budget even under a very long heading path: the encoder cuts what is over.
         budget = max(self._settings.max_tokens - path, self._settings.max_tokens // 4, 1)
@@ -225,13 +225,13 @@ def _recognised(document: Document, chunks: Sequence[Chunk]) -> Recognised:
 
 
 def _languages(blocks: Iterable[Block]) -> tuple[str, ...]:
-    """Languages of code blocks, the most frequent first, then in reading order."""
+    """Returns the languages of code blocks, the most frequent first, then in reading order."""
     counts = Counter(block.language for block in blocks if block.kind == "code" and block.language)
     return tuple(language for language, _ in counts.most_common())
 
 
 def _kind(group: Sequence[Block]) -> ChunkKind:
-    """`code` or `table` where there is nothing else but at most one sentence."""
+    """Returns `code` or `table` for a chunk that has nothing else but at most one sentence."""
     kinds = {block.kind for block in group if block.kind in ("code", "table")}
     prose = [block for block in group if block.kind in ("text", "item")]
     if len(kinds) != 1 or sum(len(sentences(block.text)) for block in prose) > 1:
@@ -251,7 +251,7 @@ def _span_fields(span: SourceSpan | None) -> dict[str, Any]:
 
 
 def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
-    """What the chunk defines: a documented object by its heading, else by its code."""
+    """Returns what a chunk defines: a documented object by its heading, else what its code defines."""
     structure = structure_of(group)
     fields = {name: getattr(structure, name) for name in CodeStructure.__slots__}
     if section.api is None:

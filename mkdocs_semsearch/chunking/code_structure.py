@@ -196,7 +196,7 @@ def _name(node: Node) -> str:
 
 
 def _bare_code(code: str, language: str) -> str:
-    """Code line by line without prompts (and then without output), and without the marks of a diff."""
+    """Returns code line by line without prompts (and then without output), and without the marks of a diff."""
     prompt = {"python": _PROMPT, "bash": _SHELL_PROMPT}.get(language)
     if prompt is not None and prompt.match(code.lstrip()):
         return "\n".join(_typed_lines(code, prompt))
@@ -206,7 +206,7 @@ def _bare_code(code: str, language: str) -> str:
 
 
 def _typed_lines(code: str, prompt: re.Pattern[str]) -> Iterable[str]:
-    """Lines that were typed; empty ones in place of the others."""
+    """Yields the lines that were typed; empty ones in place of the others."""
     continued = False
     for line in code.split("\n"):
         mark = prompt.match(line)

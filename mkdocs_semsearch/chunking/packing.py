@@ -34,7 +34,7 @@ def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) 
 
 
 def _greedy(blocks: Iterable[Block], budget: int, room: int, cost: Cost) -> list[Group]:
-    """Groups within the budget; `room` is how large pieces of a split block may be."""
+    """Returns groups within the budget; `room` is how large pieces of a split block may be."""
     groups: list[Group] = []
     group: Group = []
     used = 0
@@ -80,7 +80,7 @@ def _evened_out(before: Group, rest: Group, budget: int, cost: Cost) -> list[Gro
 
 
 def _repeated(before: Group, group: Group, budget: int, overlap: int, cost: Cost) -> Group:
-    """The last sentences of a group as the first block of the next one, or nothing."""
+    """Returns the last sentences of a group as the first block of the next one, or an empty group."""
     last = before[-1]
     if overlap <= 0 or last.kind != "text" or group[0].kind != "text":
         return []
@@ -216,7 +216,7 @@ def _code_piece(block: Block, lines: list[tuple[int, str]]) -> Block:
 
 
 def _blank_line_to_cut_at(lines: list[tuple[int, str]]) -> int:
-    """How many lines to cut off: up to the last blank line of the second half, else all."""
+    """Returns how many lines to cut off: up to the last blank line of the second half, else all."""
     for index in range(len(lines) - 1, len(lines) // 2, -1):
         if not lines[index][1].strip():
             return index

@@ -78,7 +78,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
 
 
 def _place(path: str) -> tuple[list[str], str]:
-    """Folders and name of a page in lower case; an index page has the name of its folder."""
+    """Returns folders and name of a page in lower case; an index page has the name of its folder."""
     *folders, file = path.lower().split("/")
     if not _is_index(path):
         return folders, file.rpartition(".")[0] or file
@@ -106,7 +106,7 @@ def _words(text: str) -> str:
 
 
 def _top_headings(headings: Sequence[Sequence[str]]) -> list[str]:
-    """The headings of the highest level that has more than one."""
+    """Returns the headings of the highest level that has more than one."""
     for depth in range(max(map(len, headings), default=0)):
         level = list(dict.fromkeys(tuple(path[: depth + 1]) for path in headings if len(path) > depth))
         if len(level) > 1:
@@ -183,7 +183,7 @@ def with_inbound_links(pages: Sequence[ChunkedPage], site_url: str = "") -> list
 
 
 def _most_frequent(texts: Counter[str]) -> tuple[str, ...]:
-    """Texts by how many pages use them, equal ones by the alphabet, so that two builds agree."""
+    """Returns texts by how many pages use them, equal ones by the alphabet, so that two builds agree."""
     return tuple(sorted(texts, key=lambda text: (-texts[text], text))[:MAX_TEXTS])
 
 
@@ -198,6 +198,6 @@ def _target(href: str, folder: str, base: str) -> str:
 
 
 def _address(path: str) -> str:
-    """The same text for every address of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
+    """Returns the same text for every address of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
     place = path.removesuffix("index.html").strip("/")
     return "" if place == "." else place

@@ -199,7 +199,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
 
 
 def _add_indexes(sub: argparse.ArgumentParser) -> None:
-    """One index, or several by name."""
+    """Adds the argument for one index, or several by name."""
     group = sub.add_mutually_exclusive_group()
     group.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     group.add_argument(
@@ -304,7 +304,7 @@ def parse_filter(expression: str) -> Filter:
 
 
 def _values(expression: str, rest: str) -> tuple[list[_Value], bool]:
-    """The values in `rest`, and whether they are the two ends of a range."""
+    """Returns the values in `rest`, and whether they are the two ends of a range."""
     values, marks = _split(expression, rest)
     if ".." in marks:
         if marks != [".."]:

@@ -159,7 +159,7 @@ def _is_date(value: str) -> bool:
 
 
 def _pause(attempt: int, asked: float | None, jitter: random.Random) -> float:
-    """Exponential back-off with full jitter; never shorter than what the server asked for."""
+    """Returns the pause before another attempt: exponential with full jitter, never below what the server asks for."""
     if asked is not None:
         return asked + jitter.uniform(0.0, min(1.0, 0.1 + asked * 0.1))
     return jitter.uniform(FIRST_WAIT / 2, min(30.0, FIRST_WAIT * 2.0**attempt))

@@ -216,7 +216,7 @@ def _nndescent(vectors: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 
 
 def _without_self(found: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """NN-Descent lists a row among its own neighbours, nearly always first; -1 marks a list that stayed short."""
+    """Removes each row from its own list, where NN-Descent puts it; -1 marks a list that stayed short."""
     own = found == np.arange(len(found))[:, None]
     order = np.argsort(own, axis=1, kind="stable")
     lists = np.take_along_axis(np.where(own, -1, found), order, axis=1)

@@ -147,7 +147,7 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 
 @cache
 def _code() -> str:
-    """Hash of the code that prepares texts, so that a new version prepares them anew."""
+    """Returns a hash of the code that prepares texts, so that a new version prepares them anew."""
     files = (analyzers.__file__, vocabulary.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 

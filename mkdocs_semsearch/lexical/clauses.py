@@ -287,7 +287,7 @@ class Clauses:
         return max(map(self._vocabulary.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
     def _pairs(self, question: Question) -> Iterator[Clause]:
-        """Neighbouring words of the question that are neighbours in the text, where at least one is no stop word."""
+        """Yields pairs of neighbouring words of a question, except pairs of two stop words."""
         telling = frozenset(question.telling)
         pairs: list[tuple[str, str]] = []
         quoted: set[tuple[str, str]] = set()

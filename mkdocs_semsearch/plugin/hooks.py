@@ -276,7 +276,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._preview.submit(job)
 
     def _embedder(self) -> Embedder:
-        """The embedder, with its weights loaded once for all rebuilds of a preview."""
+        """Returns the embedder, with its weights loaded once for all rebuilds of a preview."""
         wanted = (self.embedder_factory, self._checked_settings.embedder)
         if self._opened is None or self._opened[:2] != wanted:
             self._opened = (*wanted, self.embedder_factory(wanted[1]))

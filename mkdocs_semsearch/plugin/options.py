@@ -252,7 +252,7 @@ def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Setti
 
 
 def _embedder_settings(embedder: _Embedder, root: Path, cache_dir: Path) -> EmbedderSettings:
-    """A model that is exported is kept with the vectors, where a CI job keeps it from run to run."""
+    """Returns the settings; an exported model is kept beside the vectors, in the folder that CI jobs cache."""
     defaults = {
         "sentence-transformers": {"runtime": "auto", "cache_dir": str(cache_dir)},
         "onnx": {"cache_dir": str(cache_dir)},
@@ -269,7 +269,7 @@ def _facet(name: str, facet: _Facet) -> FacetDeclaration:
 
 
 def _label(name: str) -> str:
-    """`page.section` and `min_version` become `Section` and `Min version`."""
+    """Returns the label of a field: `page.section` and `min_version` become `Section` and `Min version`."""
     words = name.rsplit(".", 1)[-1].replace("_", " ").replace("-", " ").strip()
     return words[:1].upper() + words[1:]
 

@@ -155,7 +155,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
 
 
 def _title(page: Page) -> str:
-    """The title of a page; MkDocs calls an index page without one `Index`, wherever it is."""
+    """Returns the title of a page; MkDocs calls an index page without one `Index`, wherever it is."""
     title = plain_title(page.title) or title_of_name(page.file.name) or page.file.src_uri
     folder = page.file.src_uri.rpartition("/")[0]
     if title != "Index" or page.file.name != "index" or page.meta.get("title") or not folder:
@@ -165,7 +165,7 @@ def _title(page: Page) -> str:
 
 
 def _section(page: Page) -> str | None:
-    """The title of the outermost section of the navigation around a page."""
+    """Returns the title of the outermost section of the navigation around a page."""
     ancestors = list(page.ancestors)
     return plain_title(ancestors[-1].title) or None if ancestors else None
 
@@ -181,7 +181,7 @@ def _is_generated(file: File) -> bool:
 
 
 def _has_source(file: File, config: MkDocsConfig) -> bool:
-    """Whether there is a file in the docs folder; mkdocs-gen-files and the like write theirs into a temporary one."""
+    """Returns whether the docs folder has the file of a page; mkdocs-gen-files writes to a temporary folder."""
     if _is_generated(file):
         return False
     source = Path(str(file.abs_src_path))

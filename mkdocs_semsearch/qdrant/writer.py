@@ -142,7 +142,7 @@ class QdrantWriter:
             self._drop_old(name)
 
     def _points(self, name: str) -> int | None:
-        """Number of points in a collection; None where there is none."""
+        """Returns the number of points in a collection; None where there is no such collection."""
         if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
             return None
         return patiently(lambda: self._client.count(name, exact=True), retries=_RETRIES).count

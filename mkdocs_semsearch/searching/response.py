@@ -331,7 +331,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """JSON values only: dataclasses become objects, tuples lists, dates ISO 8601."""
+    """Returns JSON values only: dataclasses become objects, tuples lists, dates ISO 8601."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -101,7 +101,7 @@ def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] 
 
 
 def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
-    """What is wrong, in the words that follow the name of the field."""
+    """Returns what is wrong, in the words that follow the name of the field."""
     kind = first["type"]
     match kind:
         case "missing":
@@ -129,7 +129,7 @@ def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
 
 
 def _location(first: ErrorDetails) -> str:
-    """`filters[0].value` out of `("filters", 0, "equals", "value")`."""
+    """Returns the name of a field by its path: `filters[0].value` for `("filters", 0, "equals", "value")`."""
     path = list(first["loc"])
     if first["type"] == "unexpected_keyword_argument":
         path = path[:-1]

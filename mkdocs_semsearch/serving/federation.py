@@ -215,7 +215,7 @@ class OpenedIndexes:
 
 
 def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any]:
-    """The answer of one index with its first `wanted` results."""
+    """Returns the answer of one index with its first `wanted` results."""
     body = index.search(replace(query, offset=0, limit=min(wanted, MAX_LIMIT)))
     there = body["total_results"] + (body["weaker_results"] if query.include_weak else 0)
     while len(body["results"]) < min(wanted, there):

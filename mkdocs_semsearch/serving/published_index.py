@@ -138,7 +138,7 @@ LARGEST_INDEX = 8 << 30
 
 
 def is_url(index: str) -> bool:
-    """Whether an INDEX names a place on the web rather than a folder."""
+    """Returns whether an index is named by a URL rather than a folder."""
     return index.lower().startswith(("http://", "https://"))
 
 
@@ -225,7 +225,7 @@ class PublishedIndex:
         return here is None or here.build_id != manifest.build_id
 
     def _published(self) -> tuple[str, Manifest, str | None] | None:
-        """Where the index is, its manifest and the entity tag of it; None when nothing has changed."""
+        """Returns address, manifest and entity tag of the published index; None when nothing has changed."""
         problem: IndexFolderError | None = None
         for place in self._places:
             address = urljoin(place, MANIFEST)

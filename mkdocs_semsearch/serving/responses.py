@@ -69,7 +69,7 @@ class ApiResponse:
         return cls(status, (*kind, *length, *SECURITY_HEADERS, *policy, *headers), body)
 
     def without_body(self) -> ApiResponse:
-        """The answer to HEAD: the same headers, no body."""
+        """Returns the answer to HEAD: the same headers, no body."""
         return ApiResponse(self.status, self.headers, b"")
 
 
@@ -95,7 +95,7 @@ def entity_tag(*parts: str) -> str:
 
 
 def tag_matches(if_none_match: str | None, tag: str) -> bool:
-    """Whether an `If-None-Match` header names the tag (weak comparison)."""
+    """Returns whether an `If-None-Match` header names the tag (weak comparison)."""
     if not if_none_match:
         return False
     given = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]

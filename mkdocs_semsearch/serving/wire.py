@@ -280,7 +280,7 @@ def _field_and_suffix(name: str) -> tuple[str, str]:
 
 
 def _filters(given: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
-    """One filter for each field and suffix, but one for both ends of a range."""
+    """Returns one filter for each field and suffix, but one for both ends of a range."""
     filters: list[dict[str, Any]] = []
     ranges: dict[str, dict[str, Any]] = {}
     for (field, suffix), values in given.items():

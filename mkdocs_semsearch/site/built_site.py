@@ -213,7 +213,7 @@ class SiteFolder:
         )
 
     def _title_of_head(self, title: str) -> str:
-        """`<title>` without the name of the site at its end."""
+        """Returns `<title>` without the name of the site at its end."""
         site_name = self._config.site_name if self._config else ""
         if site_name and title.endswith(site_name) and title != site_name:
             return title.removesuffix(site_name).rstrip(" -–—|·•:")
@@ -222,20 +222,20 @@ class SiteFolder:
 
 
 def _why_repeated(path: str, page: RenderedPage) -> str | None:
-    """Why a page shows what stands on other pages, or None."""
+    """Returns why a page repeats what other pages show, or None."""
     if page.repeats or (page.generator.lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):
         return "list of other pages"
     return None
 
 
 def _same_page(path: str, page: RenderedPage, written: dict[tuple[str, str], str]) -> str | None:
-    """Why a page is a second copy in one folder, such as the first chapter that mdBook also writes as `index.html`."""
+    """Returns why a page is a second copy, such as the first chapter that mdBook also writes as `index.html`."""
     other = written.setdefault((path.rpartition("/")[0], page.content.strip()), path)
     return f"the same as {other}" if other != path and page.content.strip() else None
 
 
 def _source_files(config: SiteConfig) -> dict[str, str]:
-    """HTML path to source path of every Markdown file."""
+    """Returns HTML path to source path of every Markdown file."""
     found: dict[str, str] = {}
     for file in sorted(config.docs_dir.rglob("*")):
         if file.suffix in MARKDOWN_SUFFIXES and file.is_file():
@@ -254,7 +254,7 @@ def _url(path: str, *, directory_urls: bool) -> str:
 
 
 def _title(front_matter: Mapping[Any, Any], page: RenderedPage, source_path: str) -> str:
-    """The title as MkDocs finds it: front matter, the h1 that the page starts with, the name of the file."""
+    """Returns the title that MkDocs would choose: front matter, the first h1, or the name of the file."""
     if (title := plain_title(front_matter.get("title"))) or (title := page.leading_h1 or ""):
         return title
     folder, _, name = source_path.rpartition("/")
@@ -265,7 +265,7 @@ def _title(front_matter: Mapping[Any, Any], page: RenderedPage, source_path: str
 
 
 def _read_source(file: Path) -> str | None:
-    """Text of a source as MkDocs reads it, or None for what is not UTF-8."""
+    """Returns the text of a source as MkDocs reads it, or None for a file that is not UTF-8."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

@@ -131,7 +131,7 @@ class _TolerantLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: i
 
 
 def _environment(loader: Any, node: yaml.Node) -> Any:
-    """`!ENV NAME`, `!ENV [NAME, OTHER, default]`."""
+    """Reads `!ENV NAME` and `!ENV [NAME, OTHER, default]`."""
     if isinstance(node, yaml.ScalarNode):
         names, default = [str(loader.construct_scalar(node))], None
     elif isinstance(node, yaml.SequenceNode):

@@ -100,7 +100,7 @@ def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
 
 
 def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWords) -> dict[str, Value]:
-    """The names of the literal rule: of every page its title and pinned questions, of every section its heading."""
+    """Returns the names of the literal rule: title and pinned questions of pages, headings of sections."""
     found: set[tuple[int, int, int]] = set()
     generic = generic_headings((chunk["page"], chunk["heading_hierarchy"]) for chunk in chunks)
     page, section = -1, (-1, -1)
@@ -130,7 +130,7 @@ def _name_hash(text: str) -> int:
 
 
 def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
-    """A declared field as its values and (page, value) pairs."""
+    """Returns a declared field as its values and (page, value) pairs."""
     codes: dict[Any, int] = {}
     pairs: list[tuple[int, int]] = []
     for row, value in enumerate(column):

@@ -186,7 +186,7 @@ def _trained(
 
 
 def _new_words(counts: Mapping[str, int], known: Sequence[str]) -> list[str]:
-    """The words that a site repeats and the table would cut into pieces, the most frequent first."""
+    """Returns the words that a site repeats and the table would cut into pieces, the most frequent first."""
     have = set(known)
     new = [word for word, count in counts.items() if count >= _LEAST_COUNT and word not in have]
     return sorted(new, key=lambda word: (-counts[word], word))[:_MOST_NEW_WORDS]

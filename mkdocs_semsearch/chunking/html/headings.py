@@ -80,7 +80,7 @@ def _element_before(heading: LexborNode) -> LexborNode | None:
 
 
 def _id_of_empty(node: LexborNode | None) -> str | None:
-    """Id of a `span` or `a` without text: the target of links, not content."""
+    """Returns the id of a `span` or `a` without text, which is only a target of links."""
     if node is None or node.tag not in ("span", "a") or flat_text(node):
         return None
     return node.attributes.get("id") or node.attributes.get("name") or None
@@ -117,7 +117,7 @@ def api_object(heading: LexborNode) -> ApiObject | None:
 
 
 def _object_types_around(heading: LexborNode) -> list[str]:
-    """Types of the documented objects around a heading, the innermost first."""
+    """Returns the types of the documented objects around a heading, the innermost first."""
     types: list[str] = []
     node = heading.parent
     for _ in range(_MAX_LEVELS_UP):

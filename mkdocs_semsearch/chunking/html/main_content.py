@@ -174,7 +174,7 @@ def _page_classes(tree: LexborHTMLParser) -> Iterable[str]:
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode:
-    """The element that holds the content, freed from what the theme puts inside it.
+    """Returns the element that holds the content, without what the theme puts inside it.
 
     A home page that a template draws may have its text around an empty content element; it is taken from the body.
     """

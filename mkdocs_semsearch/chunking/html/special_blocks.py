@@ -47,7 +47,7 @@ def _code_element(node: LexborNode) -> LexborNode:
 
 
 def _code_text(node: LexborNode) -> str:
-    """Text as it stands, without line numbers."""
+    """Returns the text of code with its white space, without line numbers."""
     if node.css_first(".linenos, .lineno, .md-annotation, .headerlink, .boring, br, [hidden]") is None:
         return node.text() or ""
     parts: list[str] = []
@@ -65,7 +65,7 @@ def _code_text(node: LexborNode) -> str:
 
 
 def _language(node: LexborNode) -> str | None:
-    """Language from the class of the code or of what wraps it."""
+    """Returns the language that a class of the code, or of an element around it, names."""
     current: LexborNode | None = node
     for _ in range(_LEVELS_UP):
         if current is None or current.tag == "body":
@@ -115,7 +115,7 @@ def table_block(table: LexborNode) -> list[Block]:
 
 
 def _rows(table: LexborNode) -> list[tuple[str, LexborNode]]:
-    """Rows of the table itself (not of tables inside it) with the name of their group; captions too."""
+    """Returns the rows of a table, not of tables inside it, with the name of their group; captions too."""
     rows: list[tuple[str, LexborNode]] = []
     for child in table.iter():
         tag = child.tag or ""
@@ -127,7 +127,7 @@ def _rows(table: LexborNode) -> list[tuple[str, LexborNode]]:
 
 
 def _cells(row: LexborNode) -> list[tuple[str, str]]:
-    """Tag and text of a row's cells."""
+    """Returns tag and text of a row's cells."""
     cells = (cell for cell in row.iter() if cell.tag in ("td", "th"))
     return [
         (cell.tag or "td", flat_text(cell, mark_code=True))

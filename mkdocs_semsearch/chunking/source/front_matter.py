@@ -60,7 +60,7 @@ def read_front_matter(source: str, *, typed: bool = True) -> SourceHeader:
 
 
 def _multimarkdown(source: str) -> SourceHeader:
-    """`Key: value` lines from the first line on, up to a blank one; keys in lower case, values as text."""
+    """Reads `Key: value` lines up to the first blank one; keys in lower case, values as text."""
     values: dict[str, str] = {}
     key: str | None = None
     position = 0

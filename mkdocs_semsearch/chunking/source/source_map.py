@@ -72,7 +72,7 @@ class SourceMap:
         return [self._span(*span) for span in _without_gaps(starts, ends)]
 
     def _match(self, headings: Sequence[Heading]) -> dict[int | None, tuple[int, int]]:
-        """Start and end of each section, by identity of its heading."""
+        """Returns start and end of each section, by identity of its heading."""
         places = self._markdown.headings
         matched: list[tuple[Heading, int]] = []
         known: dict[str, list[int]] = {}
@@ -145,7 +145,7 @@ class _Finder:
         return None
 
     def _end(self, words: list[str]) -> int | None:
-        """After the last words, in the occurrence nearest to where they must be at the least."""
+        """Returns the place after the last words, in their occurrence nearest to where they must at least be."""
         first = max(self._cursor - 1, 0)
         earliest = first + len(words) * 4 // 5
         for size, skipped in _probes(len(words)):

@@ -106,7 +106,7 @@ def _blocks(rows: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.fl
 
 
 def _look_up(node: Any, values: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
-    """A look-up in 8 bits: rows and their scales are gathered, then multiplied."""
+    """Returns the nodes of a look-up in 8 bits: rows and their scales are gathered, then multiplied."""
     from onnx import TensorProto, helper, numpy_helper
 
     name, output = node.input[0], node.output[0]
