@@ -168,7 +168,7 @@ class SearchQuery:
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
         if not self.query and not self.filters:
-            raise PydanticCustomError("empty_query", "is empty: type at least one word")
+            raise PydanticCustomError("empty_query", "is empty")
         return self
 
     def with_limit(self, limit: int) -> Self:

@@ -87,7 +87,7 @@ def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] 
     first = error.errors(include_url=False, include_input=False)[0]
     fields = kind.__dataclass_fields__
     if first["type"] == "empty_query":
-        first["loc"] = ("query",)
+        return str(EmptyQueryError()), "query"
     if first["loc"] and isinstance(first["loc"][0], int):  # an argument without its name
         first["loc"] = (list(fields)[first["loc"][0]], *first["loc"][1:])
     location = _location(first)
@@ -108,7 +108,7 @@ def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
             return "is missing"
         case "value_error":
             return _context(first, "error")
-        case "empty_query" | "filter_value":
+        case "filter_value":
             return first["msg"]
         case "literal_error":
             return f"must be one of {_context(first, 'expected')}".replace("'", "")

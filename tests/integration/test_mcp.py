@@ -178,7 +178,7 @@ def test_tools_answer_with_the_json_of_the_routes(searcher):
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        ("search_docs", {"query": "  "}, "query is empty: type at least one word."),
+        ("search_docs", {"query": "  "}, "The query is empty: type at least one word."),
         ("search_docs", {"query": "a", "limit": 51}, "limit must be at most 50."),
         ("search_docs", {"query": "a", "granularity": "x"}, "granularity must be one of section or page."),
         ("search_docs", {"query": "a", "filters": [{"op": "x"}]}, "filters[0] has an unknown op"),

@@ -79,8 +79,8 @@ def vars_of(item):
 @pytest.mark.parametrize(
     ("values", "message", "field"),
     [
-        ({"query": ""}, "query is empty: type at least one word.", "query"),
-        ({"query": " \t\n"}, "query is empty: type at least one word.", "query"),
+        ({"query": ""}, "The query is empty: type at least one word.", "query"),
+        ({"query": " \t\n"}, "The query is empty: type at least one word.", "query"),
         ({"query": "x" * 8001}, "query has 8001 characters: 8000 are allowed.", "query"),
         ({"query": 5}, "query must be a string.", "query"),
         ({"query": None}, "query must be a string.", "query"),
