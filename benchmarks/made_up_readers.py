@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mkdocs_semsearch.insights.records import Search, read_beacon
 from mkdocs_semsearch.insights.report import Group, make_report
+from mkdocs_semsearch.insights.search_records import Search, read_beacon
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.insights.records import Search
+from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
 from mkdocs_semsearch.lexical.languages import stemmer_for
 from mkdocs_semsearch.searching import Searcher, SearchQuery

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
-from mkdocs_semsearch.insights.records import Search
+from mkdocs_semsearch.insights.search_records import Search
 
 __all__ = ["FILE", "InsightStore", "Recorder", "first_hour"]
 

@@ -31,10 +31,10 @@ from mkdocs_semsearch.qdrant.reader import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.languages import PageLanguages
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, page_info
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, is_answerable, kind_priors, score
+from mkdocs_semsearch.searching.reader_language import PageLanguages
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.artifact.records import ChunkRecord
-from mkdocs_semsearch.searching.languages import PageLanguages
+from mkdocs_semsearch.searching.reader_language import PageLanguages
 
 __all__ = ["PAGE_COLUMNS", "ChunkMap", "PageInfo", "Records", "SectionInfo", "page_info", "section_info"]
 

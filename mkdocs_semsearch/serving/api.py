@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.insights.records import read_beacon
+from mkdocs_semsearch.insights.search_records import read_beacon
 from mkdocs_semsearch.insights.store import Recorder
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission

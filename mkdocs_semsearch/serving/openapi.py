@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, create_model
 from pydantic.json_schema import models_json_schema
 
-from mkdocs_semsearch.insights.records import Beacon
+from mkdocs_semsearch.insights.search_records import Beacon
 from mkdocs_semsearch.searching import response
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.serving.wire import FIELD_SUFFIXES, Defaults, SearchRequest, with_defaults

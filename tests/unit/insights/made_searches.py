@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mkdocs_semsearch.insights.records import Search
+from mkdocs_semsearch.insights.search_records import Search
 
 __all__ = ["search"]
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mkdocs_semsearch.insights.records import MAX_QUERY, read_beacon, redact
+from mkdocs_semsearch.insights.search_records import MAX_QUERY, read_beacon, redact
 
 NOW = datetime(2026, 11, 22, 14, 59, 59, tzinfo=UTC)
 
