@@ -139,6 +139,19 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
     )
 
+    sub = command("lint", "tell what keeps readers from finding pages")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument(
+        "--config",
+        type=Path,
+        metavar="mkdocs.yml",
+        help="navigation and docs folder; default: mkdocs.yml in this folder when it is there",
+    )
+    sub.add_argument("--insights", metavar="DIR", help="recorded searches: pages that readers opened are no orphans")
+    sub.add_argument("--quiet", action="append", default=[], metavar="RULE", help="leave a rule out; repeat for more")
+    sub.add_argument("--strict", action="store_true", help="exit 1 when something is found")
+    sub.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: %(default)s")
+
     sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
     sub.add_argument(
         "text",

@@ -290,6 +290,33 @@ def _insights_dir(given: str) -> Path:
     return Path(place)
 
 
+def _lint(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.insights.lint import RULES, findings_in, github_annotation
+    from mkdocs_semsearch.insights.store import InsightStore
+    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.site.site_config import load_site_config
+
+    unknown = sorted(set(given.quiet) - set(RULES))
+    if unknown:
+        raise SemsearchError(f"There is no rule {unknown[0]!r}: the rules are {', '.join(RULES)}.")
+    config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
+    config = load_site_config(config_file) if config_file else None
+    in_navigation = None if config is None or config.nav is None else config.nav.__contains__
+    searches = InsightStore.existing(Path(given.insights)).read() if given.insights else []
+    reached = {search.opened for search in searches if search.opened}
+    folder = _index_dir(given.index)
+    with open_searcher(folder) as searcher:
+        found = findings_in(folder, searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
+    docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
+    if given.format == "json":
+        _print_json([finding.to_json() for finding in found])
+    for finding in found if given.format != "json" else ():
+        text = f"{finding.path}:{finding.line}: {finding.rule}: {finding.message}"
+        print(github_annotation(finding, docs_dir) if given.format == "github" else text)
+    _say(f"{len(found)} findings")
+    return 1 if found and given.strict else 0
+
+
 def _requirements(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.server import sidecar_requirements
 
@@ -355,6 +382,7 @@ _COMMANDS = {
     "mcp": _mcp,
     "inspect": _inspect,
     "insights": _insights,
+    "lint": _lint,
     "requirements": _requirements,
     "eval": _eval,
 }

@@ -459,3 +459,21 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert json.loads(evaluated.stdout)["queries"] == 1
     assert run("insights", "forget", "Titan", store.folder).stdout == "Deleted 2 records.\n"
     assert [item.query for item in store.read()] == ["rotate keys"] * 3
+
+
+def test_lint_tells_where_readers_get_lost(run, tmp_path):
+    pages = [made_page(f"{n}.md", f"Words about {n}.", "What it takes.", headings=("", "Options")) for n in "abcd"]
+    index = built(tmp_path / "index", pages, embedder=open_embedder()) and tmp_path / "index"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav: [a.md, b.md, c.md]\n")
+    found = run("lint", index)
+    assert [line.split(": ")[:2] for line in found.stdout.splitlines()] == [
+        ["a.md:1", "same-heading"],
+        ["d.md:1", "orphan"],
+    ]
+    assert found.stderr == "semsearch: 2 findings\n"
+    (only,) = json.loads(run("lint", index, "--quiet", "orphan", "--format", "json").stdout)
+    assert (only["path"], only["line"], only["rule"]) == ("a.md", 1, "same-heading")
+    annotations = run("lint", index, "--format", "github", "--strict", code=1).stdout
+    assert "::warning file=docs/d.md,line=1,title=semsearch orphan::Neither the navigation" in annotations
+    sentence(run("lint", index, "--quiet", "spelling", code=1), "duplicate, facet-typo")

@@ -1,0 +1,290 @@
+"""What keeps readers from finding pages, read from an index: each finding with file and line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mkdocs_semsearch.artifact import OpenIndex, open_index
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
+from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.lexical.analyzers import literal_name
+from mkdocs_semsearch.searching import Searcher
+
+__all__ = ["RULES", "Finding", "findings_in", "github_annotation"]
+
+RULES = {
+    "duplicate": "a section says nearly the same as another one",
+    "facet-typo": "a facet value looks like a typo of another one",
+    "language": "the model does not know the language of a page",
+    "long-section": "a section is so long that it is found for everything and nothing",
+    "orphan": "neither the navigation nor a link leads to a page",
+    "same-heading": "a heading stands on several pages and says nothing on its own",
+    "title": "the title promises what another page explains",
+}
+
+PAGES_WITH_A_HEADING = 4
+LONGEST_HEADING = 2
+"""Words of a heading that can say nothing on its own."""
+
+LONGEST_SECTION = 8
+"""Chunks of a section, about 1,500 words: its vectors and words are those of many subjects."""
+
+TITLE_RANK, CLEARLY_NEARER = 5, 0.1
+"""A title promises what others explain when it is so much nearer to the texts of so many pages than to its own."""
+
+RARER = 3
+"""A value is taken for a typo of another one that is so many times as frequent."""
+
+_HOME = ("", "index.html")
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One thing that an author should look at.
+
+    Attributes:
+        path: of the source file, relative to the docs folder.
+        line: 1 for the page as a whole.
+        rule: of `RULES`.
+        message: a sentence.
+    """
+
+    path: str
+    line: int
+    rule: str
+    message: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the finding as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """The tables of an index: a mapping a row."""
+
+    pages: Sequence[Row]
+    chunks: Sequence[Row]
+    facets: Mapping[str, str]
+    model: str
+    language: str
+    coverage: Mapping[str, float]
+    searcher: Searcher
+    in_navigation: Callable[[str], bool] | None
+    reached: Collection[str]
+
+    @classmethod
+    def read(cls, index: OpenIndex, searcher: Searcher, **others: Any) -> _Site:
+        import pyarrow.parquet as pq
+
+        folder, manifest = index.build_dir, index.manifest
+        model, language = manifest.embedder.model, manifest.language
+        if not (folder / CHUNKS).is_file():
+            raise SemsearchError("The chunks of this index are in a cluster: lint an index whose store is embedded.")
+        columns = ["page", "section", "duplicate_group", "heading_hierarchy", "start_line", "content"]
+        facets = {facet.name: facet_column(facet.name) for facet in manifest.facets if facet.type in ("string", "list")}
+        older = {"kind": "guide", "inbound_links": 1}  # what an index of version 0.1.0 does not know
+        pages = [older | page for page in pq.read_table(folder / PAGES).to_pylist()]
+        chunks = pq.read_table(folder / CHUNKS, columns=columns).to_pylist()
+        return cls(pages, chunks, facets, model, language, manifest.coverage, searcher, **others)
+
+    def sections(self) -> Iterator[tuple[Row, Row, int]]:
+        """Yields page, first chunk and number of chunks of every section."""
+        first: Row | None = None
+        count = 0
+        for chunk in self.chunks:
+            if first is not None and (chunk["page"], chunk["section"]) == (first["page"], first["section"]):
+                count += 1
+                continue
+            if first is not None:
+                yield self.pages[first["page"]], first, count
+            first, count = chunk, 1
+        if first is not None:
+            yield self.pages[first["page"]], first, count
+
+
+def findings_in(
+    index_dir: Path,
+    searcher: Searcher,
+    *,
+    quiet: Collection[str] = (),
+    in_navigation: Callable[[str], bool] | None = None,
+    reached: Collection[str] = (),
+) -> list[Finding]:
+    """Looks for everything in `RULES`; pages, then lines, in order.
+
+    A page is quiet about the rules that its front matter says, `search: {lint: [duplicate]}`, about all with `false`.
+
+    Args:
+        index_dir: the index.
+        searcher: of the same index.
+        quiet: rules that are left out.
+        in_navigation: tells whether the navigation has a page; None where it has all pages.
+        reached: paths of pages that readers opened.
+
+    Raises:
+        SemsearchError: the chunks are in a cluster.
+    """
+    site = _Site.read(open_index(index_dir), searcher, in_navigation=in_navigation, reached=reached)
+    found = [finding for rule, look in _LOOKS.items() if rule not in quiet for finding in look(site)]
+    silent = {page["path"]: _silenced(page) for page in site.pages}
+    return sorted(finding for finding in found if finding.rule not in silent[finding.path])
+
+
+def _silenced(page: Row) -> Collection[str]:
+    search = json.loads(page["front_matter"]).get("search")
+    lint = search.get("lint") if isinstance(search, dict) else None
+    if lint is False:
+        return RULES
+    return lint if isinstance(lint, list) else [lint] if isinstance(lint, str) else ()
+
+
+def _place(page: Row, chunk: Row) -> str:
+    return f"{page['path']}:{chunk['start_line'] or 1}"
+
+
+def _duplicates(site: _Site) -> Iterator[Finding]:
+    """Near-duplicates as the index has them: the first of a group stands for the others in results."""
+    sections = list(site.sections())
+    first_of: dict[int, tuple[Row, Row]] = {}
+    for number, (page, chunk, _) in enumerate(sections):
+        group = chunk["duplicate_group"]
+        if group == number:
+            first_of[group] = (page, chunk)
+        elif group in first_of and first_of[group][0] is not page:
+            message = f"says nearly the same as {_place(*first_of[group])}, and is folded into it."
+            yield Finding(page["path"], chunk["start_line"] or 1, "duplicate", f"“{_heading(chunk)}” {message}")
+
+
+def _heading(chunk: Row) -> str:
+    return str(chunk["heading_hierarchy"][-1])
+
+
+def _same_headings(site: _Site) -> Iterator[Finding]:
+    """Yields one finding for each heading, at its first place."""
+    places: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
+    for page, chunk, _ in site.sections():
+        name = literal_name(_heading(chunk))
+        if len(chunk["heading_hierarchy"]) > 1 and page["kind"] == "guide" and len(name.split()) <= LONGEST_HEADING:
+            places[name].append((page, chunk))
+    for found in places.values():
+        pages = len({page["path"] for page, _ in found})
+        if pages >= PAGES_WITH_A_HEADING:
+            page, chunk = found[0]
+            others = ", ".join(_place(*place) for place in found[1:4])
+            message = f"“{_heading(chunk)}” is a heading on {pages} pages, as in {others}: say of what."
+            yield Finding(page["path"], chunk["start_line"] or 1, "same-heading", message)
+
+
+def _titles(site: _Site) -> Iterator[Finding]:
+    """Compares every title with the texts of all pages, by meaning and without their own titles."""
+    import numpy as np
+
+    pages = [page for page in site.pages if page["chunk_count"] and page["kind"] == "guide" and page["title"].strip()]
+    pages = [page for page in pages if page["url"] not in _HOME]
+    if len(pages) <= TITLE_RANK:
+        return
+    texts = np.array([site.searcher.embed(_beginning(site, page)) for page in pages])
+    for number, page in enumerate(pages):
+        similarity = texts @ site.searcher.embed(page["title"])
+        nearer = np.flatnonzero(similarity > similarity[number] + CLEARLY_NEARER)
+        if len(nearer) >= TITLE_RANK:
+            other = pages[int(np.argmax(similarity))]["path"]
+            message = f"“{page['title']}” is nearer to the text of {len(nearer)} other pages, {other} first."
+            yield Finding(page["path"], 1, "title", message)
+
+
+def _beginning(site: _Site, page: Row) -> str:
+    first = page["first_chunk"]
+    return "\n".join(chunk["content"] for chunk in site.chunks[first : first + min(3, page["chunk_count"])])[:1500]
+
+
+def _orphans(site: _Site) -> Iterator[Finding]:
+    if site.in_navigation is None:
+        return
+    for page in site.pages:
+        is_found = page["inbound_links"] or page["url"] in _HOME or page["path"] in site.reached
+        if not is_found and not site.in_navigation(page["path"]):
+            yield Finding(
+                page["path"], 1, "orphan", "Neither the navigation nor a link in the text leads to this page."
+            )
+
+
+def _facet_typos(site: _Site) -> Iterator[Finding]:
+    from rapidfuzz.distance import OSA
+
+    for name, column in site.facets.items():
+        pages_with: dict[str, list[Row]] = defaultdict(list)
+        for page in site.pages:
+            value = page[column]
+            for item in value if isinstance(value, list) else [value]:
+                if item is not None:
+                    pages_with[item].append(page)
+        counts = Counter({value: len(pages) for value, pages in pages_with.items()})
+        for value, pages in pages_with.items():
+            other = next(
+                (o for o, count in counts.most_common() if _is_typo(value, o, counts[value], count, OSA)), None
+            )
+            for page in pages if other is not None else ():
+                message = f"{name}: {value!r} looks like {other!r}, which {counts[other or '']} pages have."
+                yield Finding(page["path"], 1, "facet-typo", message)
+
+
+def _is_typo(value: str, other: str, count: int, others: int, distance: Any) -> bool:
+    if value == other or others < RARER * count or any(map(str.isdigit, value)):
+        return False
+    if value.casefold() == other.casefold():
+        return True
+    near = 0 if len(value) < 5 else 1 if len(value) < 9 else 2
+    return bool(near) and distance.distance(value.casefold(), other.casefold(), score_cutoff=near) <= near
+
+
+def _long_sections(site: _Site) -> Iterator[Finding]:
+    for page, chunk, chunks in site.sections():
+        if chunks > LONGEST_SECTION and page["kind"] == "guide":
+            message = f"“{_heading(chunk)}” is {chunks} chunks long: headings inside would let readers find its parts."
+            yield Finding(page["path"], chunk["start_line"] or 1, "long-section", message)
+
+
+def _languages(site: _Site) -> Iterator[Finding]:
+    for page in site.pages:
+        language = page["language"] or site.language
+        share = site.coverage.get(language, 1.0)
+        if share < 1:
+            message = f"The model {site.model} does not know {language!r}: meaning counts {share:.0%} here, words more."
+            yield Finding(page["path"], 1, "language", message)
+
+
+_LOOKS: Mapping[str, Callable[[_Site], Iterator[Finding]]] = {
+    "duplicate": _duplicates,
+    "facet-typo": _facet_typos,
+    "language": _languages,
+    "long-section": _long_sections,
+    "orphan": _orphans,
+    "same-heading": _same_headings,
+    "title": _titles,
+}
+
+
+def github_annotation(finding: Finding, docs_dir: str) -> str:
+    """Returns a finding as a workflow command, which GitHub shows beside the line of a pull request.
+
+    Args:
+        finding: what was found.
+        docs_dir: the docs folder from the root of the repository.
+    """
+
+    def escaped(text: str, more: str = "") -> str:
+        for character in f"%\r\n{more}":
+            text = text.replace(character, f"%{ord(character):02X}")
+        return text
+
+    file = f"{docs_dir.strip('/')}/{finding.path}" if docs_dir.strip("/.") else finding.path
+    place = f"file={escaped(file, ':,')},line={finding.line},title={escaped(f'semsearch {finding.rule}', ':,')}"
+    return f"::warning {place}::{escaped(finding.message)}"
