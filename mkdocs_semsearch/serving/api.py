@@ -75,6 +75,7 @@ class SearchApi:
         name: of the index, where a server has several.
         log_queries: whether the log contains the text of queries.
         recorder: takes what browsers send about searches; None where nothing is recorded.
+        is_allowed_origin: tells of which other origins the pages may send it.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class SearchApi:
         name: str = "",
         log_queries: bool = False,
         recorder: Recorder | None = None,
+        is_allowed_origin: Callable[[str], bool] = lambda origin: False,
     ) -> None:
         self._defaults = defaults or Defaults()
         self._admission = admission or Admission()
@@ -94,6 +96,7 @@ class SearchApi:
         self._name = name
         self._log_queries = log_queries
         self._recorder = recorder
+        self._is_allowed_origin = is_allowed_origin
         self._version = _installed_version()
         self._operations = operations_on(source, self._metrics)
 
@@ -221,6 +224,11 @@ class SearchApi:
         """Records what a browser says about one search, unless its reader wants no records."""
         if self._recorder is None:
             raise HttpError(404, "not_found", "This server does not record searches.")
+        # A page of any site can send a text here without asking before (CORS); browsers say where it comes from.
+        if call.headers.get("sec-fetch-site") == "cross-site":
+            origin = call.headers.get("origin", "")
+            if not self._is_allowed_origin(origin):
+                raise HttpError(403, "wrong_origin", f"Pages of {origin!r} may not report searches: see --cors-origin.")
         if call.headers.get("sec-gpc") != "1" and call.headers.get("dnt") != "1":
             try:
                 search = read_beacon(call.body, site=self._name)

@@ -163,6 +163,7 @@ class _Parts:
             name=name,
             log_queries=self.settings.log_queries,
             recorder=self.recorder,
+            is_allowed_origin=_origin_check(self.settings),
         )
 
     def endpoint(self, api: SearchApi, route: ApiRoute | None = None) -> ApiEndpoint:
@@ -216,6 +217,16 @@ class _Parts:
             self.admission.set_tokens(self.settings.tokens())
         for live in self.watched:
             live.refresh(again=True)
+
+
+def _origin_check(settings: ServerSettings) -> Callable[[str], bool]:
+    """Returns what tells whether pages of an origin are on the list of the settings."""
+
+    async def nothing(scope: object, receive: object, send: object) -> None:
+        """Is never called: only the check of the middleware is used."""
+
+    cors = CORSMiddleware(nothing, allow_origins=settings.cors_origins, allow_origin_regex=settings.cors_origin_regex)
+    return lambda origin: cors.is_allowed_origin(origin=origin)
 
 
 def _recorder(settings: ServerSettings) -> Recorder | None:

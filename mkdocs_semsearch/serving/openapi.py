@@ -176,6 +176,7 @@ _ANSWERS: tuple[type[BaseModel], ...] = (
 )
 _PROBLEMS = {
     304: "The client already has this answer (`If-None-Match`).",
+    403: "The page that sent it is of another site, which is not on the list of origins.",
     404: "There is no such page.",
     413: "The body is larger than 64 KiB.",
     422: "The request is wrong; the message says what to change.",
@@ -249,7 +250,7 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
 def _insights() -> dict[str, Any]:
     problems = {
         status: {"description": _PROBLEMS[status], "content": _json(ErrorResponse)}
-        for status in (401, 404, 413, 422, 429)
+        for status in (401, 403, 404, 413, 422, 429)
     }
     return {
         "operationId": "recordSearch",

@@ -89,6 +89,26 @@ def test_what_is_not_a_search_is_refused(index_dir, tmp_path):
     assert InsightStore(tmp_path).read() == []
 
 
+@pytest.mark.parametrize(
+    ("options", "headers", "status"),
+    [
+        ({}, {}, 204),
+        ({}, {"sec-fetch-site": "same-origin", "origin": "http://localhost"}, 204),
+        ({}, {"sec-fetch-site": "cross-site", "origin": "https://evil.example"}, 403),
+        ({}, {"sec-fetch-site": "cross-site"}, 403),
+        ({"cors_origins": ("https://docs.example",)}, {"origin": "https://docs.example"}, 204),
+        ({"cors_origins": ("https://docs.example",)}, {"origin": "https://evil.example"}, 403),
+        ({"cors_origin_regex": r"https://.*\.docs\.example"}, {"origin": "https://pr-7.docs.example"}, 204),
+    ],
+)
+def test_pages_of_another_site_cannot_fill_the_records(index_dir, tmp_path, options, headers, status):
+    """A browser sends a text to any address without asking first, and says from which site it comes."""
+    sent = {"sec-fetch-site": "cross-site"} if options else {}
+    with client_of(index_dir, tmp_path, **options) as client:
+        assert send(client, **sent, **headers).status_code == status
+    assert len(InsightStore(tmp_path).read()) == (status == 204)
+
+
 def test_beacons_count_against_the_rate_limit(index_dir, tmp_path):
     with client_of(index_dir, tmp_path, rate_limit="3/hour") as client:
         assert [send(client).status_code for _ in range(4)] == [204, 204, 204, 429]
