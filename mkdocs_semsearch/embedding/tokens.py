@@ -6,15 +6,13 @@ import json
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter, well_formed
-from mkdocs_semsearch.errors import EmbeddingError
+from mkdocs_semsearch.embedding.wordpiece import WordPieceTokenizer
+from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-__all__ = ["ApproximateTokenCounter", "WordTokenCounter", "open_token_counter", "open_tokenizer"]
+__all__ = ["ApproximateTokenCounter", "Tokenizer", "WordTokenCounter", "open_token_counter", "open_tokenizer"]
 
 MEMO_LIMIT = 300_000
 WORDS = re.compile(r"\S+")
@@ -23,8 +21,24 @@ PUNCTUATED = re.compile(r"[^\W_]+|_|[^\w\s]")
 NEWLINES = re.compile(r"\n+")
 
 
+class Tokenizer(Protocol):
+    """Cuts texts into tokens: a `WordPieceTokenizer`, or one of the package `tokenizers`."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> Any:
+        """Returns an object whose `ids` are the numbers of the tokens."""
+        ...
+
+    def enable_truncation(self, max_length: int) -> None:
+        """Cuts texts so that they have at most so many tokens."""
+        ...
+
+    def get_vocab(self) -> dict[str, int]:
+        """Returns token to its number."""
+        ...
+
+
 def open_token_counter(embedder: Embedder) -> TokenCounter:
-    """Opens the counter that belongs to `embedder`; needs the `tokenizers` package, never PyTorch.
+    """Opens the counter that belongs to `embedder`; never needs PyTorch.
 
     For an embedder without a tokenizer file (a remote endpoint) the counter estimates, rather too high. The
     counter raises `EmbeddingError` when the `tokenizer.json` cannot be read.
@@ -38,16 +52,29 @@ def open_tokenizer(file: Path) -> Tokenizer:
 
     Raises:
         EmbeddingError: the file is missing or damaged.
+        MissingExtraError: it is of another kind than BERT's, and the package `tokenizers` is not installed.
     """
-    from tokenizers import Tokenizer
-
     try:
-        tokenizer = Tokenizer.from_file(str(file))
+        return WordPieceTokenizer.read(file.read_text(encoding="utf-8")) or _open_with_package(file)
+    except MissingExtraError:
+        raise
     except Exception as error:  # the package raises plain Exception
         raise EmbeddingError(f"{file} cannot be read as a tokenizer ({error}): fetch the model again.") from error
+
+
+def _open_with_package(file: Path) -> Tokenizer:
+    try:
+        import tokenizers
+    except ImportError:
+        raise MissingExtraError(
+            f"{file} is not of BERT's kind and needs the package tokenizers: run "
+            "pip install 'mkdocs-semsearch[tokenizers]'."
+        ) from None
+    tokenizer = tokenizers.Tokenizer.from_file(str(file))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return tokenizer
+    opened: Tokenizer = tokenizer
+    return opened
 
 
 class WordTokenCounter:

@@ -176,13 +176,12 @@ PACKAGES = frozenset(
         "simsimd",
         "starlette",
         "tantivy",
-        "tokenizers",
         "uvicorn",
     }
 )
 """The requirements of this package that a search server imports."""
 
-EXTRAS = ("mcp", "qdrant")
+EXTRAS = ("mcp", "qdrant", "tokenizers")
 """Extras that are useful for a search server."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -14,17 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, unit_rows, well_formed
-from mkdocs_semsearch.embedding.tokens import open_tokenizer
+from mkdocs_semsearch.embedding.tokens import Tokenizer, open_tokenizer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 __all__ = [
     "ENCODER_FILES",
