@@ -13,7 +13,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.lexical.languages import primary_subtag, script_of
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from mkdocs_semsearch.embedding.tokens import Tokenizer
 
 __all__ = ["coverage_warning", "model_coverage"]
 
@@ -88,8 +88,10 @@ def _share(tokenizer: Tokenizer, texts: Sequence[str], script: str) -> float:
     words = [word for text in texts for word in _WORD.findall(text) if script == "Latn" or not word.isascii()]
     if not words:
         return 1.0
-    tokens = [token for encoded in tokenizer.encode_batch(words, add_special_tokens=False) for token in encoded.tokens]
-    unknown = sum(token in _UNKNOWN for token in tokens) / max(1, len(tokens))
+    vocabulary = tokenizer.get_vocab()
+    no_token = {vocabulary.get(name) for name in _UNKNOWN}
+    tokens = [number for word in words for number in tokenizer.encode(word, add_special_tokens=False).ids]
+    unknown = sum(number in no_token for number in tokens) / max(1, len(tokens))
     letters = sum(map(len, words)) / max(1, len(tokens))
     falls_apart = unknown > MOST_UNKNOWN or (script not in _SYLLABIC and letters < LEAST_LETTERS)
     return 0.0 if falls_apart else 1.0
