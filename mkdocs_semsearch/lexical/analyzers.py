@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,12 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+
+_MARKS = re.compile(
+    "([\u0391-\u03a9\u03b1-\u03c9])[\u0300-\u036f]+|([\u0415\u0435])\u0308"  # Greek, and the Cyrillic ё
+    "|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"  # Hebrew and Arabic
+)
+_ONE_LETTER = str.maketrans("ٱىةیکς", "اي\u0647يكσ")
 
 _EDGE_START = "\"'`([{,;:!?*“”‘’«»…"
 _EDGE_END = "\"'`)]},;:!?.*“”‘’«»…"
@@ -116,7 +123,15 @@ def _split_code(content: str) -> tuple[str, str]:
 
 
 def prepare(text: str) -> str:
-    """Returns text in which the tokenizer finds terms: runs of unspaced scripts become overlapping bigrams."""
+    """Returns text in which the tokenizer finds terms: runs of unspaced scripts become overlapping bigrams.
+
+    Letters that readers write in several ways become one: vowel points of Hebrew and Arabic go, forms of alef are alef,
+    Greek loses its accents, `ё` is `е`, and what is written as letter and mark is one character.
+    """
+    if text.isascii():
+        return text
+    bare = _MARKS.sub(r"\1\2", unicodedata.normalize("NFD", text))
+    text = unicodedata.normalize("NFC", bare).translate(_ONE_LETTER)
     return _UNSPACED_RUN.sub(lambda match: f" {' '.join(_bigrams(match.group()))} ", text)
 
 

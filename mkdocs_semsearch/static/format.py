@@ -55,7 +55,7 @@ __all__ = [
 
 _BASE_WITH_MARKS = re.compile("([a-z])[\u0300-\u036f]+")
 _FOLDED = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i"}
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i", "ς": "σ"}
 )  # fmt: skip
 _NO_NAME = re.compile(r"[\W_]+")
 

@@ -130,3 +130,44 @@ def test_language_is_a_filter_and_its_counts_are_those_of_the_filter(opened):
         chosen = search("install server", language="en", filters=[Equals("page.language", tag)])
         assert chosen["total_results"] == count
         assert {result["page"]["language"] for result in chosen["results"]} == {tag}
+
+
+SPELLINGS = {
+    "ar": ("كِتَابٌ عن الأمان والشبكة", ("كتاب", "الامان", "كتـاب", "الأمان")),
+    "he": ("שָׁלוֹם לרשת", ("שלום", "שָׁלוֹם")),
+    "el": ("Ρύθμιση του τείχους", ("ρυθμιση", "ΡΥΘΜΙΣΗ", "ρύθμιση")),
+    "ru": ("Всё о счётчиках", ("счетчиках", "счётчиках", "все")),
+    "fr": ("Le café des élèves", ("cafe", "cafe\u0301", "ELEVES", "élève")),
+    "vi": ("Tường lửa chặn mạng", ("tuong lua", "tường", "mạng")),
+    "de": ("Die Straße der Häuser", ("strasse", "Häusern", "hauser")),
+    "fa": ("دیوار آتش شبکه", ("ديوار", "اتش")),
+}
+
+
+@pytest.mark.parametrize("tag", SPELLINGS)
+def test_word_is_found_however_its_accents_and_points_are_written(opened, tag):
+    text, spellings = SPELLINGS[tag]
+    search = opened([made_page("it.md", text, language=tag), made_page("en.md", "None.", language="en")], language=tag)
+    for spelling in spellings:
+        assert paths(search(spelling)) == {"it.md"}, spelling
+
+
+def test_questions_in_scripts_without_spaces_find_their_page_by_words_alone(opened):
+    texts = {
+        "knapsack.md": ("zh", "背包问题的空间优化：从右到左更新一维数组，就不需要二维数组。"),
+        "shortest.md": ("zh", "最短路算法：有负权边时，使用贝尔曼福特算法，而不是迪杰斯特拉算法。"),
+        "tree.md": ("zh", "线段树支持区间修改和区间查询，空间是四倍。"),
+        "ja.md": ("ja", "検索エンジンは文書を索引に登録し、質問に答えます。"),
+        "ko.md": ("ko", "방화벽은 네트워크에서 들어오는 연결을 막습니다."),
+        "th.md": ("th", "ไฟร์วอลล์บล็อกการเชื่อมต่อจากเครือข่าย"),
+    }
+    search = opened([made_page(path, text, language=tag) for path, (tag, text) in texts.items()], language="zh")
+    for question, path in {
+        "最短路算法有负权边怎么办": "shortest.md",
+        "背包问题空间优化": "knapsack.md",
+        "线段树的空间": "tree.md",
+        "文書の検索はどうする": "ja.md",
+        "네트워크 방화벽": "ko.md",
+        "เครือข่ายบล็อก": "th.md",
+    }.items():
+        assert order(search(question))[0] == path, question

@@ -6,7 +6,10 @@ const LONGEST = 120;
 const UNSPACED_RUN =
   /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+/g;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i" };
+const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك" };
+
+const MARKS =
+  /([a-zα-ω])[\u0300-\u036f]+|(е)\u0308|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]/g;
 
 const EDGE_START = /^["'`([{,;:!?*“”‘’«»…]+/;
 const EDGE_END = /["'`)\]},;:!?.*“”‘’«»…]+$/;
@@ -24,7 +27,7 @@ const isTooLong = (text) => text.length > LONGEST && [...text].length > LONGEST;
 
 /** Runs of unspaced scripts become overlapping pairs. */
 export function prepare(text) {
-  return text.replace(UNSPACED_RUN, (run) => {
+  return text.normalize("NFC").replace(UNSPACED_RUN, (run) => {
     const pairs = Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
     return ` ${run.length > 1 ? pairs.join(" ") : run} `;
   });
@@ -36,8 +39,8 @@ export const termsOf = (text) => (prepare(text).match(WORD) ?? []).map(fold).fil
 function fold(word) {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return lower;
-  const bare = lower.normalize("NFD").replace(/([a-z])[\u0300-\u036f]+/g, "$1");
-  return bare.normalize("NFC").replace(/[ßæœøđðþłı]/g, (letter) => FOLDED[letter]);
+  const bare = lower.normalize("NFD").replace(MARKS, "$1$2");
+  return bare.normalize("NFC").replace(/[ßæœøđðþłıςٱىةیک]/g, (letter) => FOLDED[letter]);
 }
 
 const MAX_WORDS = 64;
