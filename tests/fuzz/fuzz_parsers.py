@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.embedding.protocol import well_formed
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError
-    from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
+    from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher, to_json
     from mkdocs_semsearch.searching.response import filter_to_json
     from mkdocs_semsearch.serving.api import SearchApi
     from mkdocs_semsearch.serving.app import create_app
@@ -152,13 +152,18 @@ def _client() -> TestClient:
 
 
 def tokenizer(data: bytes) -> None:
-    """Any text for the tokenizer and for the query encoder's way to it."""
+    """Any text for the tokenizer, and as a query of the whole search."""
     text = data.decode("utf-8", "surrogateescape")
     ids = TOKENIZER.encode(well_formed(text)[:1000]).ids
     assert len(ids) <= 1100
     with contextlib.suppress(QueryError):
-        query = SearchQuery(text)
-        handle(_API, "POST", "/api/v1/search", "", {}, json.dumps({"query": query.query}).encode())
+        response = _searcher().search(SearchQuery(text, granularity="page", explain=True))
+        json.dumps(to_json(response), allow_nan=False)
+
+
+@functools.cache
+def _searcher() -> Searcher:
+    return open_unverified(INDEX)
 
 
 _API = SearchApi(lambda: None)
@@ -200,6 +205,11 @@ SEEDS = {
         b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}',
         b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_facets", "arguments": {}}}',
         b'[{"jsonrpc": "2.0", "id": null}]',
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "x"}}',
+        b'{"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protocolVersion": "2025-06-18", '
+        b'"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_docs", "arguments": '
+        b'{"query": "keys", "filters": [{"op": "exists", "field": "tags"}], "max_tokens": 200}}}',
     ],
     "tool": [
         b'\0{"query": "keys", "filters": [{"op": "in", "field": "tags", "values": ["a"]}], "facets": ["tags"]}',
@@ -207,7 +217,12 @@ SEEDS = {
         b'\1{"path": "guide/auth.md"}',
         b"\2{}",
     ],
-    "tokenizer": [b"Rotate API keys", "\u4e2d\u6587\u00e4\u0301 \U0001f600".encode(), b"\xff\xfe"],
+    "tokenizer": [
+        b"Rotate API keys",
+        b'"rotate api keys" -f --all x.y_z() 0xFF',
+        "\u4e2d\u6587\u00e4\u0301 \U0001f600".encode(),
+        b"\xff\xfe",
+    ],
     "routes": [b"GET /api/v1/search?q=a&f.x=1", b"POST /api/v1/search", b"GET /api/v1/pages/a.md"],
 }
 
