@@ -83,6 +83,7 @@ format: setup ## put the code into shape
 
 screenshots: setup browser ## take the pictures of the search dialog that the documentation shows
 	$(BIN)/python example-site/screenshots.py
+	$(BIN)/python example-site/insights_pictures.py
 
 clean: ## remove what was built; .venv stays
 	rm -rf dist example-site/site example-site/semsearch-index .mypy_cache .ruff_cache .pytest_cache
