@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+
 import pytest
 
 from mkdocs_semsearch.artifact import current_build, read_manifest
@@ -206,3 +210,20 @@ def test_failing_embedder_is_a_sentence(site):
     output = site.build(fails=True)
     assert "no-such-model" in output
     assert "Traceback" not in output
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_pages_have_the_date_of_their_last_commit(site):
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    moment = {"GIT_AUTHOR_DATE": "2021-05-06T12:00:00Z", "GIT_COMMITTER_DATE": "2026-06-06T12:00:00Z"}
+    for arguments in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "one")):
+        subprocess.run(("git", *arguments), cwd=site.root, env=os.environ | moment, check=True)
+    site.write({"guide/new.md": "---\nlast_modified: 2019-09-09\n---\n# New\n\nText.\n"})
+    site.build()
+    dates = {path: site.page(path)["last_modified"] for path in site.paths()}
+    assert dates == {**dict.fromkeys(PAGES, "2021-05-06"), "guide/new.md": "2019-09-09"}
+    before = current_build(site.index_dir).build_id
+    for file in (site.root / "docs").rglob("*.md"):
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+    site.build()
+    assert current_build(site.index_dir).build_id == before

@@ -22,6 +22,7 @@ from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
 REFERENCE = Path(__file__).parents[2] / "example-site" / "docs" / "reference"
+FENCE = re.compile(r"^ *```python[^\n]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 SNIPPETS = [
     pytest.param(page, snippet, id=f"{page}-{number}")
     for page in ("python-api.md", "errors.md")
@@ -33,6 +34,16 @@ SNIPPETS = [
 
 def test_there_are_snippets():
     assert len(SNIPPETS) >= 6
+
+
+def test_no_example_imports_what_is_private():
+    pages = [*REFERENCE.parent.rglob("*.md"), REFERENCE.parents[2] / "README.md"]
+    fences = [code for page in pages for code in FENCE.findall(page.read_text(encoding="utf-8"))]
+    imports = [
+        line.strip() for code in fences for line in code.splitlines() if re.match(r"\s*(from|import) mkdocs_sem", line)
+    ]
+    assert len(imports) >= 6
+    assert [line for line in imports if not line.startswith("from mkdocs_semsearch import ")] == []
 
 
 @pytest.mark.parametrize(("page", "snippet"), SNIPPETS)

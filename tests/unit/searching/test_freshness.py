@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 import pytest
 
+from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching import Equals, Exists, Range, SearchQuery, to_json
 from tests.made_index import made_page, opened
@@ -81,3 +83,12 @@ def test_another_order_is_refused():
     with pytest.raises(QueryError, match="sort must be one of relevance or newest"):
         SearchQuery("key", sort="oldest")
     assert SearchQuery("key").with_sort("newest").sort == "newest"
+
+
+def test_the_shell_lists_the_newest_first(tmp_path, capsys):
+    opened(tmp_path / "index", PAGES).close()
+    newest = ["--sort", "newest", "--filter", "page.last_modified=2024-01-01.."]
+    command = ["query", "rotate the key", "--mode", "lexical", *newest, "--index", str(tmp_path / "index")]
+    assert main([*command, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["results"]
+    assert [result["page"]["path"] for result in found] == ["new.md", "file.md", "old.md"]

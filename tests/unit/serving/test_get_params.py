@@ -43,7 +43,7 @@ def test_parameters_are_the_request(query_string, values):
     ("query_string", "message", "field"),
     [
         ("", "The parameter q is missing", "q"),
-        ("q=", "query is empty", "query"),
+        ("q=", "The query is empty", "query"),
         ("query=a", "Unknown parameter 'query': allowed are q, limit,", "query"),
         ("q=a&F.tags=x", "Unknown parameter 'F.tags'", "F.tags"),
         ("q=a&q=b", "q is given 2 times", "q"),
