@@ -195,7 +195,7 @@ _SPACED_TAGS = BLOCK_TAGS | {"h1", "h2", "h3", "h4", "h5", "h6", "label", "pre"}
 def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
     """Returns the text of an element on one line, whatever is in it; does not recurse, so any depth will do."""
     parts: list[str] = []
-    pending: list[LexborNode | str] = [*child_nodes(node)[::-1]]
+    pending: list[LexborNode | str] = _children(node)[::-1]
     while pending:
         current = pending.pop()
         if isinstance(current, str):
@@ -217,6 +217,18 @@ def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
             pending.append(after)
             pending.extend(child_nodes(current)[::-1])
     return normalise(join_inline(parts)).replace("\n", " ")
+
+
+def _children(node: LexborNode) -> list[LexborNode | str]:
+    """Returns the children of an element; VitePress shows the spans of an h1 on lines of their own."""
+    found: list[LexborNode | str] = []
+    before = ""
+    for child in child_nodes(node):
+        if node.tag == "h1" and before == child.tag == "span":
+            found.append(" ")
+        found.append(child)
+        before = child.tag or ""
+    return found
 
 
 def _around(tag: str, *, mark_code: bool) -> tuple[str, str]:

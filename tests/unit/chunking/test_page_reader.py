@@ -196,3 +196,9 @@ def test_tabs_that_are_not_in_front_are_read() -> None:
     assert text_of('<div role="tabpanel">npm</div><div role="tabpanel" hidden>yarn</div><div hidden>x</div>') == (
         "npm\n\nyarn"
     )
+
+
+def test_spans_of_an_h1_are_words_apart():
+    html = '<h1 id="a"><span class="name clip">Demo Tool</span><span class="text">Made simple</span></h1>'
+    assert [item.text for item in read_page(html)] == ["Demo Tool Made simple"]
+    assert [item.text for item in read_page("<h2><span>Re</span><span>use</span></h2>")] == ["Reuse"]
