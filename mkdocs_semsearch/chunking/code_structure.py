@@ -18,6 +18,8 @@ __all__ = ["CodeStructure", "node_types", "structure_of"]
 
 _MAX_NAMES = 64
 _MAX_NAME_LENGTH = 120
+"""Names that are kept of a chunk, and characters of one: real code stays far below both, data in code does not."""
+
 _MAX_CODE_LENGTH = 40_000
 """Longer blocks are not parsed, in characters: text that is not code takes a parser more than linear time."""
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)

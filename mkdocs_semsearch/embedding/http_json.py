@@ -22,7 +22,11 @@ __all__ = ["JsonEndpoint", "parse_endpoint", "retry_delay"]
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
+"""Seconds: the first pause, which doubles with every attempt, and the longest one that is waited out."""
+
 LARGEST_REPLY = 256 * 1024 * 1024
+"""Bytes: a batch of 2,048 vectors of 3,072 dimensions as JSON text has about half of it."""
+
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 

@@ -164,6 +164,8 @@ def _first_line(error: BaseException) -> str:
 
 
 UNLIMITED_TOKENS = 1_000_000
+"""Length of a model that has no limit; larger than any text."""
+
 # Longest text, in tokens, where the files do not say: the cost of attention grows with its square.
 DEFAULT_MAX_TOKENS = 512
 SHIFTED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "xmod", "data2vec-text", "longformer")

@@ -25,12 +25,16 @@ KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
 URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 BATCH_CHARACTERS = 100_000
+"""Characters of one request: a long batch of long texts would exceed what endpoints accept."""
+
 # A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
 TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
 # Two attempts must fit into the time that a server gives a request, so that it can still answer by words.
 QUERY_TIMEOUT = 4.0
 QUERY_RETRIES = 1
+"""Attempts after a failed query: a reader is waiting, unlike at a build."""
+
 # Endpoints refuse empty texts.
 BLANK = "."
 

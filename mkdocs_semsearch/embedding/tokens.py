@@ -15,6 +15,8 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 __all__ = ["ApproximateTokenCounter", "Tokenizer", "WordTokenCounter", "open_token_counter", "open_tokenizer"]
 
 MEMO_LIMIT = 300_000
+"""Words that are remembered, some 40 MB; then the memory is emptied."""
+
 WORDS = re.compile(r"\S+")
 # BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the memo small.
 PUNCTUATED = re.compile(r"[^\W_]+|_|[^\w\s]")

@@ -24,6 +24,8 @@ INSTALL = 'pip install "mkdocs-semsearch[models]"'
 PRECISIONS = ("auto", "float32", "float16")
 CPU_BATCH = 16
 GPU_BATCH = 128
+"""Texts that are encoded together where no option says otherwise."""
+
 LIBRARIES = (
     "sentence_transformers",
     "transformers",

@@ -23,7 +23,11 @@ MAX_BYTES = 1_000_000_000
 """Of the values, unless the option `cache_max_mb` says otherwise: some 600 000 vectors of 384 dimensions."""
 
 _BUSY_SECONDS = 60
+"""Seconds that a build waits for another one that writes to the cache."""
+
 _LOOK_UP_AT_ONCE = 500
+"""Keys in one statement: older versions of SQLite take at most 999."""
+
 _DAY_SECONDS = 86_400
 
 

@@ -47,6 +47,7 @@ _REMEMBERED, _LONGEST_REMEMBERED = 4096, 64
 
 MAX_COMPLETIONS = 12
 MAX_CORRECTED = 8
+"""Words that a beginning may become, and unknown words that are corrected: each costs time."""
 
 
 @dataclass(frozen=True, slots=True)

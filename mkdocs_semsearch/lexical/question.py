@@ -102,6 +102,7 @@ _FRAME = re.compile(
     r"The above exception|[\^~]+\s*$|\.{3}|goroutine \d+|\d+: 0x|from .+:\d+:in)"
 )
 _DETAIL_LINES = 4
+"""Lines of each sort that are kept of a pasted message."""
 
 
 def telling_lines(text: str) -> str:

@@ -19,6 +19,7 @@ TWO_TYPOS_FROM = 8
 MAX_CORRECTIONS = 3
 _LARGEST = 200_000
 _REMEMBERED = 1024
+"""Terms with one first letter that are read at most, and look-ups that are cached."""
 
 
 COMMON_PAGES_SHARE = 0.8
@@ -29,6 +30,8 @@ LEAST_PAGES = 10
 """On fewer pages, words are on nearly all of them by chance."""
 
 _SAMPLED_PAGES = 400
+"""Pages whose words are counted at most: a share of 0.8 is then known to within 0.04."""
+
 _WORD = re.compile(r"[^\W_]+")
 
 

@@ -50,6 +50,7 @@ RULES = ("", "identifier", "heading", "title")
 """Name of the rule by its rank; a higher one stands before a lower one."""
 
 _BAND = 0.1
+"""Part of the scale from 0 to 1 that every rank of the literal rule gets."""
 
 PAGE_EVIDENCE: float = WEIGHTS["pages"]["evidence"]
 _EVIDENCE_SECTIONS: int = WEIGHTS["pages"]["sections"]

@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 MAX_CLIENTS = 10_000
+"""Addresses that are remembered, so that many clients cannot fill the memory."""
+
 _SECONDS = {"s": 1.0, "second": 1.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 
 

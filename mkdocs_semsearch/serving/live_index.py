@@ -34,7 +34,11 @@ __all__ = ["IndexHealth", "LiveIndex"]
 log = logging.getLogger(__name__)
 
 _ALLOCATIONS_BETWEEN_ROUNDS = 10_000
+"""Allocations between two rounds of the garbage collector; Python has 700 to 2,000."""
+
 POLLS_UNTIL_RETRY = 10
+"""Looks at the folder before a refused build is tried again."""
+
 SECONDS_BETWEEN_UPDATES = 60.0
 SECONDS_TO_CLOSE = 5.0
 Stamp = tuple[int, int, int]

@@ -36,6 +36,8 @@ INSTRUCTIONS = (
     "follow."
 )
 LONGEST_NAME = 80
+"""Characters of the name of a site in the instructions for agents."""
+
 SEVERAL = " There are several indexes: {names}. Every result names its own; without names all of them are searched."
 
 

@@ -39,6 +39,8 @@ DEEPEST = 100
 
 _BRACKET = re.compile(r"[\[\]{}]")
 ROWS = 8192
+"""Rows that are read at once, so that a large index takes little memory."""
+
 LENGTH_TOLERANCE = 0.02
 """float16 rounds each component to 11 bits; a vector of 1024 of them is off by less than 0.001."""
 

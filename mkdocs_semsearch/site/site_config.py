@@ -22,6 +22,7 @@ __all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "SiteConfig", "load_site_config"]
 
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
+"""Files that `INHERIT` may name one after the other; ends a circle."""
 
 
 @dataclass(frozen=True, slots=True)

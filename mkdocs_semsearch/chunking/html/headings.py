@@ -100,6 +100,7 @@ _NODE_TYPES = {
     "doc-type_parameter": "type_parameter",
 }
 _MAX_LEVELS_UP = 12
+"""Elements around a heading that are looked at; mkdocstrings nests a method in fewer."""
 
 
 def api_object(heading: LexborNode) -> ApiObject | None:

@@ -37,10 +37,14 @@ __all__ = ["parse_html", "read_body", "read_links", "read_page"]
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200
+"""Characters of the text of a link: a longer one is a card or a whole paragraph."""
+
 _MOST_OF_HEADING = 80
 """Characters; a longer signature of a function is shown as its name, and stands whole in the section's text."""
 _LONG_SIGNATURE = re.compile(r"((?:(?:async|class|def|function) )*[\w.$:~]+) ?\(.*")
 _MAX_INDENT = 8
+"""Levels of a nested list that are indented."""
+
 _TITLE_CLASSES = frozenset({"custom-block-title", "markdown-alert-title"})
 
 

@@ -21,6 +21,7 @@ _MORE = re.compile(r"(?:[ ]{4}|\t)\s*(?P<value>.*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_DEPTH = 16
 _MAX_VALUES = 10_000
+"""Bounds against YAML aliases that multiply; real front matter has a depth of two or three and some dozen values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ATX = re.compile(r"[ \t>]*#{1,6}(?!#)[ \t]*(\S.*)")
 _CLOSING_MARKS = " \t#"
 _MAX_HEADING = 1000
+"""Characters of a heading that are compared: a longer line is no heading."""
+
 _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
 _HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")

@@ -45,7 +45,11 @@ FAILURE = "failure.json"
 # Part of the cache's key: raise it when the same model gives another graph.
 RECIPE = 1
 LOWEST_SIMILARITY = 0.99
+"""Least cosine between a vector of the export and that of the original."""
+
 MOST_SAMPLES = 64
+"""Texts of the caller's that are compared, besides `PROBES`."""
+
 # Compared in addition to the caller's sample, which may be empty or one-sided.
 PROBES = (
     "",
