@@ -214,8 +214,11 @@ def _cut_prose(block: _Block) -> Excerpt:
     """Keeps a window with the most different words, from the beginning of a sentence where that is near."""
     window = begin = _window_start(block)
     if window:
-        sentences = [0, *(match.end() for match in _SENTENCE_END.finditer(block.text))]
-        begin = max(place for place in sentences if place <= window)
+        begin = 0
+        for match in _SENTENCE_END.finditer(block.text):
+            if match.end() > window:
+                break
+            begin = match.end()
     if block.found and window - begin > MAX_CHARACTERS // 2:
         begin = _word_start(block.text, window - MAX_CHARACTERS // 4)
     return _prose_from(block, begin)
@@ -231,6 +234,8 @@ def _prose_from(block: _Block, begin: int) -> Excerpt:
 
 def _before_code(text: str, place: int) -> int:
     """Moves a place inside of short code in a line to the start of that code."""
+    if "`" not in text:
+        return place
     line, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
     spans = (match.span() for match in _CODE_SPAN.finditer(text, line, len(text) if end < 0 else end))
     return next((start for start, end in spans if start < place < end), place)

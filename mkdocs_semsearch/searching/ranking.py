@@ -188,9 +188,8 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
         return Groups(starts, starts, best_scores)
     lengths = np.diff(np.append(starts, len(keys)))
     is_best = np.flatnonzero(scores == np.repeat(best_scores, lengths))
-    group_of = np.searchsorted(starts, is_best, side="right") - 1
-    _, first = np.unique(group_of, return_index=True)
-    return Groups(starts, is_best[first], best_scores)
+    # The first of equals in every group: the first that lies behind the start of the group.
+    return Groups(starts, is_best[np.searchsorted(is_best, starts)], best_scores)
 
 
 def page_scores(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,6 +143,9 @@ def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
     )
 
 
+_REMEMBERED_ROWS = 500
+"""Chunks, and pages, that are kept as they were shown: those of the last fifty answers."""
+
 _TEXTS_AT_ONCE = 1000
 """Texts in memory at once while phrases are searched."""
 
@@ -158,8 +161,8 @@ class Tables:
         self._pages = pages
         self._chunks = chunks
         self._manifest = manifest
-        self._shown_pages = _in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names])
-        self._shown_chunks = _in_one(chunks, CHUNK_COLUMNS)
+        self._recent_pages = _RecentRows(_in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names]))
+        self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS))
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
@@ -255,15 +258,13 @@ class Tables:
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads what readers see of some chunks, their pages, and further pages."""
-        rows = np.unique(np.asarray(chunks, np.int64))
-        page_rows = np.unique([*self.chunk_map.page_of[rows].tolist(), *pages]).astype(np.int64)
+        page_rows = {*self.chunk_map.page_of[np.asarray(chunks, np.int64)].tolist(), *pages}
         created = self._manifest.created
-        infos = (page_info(record, created) for record in self._shown_pages.take(page_rows).to_pylist())
-        records = self._shown_chunks.take(rows).to_pylist()
+        shown = self._recent_pages.of(page_rows)
         return Records(
             self.chunk_map.page_of,
-            dict(zip(page_rows.tolist(), infos, strict=True)),
-            dict(zip(rows.tolist(), records, strict=True)),
+            {row: page_info(record, created) for row, record in shown.items()},
+            self._recent_chunks.of(set(chunks)),
         )
 
     def exact_texts(self, rows: NDArray[np.int32]) -> Iterator[str]:
@@ -280,6 +281,29 @@ class Tables:
     def heading_paths(self) -> Iterator[list[str]]:
         """Yields the heading path of every chunk, in the order of the rows."""
         yield from self._chunks["heading_hierarchy"].to_pylist()
+
+
+class _RecentRows:
+    """Rows of a table as mappings; those that were read last are kept, since the same are shown while a reader types.
+
+    Safe to share between threads.
+    """
+
+    def __init__(self, table: pa.Table | pa.RecordBatch) -> None:
+        self._table = table
+        self._kept: dict[int, dict[str, Any]] = {}
+
+    def of(self, rows: Collection[int]) -> dict[int, dict[str, Any]]:
+        """Returns rows by their number; they must not be changed."""
+        kept = self._kept
+        found = {row: kept[row] for row in rows if row in kept}
+        missing = [row for row in rows if row not in found]
+        if missing:
+            found.update(zip(missing, self._table.take(missing).to_pylist(), strict=True))
+            if len(kept) + len(missing) > _REMEMBERED_ROWS:
+                self._kept = kept = {}
+            kept.update((row, found[row]) for row in missing[:_REMEMBERED_ROWS])
+        return found
 
 
 def _read(path: Path) -> pa.Table:
