@@ -152,6 +152,19 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--strict", action="store_true", help="exit 1 when something is found")
     sub.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: %(default)s")
 
+    sub = command("tune", "fit the share of meaning in the ranking to questions of this site")
+    sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
+    sub.add_argument(
+        "--config",
+        type=Path,
+        default=Path("mkdocs.yml"),
+        metavar="mkdocs.yml",
+        help="where it is written",
+    )
+    sub.add_argument("--dry-run", action="store_true", help="write nothing")
+    _add_format(sub)
+
     sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
     sub.add_argument(
         "text",

@@ -317,6 +317,34 @@ def _lint(given: argparse.Namespace) -> int:
     return 1 if found and given.strict else 0
 
 
+def _tune(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.insights.tune import fit_semantic_share, write_semantic_share
+    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.searching.evaluation import read_queries
+    from mkdocs_semsearch.site.site_config import load_site_config
+
+    with open_searcher(_index_dir(given.index)) as searcher:
+        found = fit_semantic_share(searcher, read_queries(given.queries))
+    if given.format == "json":
+        _print_json(found.to_json())
+    else:
+        print(
+            f"{found.questions} questions. MRR@10 of those held out: {found.held_out_before:.4f} with the share of "
+            f"meaning {found.before:g}, {found.held_out:.4f} with the share that the others chose (standard error "
+            f"{found.error:.4f}). Best over all: {found.share:g}."
+        )
+    if not found.helps:
+        _say("nothing to change: held-out questions gain no more than chance")
+    elif given.dry_run:
+        _say(f"not written: ranking: {{semantic: {found.share:g}}}")
+    else:
+        options = {"semantic": found.share}
+        file = given.config
+        write_semantic_share(file, found.share, lambda: load_site_config(file).plugin_options.get("ranking") == options)
+        _say(f"{file} has the line `ranking: {{semantic: {found.share:g}}}` now: build again; delete it to undo this")
+    return 0
+
+
 def _requirements(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.server import sidecar_requirements
 
@@ -383,6 +411,7 @@ _COMMANDS = {
     "inspect": _inspect,
     "insights": _insights,
     "lint": _lint,
+    "tune": _tune,
     "requirements": _requirements,
     "eval": _eval,
 }

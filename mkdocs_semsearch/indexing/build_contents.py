@@ -46,6 +46,7 @@ class BuildOptions:
         facets: declared facet fields, in the order of the configuration.
         site_name, site_url, language: of the site; pages without a language of their own are in this one.
         graph: how the k-NN lists are made.
+        semantic_share: share of meaning in hybrid scores; None for the usual one.
         synonyms, pins: see `ReaderWords`.
         export_encoder: put the query encoder into the index when the model allows it and ONNX is installed.
     """
@@ -55,6 +56,7 @@ class BuildOptions:
     site_url: str = ""
     language: str = "en"
     graph: GraphMethod = "auto"
+    semantic_share: float | None = None
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
     export_encoder: bool = True
@@ -156,6 +158,7 @@ class BuildContents:
             **several,
             "common": list(common),
             **self._readers.to_json(),
+            **({} if self.options.semantic_share is None else {"semantic": self.options.semantic_share}),
         }
 
     @property

@@ -128,6 +128,14 @@ class _Static(Options):
     tune = types.flag(False)
 
 
+class _Ranking(Options):
+    semantic: Value[float | None] = Value(
+        lambda share: isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1,
+        "is not a share of meaning from 0 to 1.",
+        None,
+    )
+
+
 class _Related(Options):
     count = types.integer(0, 0)
     title = types.text("Related pages")
@@ -144,6 +152,7 @@ class SemsearchConfig(Options):
         f'is not a mapping of globs on source paths to {", ".join(PAGE_KINDS)}, as in {{"news/*": blog}}.',
         {},
     )
+    ranking = Group(_Ranking)
     synonyms: Value[dict[str, list[str]] | str] = Value(
         lambda value: isinstance(value, str) or _is_synonyms(value),
         "is neither a mapping such as {k8s: kubernetes} nor the name of a YAML file that has one.",
@@ -190,6 +199,7 @@ class SemsearchConfig(Options):
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
             static=self._static_settings(),
+            semantic_share=None if self.ranking.semantic is None else float(self.ranking.semantic),
             synonyms=_read_synonyms(self.synonyms, root),
             pins=dict(self.pins),
             related=self.related.count,

@@ -33,7 +33,15 @@ from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, page_info
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, is_answerable, kind_priors, score
+from mkdocs_semsearch.searching.ranking import (
+    RULES,
+    SEMANTIC_WEIGHT,
+    Candidates,
+    is_answerable,
+    kind_priors,
+    score,
+    semantic_share,
+)
 from mkdocs_semsearch.searching.reader_language import PageLanguages
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, one_translation, rank
@@ -88,12 +96,14 @@ class QdrantBackend:
         *,
         is_measured: bool,
         indexed_at: str,
+        share: float = SEMANTIC_WEIGHT,
     ) -> None:
         self.chunk_map = chunk_map
         self._reader = reader
         self._clauses = clauses
         self._is_measured = is_measured
         self._indexed_at = indexed_at
+        self._share = share
         self._filters = QdrantFilters(fields, functools.lru_cache(maxsize=64)(self._values_of))
 
     @classmethod
@@ -118,6 +128,7 @@ class QdrantBackend:
                 fields,
                 is_measured=is_measured,
                 indexed_at=manifest.created,
+                share=semantic_share(manifest.lexical),
             )
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise IndexCorruptError(f"The index in {build_dir} cannot be read ({error!r}): build again.") from None
@@ -247,7 +258,7 @@ class QdrantBackend:
         priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         similarities = None if found.near is None else found.near.similarities
         meaning = self.chunk_map.meaning
-        weight = SEMANTIC_WEIGHT if meaning is None else np.float32(SEMANTIC_WEIGHT) * meaning[rows]
+        weight = self._share if meaning is None else np.float32(self._share) * meaning[rows]
         candidates = score(rows, similarities, words, literal, priors, weight=weight)
         if question.phrases:
             candidates = candidates.all_matching()

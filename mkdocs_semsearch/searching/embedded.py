@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, listed_pages, one_translation, rank
 from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
@@ -62,9 +63,14 @@ class EmbeddedBackend:
                 build_dir, manifest.chunks, analysis, tables.exact_texts, manifest.lexical.get("common", ())
             ),
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
+            weight=semantic_share(manifest.lexical),
             is_measured=is_default_model(manifest.embedder.model),
         )
         return cls(tables, sides)
+
+    def with_semantic_share(self, share: float) -> EmbeddedBackend:
+        """Returns a backend over the same tables and sides in whose scores meaning has another share."""
+        return EmbeddedBackend(self._tables, replace(self._sides, weight=share))
 
     def prepare(self) -> None:
         """Makes the vectors ready."""

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +35,18 @@ __all__ = [
     "kind_priors",
     "page_scores",
     "score",
+    "semantic_share",
     "top",
 ]
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Share of meaning in a hybrid score."""
+
+
+def semantic_share(lexical: Mapping[str, Any]) -> float:
+    """Returns the share of meaning in the scores of an index, from what its manifest says of the ranking by words."""
+    return float(lexical.get("semantic", SEMANTIC_WEIGHT))
+
 
 FLOOR_RANK: int = WEIGHTS["fusion"]["floor_rank"]
 """The similarity at this rank becomes 0: a floor that hardly depends on the size of the site."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.errors import EmbeddingError, PageNotFoundError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.searching.backend import Backend, Matches
@@ -26,6 +26,7 @@ from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder
+from mkdocs_semsearch.searching.ranking import semantic_share
 from mkdocs_semsearch.searching.response import (
     FacetField,
     PageDetail,
@@ -211,6 +212,22 @@ class Searcher:
             missing_phrases=question.missing_phrases,
             took_ms=(time.perf_counter() - started) * 1000,
         )
+
+    @property
+    def semantic_share(self) -> float:
+        """Share of meaning in hybrid scores."""
+        return semantic_share(self.manifest.lexical)
+
+    def with_semantic_share(self, share: float) -> Searcher:
+        """Returns a searcher of the same index that ranks with another share of meaning.
+
+        Raises:
+            ConfigurationError: the chunks are in a cluster.
+        """
+        if not isinstance(self._backend, EmbeddedBackend):
+            raise ConfigurationError("The chunks of this index are in a cluster: use one whose store is embedded.")
+        manifest = replace(self.manifest, lexical={**self.manifest.lexical, "semantic": share})
+        return Searcher(manifest, self._backend.with_semantic_share(share), self._encoder)
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Returns the vector of a text as a query: float32 `[d]`, unit length.

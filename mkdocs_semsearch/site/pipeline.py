@@ -125,6 +125,7 @@ class Settings:
         cache_max_bytes: how large these vectors and chunks may grow; the longest unused go first.
         graph: how the k-NN lists are made.
         static: search without a server.
+        semantic_share: share of meaning in hybrid scores; None for the usual one.
         synonyms: word of readers to the words of pages that it stands for.
         pins: question to the source path of the page that comes first for it.
         related: links to related pages at the end of every page; 0 for none.
@@ -147,6 +148,7 @@ class Settings:
     cache_max_bytes: int = 1_000_000_000
     static: StaticSettings = StaticSettings()
     kinds: Mapping[str, PageKind] = field(default_factory=dict)
+    semantic_share: float | None = None
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
     related: int = 0
@@ -232,6 +234,7 @@ def index_site(
         site_url=site.url,
         language=site.language,
         graph=settings.graph,
+        semantic_share=settings.semantic_share,
         synonyms=settings.synonyms,
         pins=settings.pins,
     )

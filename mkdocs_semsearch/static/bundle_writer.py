@@ -25,6 +25,7 @@ from mkdocs_semsearch.lexical.analyzers import Analysis, joined_stems, lexical_t
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.lexical.reader_words import ReaderWords
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -182,7 +183,10 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     semantic = None
     if table is not None and chunks:
         meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
-        semantic = {**meaning.semantic, "measured": is_default_model(manifest.embedder.model)}
+        # The token table counts less than the model; a share of one's own changes both alike.
+        weight = min(1.0, meaning.semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
+        measured = is_default_model(manifest.embedder.model)
+        semantic = {**meaning.semantic, "weight": weight, "measured": measured}
         parts["tokens"] = meaning.tokens
     return {
         "format": FORMAT,

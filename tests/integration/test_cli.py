@@ -477,3 +477,8 @@ def test_lint_tells_where_readers_get_lost(run, tmp_path):
     annotations = run("lint", index, "--format", "github", "--strict", code=1).stdout
     assert "::warning file=docs/d.md,line=1,title=semsearch orphan::Neither the navigation" in annotations
     sentence(run("lint", index, "--quiet", "spelling", code=1), "duplicate, facet-typo")
+
+
+def test_tuning_refuses_few_questions(run, index_dir, tmp_path):
+    (tmp_path / "questions.jsonl").write_text('{"query": "rotate keys", "answer_page": "guide/keys.md"}\n')
+    sentence(run("tune", "questions.jsonl", index_dir, code=1), "1 questions have their answer", "60 are needed")

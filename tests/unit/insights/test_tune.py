@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mkdocs_semsearch.embedding.token_table import TokenTable
+from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.insights import tune
+from mkdocs_semsearch.insights.tune import Tuning, fit_semantic_share, write_semantic_share
+from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.evaluation import EvaluationQuery
+from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.static import write_bundle
+from tests.made_index import built, made_page, opened
+from tests.word_hash import WordHashEmbedder
+
+WORDS = (
+    "apple",
+    "bread",
+    "cedar",
+    "delta",
+    "eagle",
+    "flint",
+    "grape",
+    "hazel",
+    "inlet",
+    "joker",
+    "knoll",
+    "lemon",
+    "mango",
+)
+PAGES = [
+    made_page(f"{a}-{b}.md", f"The {a} stands beside the {b}, and {a} again.", title=f"About {a}")
+    for a in WORDS
+    for b in WORDS[:5]
+    if a != b
+]
+QUESTIONS = [EvaluationQuery(page.path[:-3].replace("-", " "), (page.path,), None, None) for page in PAGES]
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    with opened(tmp_path_factory.mktemp("tune") / "index", PAGES) as found:
+        yield found
+
+
+def test_few_questions_are_refused(searcher):
+    elsewhere = [EvaluationQuery("x", ("nowhere.md",), None, None)] * 90
+    with pytest.raises(SemsearchError, match=r"^59 questions have their answer in this index: 60 are needed"):
+        fit_semantic_share(searcher, [*QUESTIONS[:59], *elsewhere])
+
+
+def test_every_share_is_tried_and_validated_on_questions_that_did_not_choose_it(searcher):
+    found = fit_semantic_share(searcher, QUESTIONS)
+    assert (found.questions, found.before) == (len(QUESTIONS), 0.5)
+    assert set(found.mrr) == {*tune.SHARES, 0.5}
+    assert found.mrr[found.share] == max(found.mrr.values())
+    assert found.held_out <= found.mrr[found.share] + 1e-9
+    assert found.to_json()["helps"] is found.helps
+
+
+@pytest.mark.parametrize(
+    ("share", "held_out", "error", "helps"),
+    [(0.6, 0.85, 0.02, True), (0.6, 0.81, 0.02, False), (0.6, 0.7, 0.0, False), (0.5, 0.9, 0.02, False)],
+)
+def test_a_share_helps_where_held_out_questions_gain_more_than_chance(share, held_out, error, helps):
+    assert Tuning(100, share, 0.5, {}, 0.8, held_out, error).helps is helps
+
+
+def test_the_share_of_an_index_is_the_share_that_ranks(tmp_path, searcher):
+    built(tmp_path / "index", PAGES, semantic_share=0.9)
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as tuned:
+        assert (searcher.semantic_share, tuned.semantic_share) == (0.5, 0.9)
+        query = SearchQuery("apple bread stands", limit=5)
+        scores = [result.score for result in tuned.search(query)]
+        assert scores == [result.score for result in searcher.with_semantic_share(0.9).search(query)]
+        assert scores != [result.score for result in searcher.search(query)]
+
+
+CONFIGS = {
+    "bare": "plugins:\n  - search\n  - semsearch\n",
+    "options": "plugins:\n  - search\n  - semsearch:\n      # why\n      facets: {tags: {type: list}}\n  - tags\n",
+    "deep": "plugins:\n    - semsearch:   # ours\n            exclude: [a]\n",
+    "quoted": "plugins:\n  - 'semsearch':\n      exclude: [a]\n",
+    "last": "plugins:\n- search\n- semsearch",
+}
+
+
+@pytest.mark.parametrize("form", CONFIGS)
+def test_one_line_is_written_and_replaced_and_deleting_it_undoes_all(tmp_path, form):
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "mkdocs.yml"
+    file.write_text(f"site_name: x\n{CONFIGS[form]}")
+    before = load_site_config(file).plugin_options
+    for share in (0.6, 0.45):
+        options = {"semantic": share}
+        write_semantic_share(
+            file, share, lambda options=options: load_site_config(file).plugin_options["ranking"] == options
+        )
+        assert load_site_config(file).plugin_options == {**before, "ranking": options}
+    lines = file.read_text().splitlines()
+    assert sum("ranking" in line for line in lines) == 1
+    file.write_text("\n".join(line for line in lines if "ranking" not in line))
+    assert load_site_config(file).plugin_options == before
+
+
+def test_a_configuration_in_another_form_stays_as_it_is(tmp_path):
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "mkdocs.yml"
+    file.write_text("plugins: [search, semsearch]\n")
+    with pytest.raises(SemsearchError, match=r"write ranking: \{semantic: 0.6\} there"):
+        write_semantic_share(file, 0.6, lambda: False)
+    assert file.read_text() == "plugins: [search, semsearch]\n"
+
+
+def test_the_share_is_in_the_static_bundle_too(tmp_path):
+    table = TokenTable(list(WORDS), WordHashEmbedder().embed(list(WORDS), "query"))
+    weights = []
+    for share in (None, 0.25):
+        built(tmp_path / "index", PAGES, semantic_share=share)
+        write_bundle(tmp_path / "index", tmp_path / "site", table)
+        weights.append(json.loads((tmp_path / "site" / "static.json").read_text())["semantic"]["weight"])
+    assert weights[1] == weights[0] / 2
