@@ -24,6 +24,7 @@ DOCUMENT = openapi_document("1.2.3")
 
 TYPES = Path(__file__).parents[3] / "example-site" / "docs" / "reference" / "api.d.ts"
 """The types that users download and the widget keeps to; written anew with the golden file."""
+KEY = re.compile(r"(?:^|,)\s*(\w+)")
 GOLDEN = Path(__file__).with_name("openapi.json")
 """The document as it was published: `SEMSEARCH_NEW_GOLDEN=1` writes it anew after a change that is meant."""
 
@@ -46,6 +47,18 @@ def test_the_typescript_types_are_those_of_the_document():
     assert '  mode?: "hybrid" | "semantic" | "lexical";' in written
     assert "  highlights: [number, number][];" in written
     assert "  results: SearchResult[];" in written
+
+
+def test_the_widget_sends_and_reads_what_the_types_have():
+    code = (TYPES.parents[3] / "theme" / "assets" / "semsearch" / "search.js").read_text(encoding="utf-8")
+    answer = DOCUMENT["components"]["schemas"]["SearchResponse"]["properties"]
+    read = {name for keys in re.findall(r"const \{([^}]*(?:\{\}[^}]*)*)\} = body;", code) for name in KEY.findall(keys)}
+    read |= set(re.findall(r"\bbody\.(\w+)", code))
+    assert {"results", "total_results", "corrected", "facets", "degraded"} <= read
+    assert read <= set(answer)
+    parameters = {one["name"] for one in DOCUMENT["paths"]["/api/v1/search"]["get"]["parameters"]}
+    sent = set(re.findall(r"[{,]\s*(\w+):", re.search(r"const given = \{(.*?)\.\.\.options", code, re.DOTALL)[0]))
+    assert {"q", "granularity"} <= sent <= parameters
 
 
 def test_an_api_type_is_written_for_every_kind_of_schema():
