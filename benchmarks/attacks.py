@@ -254,10 +254,14 @@ def threads_of(pid: int) -> int:
 @attack("3")
 def trickling_file(work: Path) -> str:
     from mkdocs_semsearch.errors import SemsearchError
-    from mkdocs_semsearch.serving import published_index
+
+    try:
+        from mkdocs_semsearch.serving import download  # type: ignore  # an older checkout
+    except ImportError:
+        from mkdocs_semsearch.serving import published_index as download
     from mkdocs_semsearch.serving.published_index import PublishedIndex
 
-    published_index.PATIENCE_SECONDS, published_index.SLOWEST_BYTES_PER_SECOND = 1, 10**9
+    download.PATIENCE_SECONDS, download.SLOWEST_BYTES_PER_SECOND = 1, 10**9
     small_index(work / "web")
     with publisher(work / "web", slow="vectors") as (url, _):
         ended = threading.Event()
