@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import shutil
 import subprocess
 from datetime import date
@@ -21,7 +22,7 @@ from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over
     test_a_result_on_this_page_is_a_jump,
     titles,
 )
-from tests.made_index import built
+from tests.made_index import built, made_page
 from tests.static_engine import node
 from tests.word_hash import WordHashEmbedder
 
@@ -100,10 +101,10 @@ def test_the_note_on_privacy_can_be_closed_for_good(page, site):
 
 
 def failures_of(page):
-    """Addresses that were asked for in vain, from now on."""
+    """Addresses that were asked for in vain, from now on; leaving a page gives up what is under way."""
     failed = []
     page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
-    page.on("requestfailed", lambda request: failed.append(request.url))
+    page.on("requestfailed", lambda it: failed.append(it.url) if it.failure != "net::ERR_ABORTED" else None)
     return failed
 
 
@@ -283,6 +284,32 @@ def test_on_a_slow_line_words_answer_first(page, site):
     held[0].continue_()
     page.locator(f"{MODE}[data-mode=static]").wait_for()
     assert titles(page)[0] == "Authentication"
+
+
+def test_on_a_slow_line_the_first_results_do_not_wait_for_the_others(page, static_site, serving, tmp_path):
+    letters = random.Random(1)
+    texts = ["token " + "".join(letters.choices("abcdefghijklmnopqrstuvwxyz ", k=9000)) for _ in range(12)]
+    built(tmp_path / "index", [made_page(f"page-{number}.md", text) for number, text in enumerate(texts)])
+    site = static_site()
+    shutil.rmtree(site / "semsearch")
+    write_bundle(
+        tmp_path / "index", site / "semsearch", TokenTable(["token"], WordHashEmbedder().embed(["token"], "query"))
+    )
+    asked = []
+
+    def hold(route):
+        asked.append(route)
+        if len(asked) <= 3:
+            route.continue_()
+
+    page.route("**/texts/*", hold)
+    with serving.SiteServer(site) as server:
+        ask(page, server, "token")
+        assert page.evaluate(GROUPS) == 3
+        for route in asked[3:]:
+            route.continue_()
+        page.wait_for_function(f"{GROUPS} === 10")
+        assert page.locator("[aria-selected=true]").count() == 1
 
 
 def test_a_file_damaged_on_its_way_is_fetched_again(page, site, bundle):

@@ -431,5 +431,5 @@ def test_typos_are_counted_alike(engine):
     rng = random.Random(5)
     words = ["".join(rng.choices("abc", k=rng.randint(0, 7))) for _ in range(2001)]
     pairs = list(itertools.pairwise(words))
-    found = engine.map("words.js", "typos", [[list(a), list(b), 2] for a, b in pairs])
+    found = engine.map("typos.js", "typos", [[list(a), list(b), 2] for a, b in pairs])
     assert [min(item, 3) for item in found] == [min(OSA.distance(a, b), 3) for a, b in pairs]

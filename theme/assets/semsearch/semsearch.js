@@ -74,8 +74,9 @@
   async function loadParts() {
     try {
       addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
-      // All at once: on a slow line each file that names the next one costs a round trip.
-      const parts = Promise.all(PARTS.map((name) => import(new URL(`${name}.js`, base).href)));
+      // All at once: a file that names the next one costs a round trip.
+      const names = config?.static ? [...PARTS, "static/engine"] : PARTS;
+      const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
       const [settings, [module]] = await Promise.all([settle(), parts]);
       await module.start(host, { config: settings, root, base, mac });
     } catch (error) {
@@ -84,7 +85,7 @@
     }
   }
 
-  /* Prepares for a reader who is about to open the dialog. */
+  /* For a reader who may open the dialog. */
   const warm = async () => {
     const { api_url: api } = await settle();
     const origin = api ? new URL(api, root).origin : location.origin;

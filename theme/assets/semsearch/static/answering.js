@@ -3,11 +3,11 @@
 import { Searcher } from "./searcher.js";
 
 /** Returns `answer({call, argument})`, which gives {value} or {error}. */
-export function createAnswering(root) {
+export function createAnswering(root, cache) {
   let opening = null;
 
   async function ask(call, argument, again = true) {
-    const current = (opening ??= Searcher.open(root));
+    const current = (opening ??= Searcher.open(root, again ? cache : undefined));
     try {
       return await (await current)[call](argument);
     } catch (error) {

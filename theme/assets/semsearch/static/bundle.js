@@ -6,16 +6,17 @@ const START = 4; // bytes before the first shard of a pack
 export class Bundle {
   #folder;
   #files = new Map();
+  #parts = true;
 
   constructor(pointer, folder) {
     this.pointer = pointer;
     this.#folder = folder;
   }
 
-  /** Reads `semsearch/static.json` under the site's root, the only file that changes under its name. */
-  static async open(root) {
+  /** Reads the only file that changes under its name. */
+  static async open(root, cache = "no-cache") {
     const url = new URL("semsearch/static.json", root);
-    const pointer = await (await get(url, "no-cache")).json();
+    const pointer = await (await get(url, cache)).json();
     if (pointer.format !== FORMAT || !/^static-\w+$/.test(pointer.bundle))
       throw new Error(`${url} has format ${pointer.format}, this page reads format ${FORMAT}: build the site again.`);
     return new Bundle(pointer, new URL(`${pointer.bundle}/`, url));
@@ -39,10 +40,13 @@ export class Bundle {
   #fetch(name) {
     const [path, begin, end] = this.#place(name);
     const url = new URL(path, this.#folder);
+    // Parts of one address wait for each other.
+    if (begin && this.#parts) url.search = begin;
     const blocks = async (cache, headers) => {
       const response = await get(url, cache, headers);
       const content = await response.arrayBuffer();
       // Some hosts send the whole file.
+      if (headers) this.#parts = response.status === 206;
       return Blocks.from(begin && response.status !== 206 ? content.slice(begin, end) : content);
     };
     const part = begin && { Range: `bytes=${begin}-${end - 1}` };

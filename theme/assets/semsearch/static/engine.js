@@ -7,13 +7,30 @@ const ENGLISH = {
   mode_static: "Searching in your browser: what you type stays here.",
   mode_loading: "Matching words only, until the search by meaning is loaded…",
 };
-const PATIENCE = 1200; // milliseconds for loading what the search by meaning needs
+const PROBE = 1200; // milliseconds
+const PATIENCE = 700; // for the search by meaning
+const HURRY = 400; // for all results
+const FIRST = ["core.bin", "tokens/core.bin"];
+const MODULES = "answering bundle excerpts fields lexical meaning ranking records searcher text words".split(" ");
 let opened = null;
 
 /** `{ openIndex }` where no sidecar answers. */
 export async function choose({ api_url: api, static: files }, root) {
   const sidecar = files === "auto" ? await answers(new URL(`${api}/api/v1/facets`, root)) : api;
-  return sidecar ? {} : { openIndex };
+  if (sidecar) return {};
+  opened ??= new StaticEngine(root);
+  return { openIndex };
+}
+
+async function preload(root) {
+  const pointer = new URL("semsearch/static.json", root);
+  const asked = fetch(pointer, { cache: "no-cache" });
+  for (const name of MODULES) {
+    const href = new URL(`${name}.js`, import.meta.url);
+    document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
+  }
+  const { bundle } = await (await asked).json();
+  for (const name of FIRST) fetch(new URL(`${bundle}/${name}`, pointer), { cache: "force-cache" }).catch(() => {});
 }
 
 /** Asked once a visit: on a host of files the request fails. */
@@ -21,7 +38,7 @@ async function answers(url) {
   try {
     const known = sessionStorage.getItem(url);
     if (known) return known === "true";
-    const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(PROBE) });
     const { facets, error } = await response.json().catch(() => ({}));
     const found = !!(facets || error?.code);
     // Above, it is a proxy whose sidecar is down for now.
@@ -35,24 +52,32 @@ async function answers(url) {
 /** Opens the bundle under the site's root, once. `mode` is shown with the answers. */
 export function openIndex({ root, t, names, store }, mode = "static") {
   t.add(ENGLISH);
-  return (opened ??= new StaticEngine({ root, names, store, mode }));
+  opened ??= new StaticEngine(root);
+  if (!opened.store) opened.follow({ names, store, mode });
+  return opened;
 }
 
 class StaticEngine {
   #calls = new Map();
   #number = 0;
 
-  constructor(parts) {
-    Object.assign(this, parts);
+  constructor(root) {
+    this.root = root;
     this.#start();
+    preload(root).catch(() => {});
+  }
+
+  follow(parts) {
+    Object.assign(this, parts);
     this.store.on(["query"], ({ query, answer }) => (answer?.engine ?? this) === this && this.#prepare(query));
   }
 
   async search({ query, filters, ...options }, signal) {
     const given = { query, sections_per_page: 4, facets: this.names, filters: toFilters(filters), ...options };
-    const body = await this.#call("search", { ...given, patience: PATIENCE }, signal);
+    const body = await this.#call("search", { ...given, patience: PATIENCE, hurry: HURRY }, signal);
     const answer = toAnswer(this, query, body);
-    if (body.loading) this.#complete(Object.assign(answer, { mode: "loading" }), given).catch(() => {});
+    if (body.loading) answer.mode = "loading";
+    if (body.loading || body.partial) this.#complete(answer, given).catch(() => {});
     return answer;
   }
 
@@ -64,12 +89,13 @@ class StaticEngine {
     if (finished) this.#call("prepare", finished).catch(() => {}); // the question itself will tell
   }
 
-  /** On a slow line, words answer first. */
+  /** On a slow line words answer first, and some results. */
   async #complete(answer, given) {
     const body = await this.#call("search", given);
     const whole = toAnswer(this, given.query, body);
     const { answer: shown, walked } = this.store.state;
     if (shown !== answer) return;
+    if (answer.mode !== "loading") return this.store.set({ answer: whole });
     // A reader who has moved in the list is only told that better results are there.
     this.store.set(walked ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
   }
@@ -103,7 +129,7 @@ class StaticEngine {
     };
     try {
       const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-      worker.postMessage({ root: this.root.href });
+      worker.postMessage({ root: this.root.href, cache: "default" }); // `preload` has just asked
       worker.onmessage = take;
       worker.onerror = () => this.#stay(take);
       this.post = (message) => worker.postMessage(message);

@@ -9,6 +9,8 @@ import { findCandidates, lexicalDepth, presented, rankPages, rounded, rowsOf } f
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
+const FEW = 3;
+
 export class Searcher {
   constructor(bundle, core) {
     const { chunks } = bundle.pointer;
@@ -28,8 +30,8 @@ export class Searcher {
     this.records = new Records(bundle, core, this.pageOf);
   }
 
-  static async open(root) {
-    const bundle = await Bundle.open(root);
+  static async open(root, cache) {
+    const bundle = await Bundle.open(root, cache);
     const searcher = new Searcher(bundle, await bundle.read("core.bin"));
     if (bundle.pointer.languages) {
       const { Languages } = await import("./languages.js");
@@ -38,8 +40,8 @@ export class Searcher {
     return searcher;
   }
 
-  /** `patience`: milliseconds after which words answer alone, and the answer is `loading`. */
-  async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, ...options }) {
+  /** After `patience` milliseconds words answer alone: `loading`. After `hurry` the first results come: `partial`. */
+  async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, hurry, ...options }) {
     const started = performance.now();
     if (!query.trim()) return this.#browse({ filters, facets, started, ...options });
     const meaning = mode === "lexical" ? null : this.meaning;
@@ -62,10 +64,13 @@ export class Searcher {
       found.pages = [...newest(found.pages.slice(0, found.total)), ...newest(found.pages.slice(found.total))];
     }
     const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
+    const write = (pages) => this.#write(pages, sections_per_page, found, given.asked.matcher());
+    const soon = async () => (await inTime(write(shown), hurry)) ?? write(shown.slice(0, FEW));
     const [results, counts] = await Promise.all([
-      this.#write(shown, sections_per_page, found, given.asked.matcher()),
+      soon(),
       Promise.all(facets.map((name) => this.#count(name, filters, { given, phrases, found }))),
     ]);
+    const partial = results.length < shown.length;
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
     const loading = similarities === undefined;
     const corrected = Object.fromEntries(Object.entries(corrections).map(([word, [other]]) => [word, other]));
@@ -84,6 +89,7 @@ export class Searcher {
       ...(missing.length && { missing_phrases: missing }),
       ...(degraded && { degraded }),
       ...(loading && { loading }),
+      ...(partial && { partial }),
     };
   }
 

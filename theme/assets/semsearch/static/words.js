@@ -69,7 +69,7 @@ class TermShard {
 }
 
 /** The first number as it is, the others as differences. */
-function summed(next, size) {
+export function summed(next, size) {
   let total = 0;
   return Uint32Array.from({ length: size }, () => (total += next()));
 }
@@ -120,6 +120,7 @@ export class Words {
     const letters = [...word];
     if (letters.length < CORRECTED_FROM || /^\p{Nd}+$/u.test(word)) return [];
     if ((await this.beginningWith(word, 1)).length) return [];
+    const { typos } = await import("./typos.js");
     const furthest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
     const words = await this.#list(word);
     const near = new Map();
@@ -137,10 +138,8 @@ export class Words {
 
   /** Rows in which words stand one behind the other. */
   async phraseRows(terms) {
-    const [first, ...rest] = await Promise.all(terms.map((term) => this.#places(term)));
-    if (!first) return [];
-    const follows = (row, place) => rest.every((found, distance) => found.get(row)?.includes(place + distance + 1));
-    return [...first].filter(([row, places]) => places.some((place) => follows(row, place))).map(([row]) => row);
+    const { phraseRows } = await import("./phrases.js");
+    return phraseRows(this.bundle, terms);
   }
 
   /** [word, number of chunks] of all words with the same first character, and perhaps others. */
@@ -150,46 +149,10 @@ export class Words {
       return blocks.texts("keys").map((word, place) => [word, counts[place]]);
     });
   }
-
-  async #places(word) {
-    const found = await this.bundle.shard("positions", word, readPositions);
-    return found.get(word) ?? new Map();
-  }
 }
 
 function ordered(words, holds, limit) {
   const found = words.filter(holds);
   found.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   return found.slice(0, limit).map(([word]) => word);
-}
-
-/** Word to row to the places where it stands. */
-function readPositions(blocks) {
-  const [nextRow, nextCount, nextPlace] = ["rows", "counts", "places"].map((name) => varintReader(blocks.array(name)));
-  const sizes = blocks.array("sizes");
-  return new Map(
-    blocks.texts("keys").map((key, at) => {
-      const rows = [...summed(nextRow, sizes[at])];
-      return [key, new Map(rows.map((row) => [row, summed(nextPlace, nextCount())]))];
-    }),
-  );
-}
-
-/** Distance of optimal string alignment, or more than `most`: a swap of neighbours is one typo. */
-export function typos(a, b, most) {
-  if (Math.abs(a.length - b.length) > most) return most + 1;
-  let before = [];
-  let last = b.map((_, j) => j).concat(b.length);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const differs = a[i - 1] === b[j - 1] ? 0 : 1;
-      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + differs);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        row[j] = Math.min(row[j], before[j - 2] + 1);
-    }
-    if (Math.min(...row) > most) return most + 1;
-    [before, last] = [last, row];
-  }
-  return last[b.length];
 }

@@ -1,4 +1,4 @@
-/* The engine off the page's thread: {root} first, then {id, call, argument} in and {id, value} or {id, error} out. */
+/* The engine off the page's thread: {root, cache} first, then {id, call, argument} in and {id, value} or {id, error} out. */
 
 import { createAnswering } from "./answering.js";
 // All at once, rather than one behind the other as they name each other.
@@ -15,7 +15,7 @@ import "./words.js";
 
 let answer = null;
 
-addEventListener("message", async ({ data: { root, id, ...call } }) => {
-  if (root) answer = createAnswering(new URL(root));
+addEventListener("message", async ({ data: { root, cache, id, ...call } }) => {
+  if (root) answer = createAnswering(new URL(root), cache);
   else postMessage({ id, ...(await answer(call)) });
 });

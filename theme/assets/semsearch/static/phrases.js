@@ -1,0 +1,25 @@
+/* Finds the rows in which words stand one behind the other. Loaded for a phrase in quotation marks. */
+
+import { varintReader } from "./bundle.js";
+import { summed } from "./words.js";
+
+export async function phraseRows(bundle, terms) {
+  const [first, ...rest] = await Promise.all(
+    terms.map(async (term) => (await bundle.shard("positions", term, readPositions)).get(term) ?? new Map()),
+  );
+  if (!first) return [];
+  const follows = (row, place) => rest.every((found, distance) => found.get(row)?.includes(place + distance + 1));
+  return [...first].filter(([row, places]) => places.some((place) => follows(row, place))).map(([row]) => row);
+}
+
+/** Word to row to the places where it stands. */
+function readPositions(blocks) {
+  const [nextRow, nextCount, nextPlace] = ["rows", "counts", "places"].map((name) => varintReader(blocks.array(name)));
+  const sizes = blocks.array("sizes");
+  return new Map(
+    blocks.texts("keys").map((key, at) => {
+      const rows = [...summed(nextRow, sizes[at])];
+      return [key, new Map(rows.map((row) => [row, summed(nextPlace, nextCount())]))];
+    }),
+  );
+}
