@@ -74,9 +74,14 @@ def _print_json(value: Any) -> None:
 
 
 def _index(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.site.built_site import index_built_site
-    from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
-    from mkdocs_semsearch.site.site_config import load_site_config
+    try:
+        from mkdocs_semsearch.site.built_site import index_built_site
+        from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
+        from mkdocs_semsearch.site.site_config import load_site_config
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"`semsearch index` needs {error.name}, which is not installed here: pip install mkdocs-semsearch."
+        ) from None
 
     config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
     config = load_site_config(config_file) if config_file else None
