@@ -26,8 +26,8 @@ WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
 * `kinds`: factor for pages of a kind, where the question does not ask for that kind.
 * `languages`: factor for pages that are not in the language of the reader.
 * `matches`: share of the best score, and of the best similarity where meaning alone ranks, from which a chunk matches.
-* `nothing`: a site has nothing to say where the best similarity stays below `similarity`, less `known` times the share
-  of the question's words that the site has and `words` times how well its best chunk has them; a question of up to
-  `short` words, all of them known, is always answered. Below `chunks` chunks less similarity will do: the best of
-  few is less similar by chance.
+* `nothing`: a site does not answer a question where the best similarity is below `similarity`, less `known` times the
+  share of the question's words that the site has, less `words` times the share of their weight in the best chunk. A
+  question of up to `short` words, all of them known, is always answered. Sites of fewer than `chunks` chunks need less
+  similarity: the best of few is less similar by chance.
 """
