@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ SHAPE = {
 }
 
 
-def write_model(folder: Path, architecture: str, *, pooling: str = "mean", dense: int = 0, **settings: Any) -> Path:
+def write_model(
+    folder: Path,
+    architecture: str,
+    *,
+    pooling: str = "mean",
+    dense: int = 0,
+    texts: Sequence[str] = (),
+    **settings: Any,
+) -> Path:
     """Writes a sentence-transformers model with random weights, the same for the same arguments.
 
     Args:
@@ -25,6 +34,7 @@ def write_model(folder: Path, architecture: str, *, pooling: str = "mean", dense
         architecture: such as `Bert`, before `Config` in the names of transformers.
         pooling: mode.
         dense: length of the vectors of a Dense module; 0 for none.
+        texts: whose words and letters are the vocabulary, as in multilingual models; by default a few English words.
         settings: handed to `SentenceTransformer`.
     """
     import torch
@@ -33,7 +43,7 @@ def write_model(folder: Path, architecture: str, *, pooling: str = "mean", dense
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    tokenizer = _tokenizer()
+    tokenizer = _sentence_pieces(texts) if texts else _tokenizer()
     torch.manual_seed(0)
     ids = {"pad_token_id": 0, "bos_token_id": 2, "cls_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
     shape = SHAPE | ({"num_key_value_heads": 2} if architecture.startswith("Qwen") else {})
@@ -64,4 +74,25 @@ def _tokenizer() -> Any:
     names = ("pad", "unk", "cls", "sep", "mask")
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)}
+    )
+
+
+def _sentence_pieces(texts: Sequence[str]) -> Any:
+    """Returns a tokenizer of the kind that XLM-RoBERTa has: a unigram model over any script."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["<pad>", "<unk>", "<s>", "</s>", "<mask>"]
+    words = sorted({f"\u2581{word}" for text in texts for word in text.split() if len(word) < 20})
+    letters = sorted({"\u2581", *(letter for text in texts for letter in text if not letter.isspace())})
+    pieces = [*((name, 0.0) for name in special), *((word, -8.0) for word in words), *((one, -12.0) for one in letters)]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=1))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 3)]
+    )
+    names = ("pad", "unk", "cls", "sep", "mask")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in zip(names, special, strict=True)}
     )
