@@ -1,0 +1,79 @@
+"""What one question asks for is looked up once, and what was just shown is not read again."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import pyarrow as pa
+import pytest
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
+from mkdocs_semsearch.searching import tables as tables_module
+from mkdocs_semsearch.searching.tables import _RecentRows
+from tests.made_index import made_page, opened
+
+QUESTIONS = ("rotate keys", "tokens of number 7", "unknown wrods", "keys")
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    pages = [
+        made_page(
+            f"{number}.md",
+            f"Rotate keys and tokens of number {number}.",
+            "Other words about keys.",
+            facets={"status": ("draft", "stable")[number % 2]},
+        )
+        for number in range(40)
+    ]
+    facets = (FacetDeclaration("status", "string", "Status"),)
+    with opened(tmp_path_factory.mktemp("reuse") / "index", pages, facets=facets) as searcher:
+        yield searcher
+
+
+def query(text):
+    return SearchQuery(text, facets=("status",), filters=(Equals("status", "draft"),))
+
+
+def answer(searcher, text):
+    body = to_json(searcher.search(query(text)))
+    del body["took_ms"]
+    return body
+
+
+def test_words_are_asked_once_for_a_filter_and_its_facet(searcher, monkeypatch):
+    asked = []
+    run = LexicalIndex._run
+    monkeypatch.setattr(LexicalIndex, "_run", lambda index, *given: asked.append(given) or run(index, *given))
+    response = searcher.search(query("rotate tokens"))
+    assert {count.value for count in response.facets["status"]} == {"draft", "stable"}
+    assert len(asked) == 1
+
+
+def test_answers_do_not_depend_on_what_was_asked_before(searcher):
+    first = [answer(searcher, text) for text in QUESTIONS]
+    assert [answer(searcher, text) for text in reversed(QUESTIONS)] == first[::-1]
+
+
+def test_threads_do_not_mix_their_questions(searcher):
+    wanted = {text: answer(searcher, text) for text in QUESTIONS}
+    found = []
+
+    def ask(text):
+        found.extend(answer(searcher, text) == wanted[text] for _ in range(20))
+
+    threads = [Thread(target=ask, args=(text,)) for text in QUESTIONS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 80
+
+
+def test_recent_rows_are_those_of_the_table_however_many_are_asked_for(monkeypatch):
+    monkeypatch.setattr(tables_module, "_REMEMBERED_ROWS", 5)
+    rows = _RecentRows(pa.table({"number": list(range(30))}))
+    for wanted in ([1, 2], [2, 3, 4], [5, 6, 7, 8], list(range(30)), [29, 1]):
+        assert rows.of(wanted) == {row: {"number": row} for row in wanted}
