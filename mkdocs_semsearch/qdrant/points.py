@@ -31,6 +31,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     section_names,
 )
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
+from mkdocs_semsearch.lexical.reader_words import keywords_of
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
     CHUNK_POINT,
@@ -225,7 +226,9 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             pinned = rows.readers.names_of(rows.pages[page].path)
             payload[TITLE_NAME] = [literal_name(record["heading_hierarchy"][0]), *pinned]
         if (page, section) != place:
-            payload[HEADING_NAME] = list(map(literal_name, section_names(record["heading_hierarchy"], generic)))
+            keywords = keywords_of(rows.pages[page].front_matter) if page != place[0] else ()
+            names = (*section_names(record["heading_hierarchy"], generic), *keywords)
+            payload[HEADING_NAME] = list(map(literal_name, names))
         place = (page, section)
         sparse = models.SparseVector(indices=spoken.dimensions, values=spoken.scores)
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)

@@ -18,7 +18,7 @@ from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import Analysis, generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.lexical.reader_words import ReaderWords
+from mkdocs_semsearch.lexical.reader_words import ReaderWords, keywords_of
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.filters import Filter
@@ -215,7 +215,10 @@ class EmbeddedBackend:
 
 
 class LiteralNames:
-    """Titles and headings of a site by their normalised text; a pinned question is one more title of its page."""
+    """Titles and headings of a site by their normalised text.
+
+    A pinned question is one more title of its page, a keyword one more heading.
+    """
 
     def __init__(self, tables: Tables, pins: Mapping[str, str] | None = None) -> None:
         self._titles: dict[str, list[int]] = defaultdict(list)
@@ -233,6 +236,9 @@ class LiteralNames:
                 section = int(chunk_map.section_of[row])
                 for name in section_names(path, generic):
                     self._headings[literal_name(name)].append(row)
+        for number, front_matter in tables.with_keywords():
+            for keyword in keywords_of(front_matter) if chunk_map.chunk_count[number] else ():
+                self._headings[literal_name(keyword)].append(int(chunk_map.first_chunk[number]))
         for question, path_of_page in (pins or {}).items():
             pinned = tables.page_row(path_of_page)
             if pinned is not None and chunk_map.chunk_count[pinned]:

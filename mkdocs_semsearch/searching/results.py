@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
-from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
+from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageInfo, Records, SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -268,6 +268,8 @@ class ResultWriter:
         page = self.records.page(self._page_row(position))
         if rule == "title" and literal_name(self.question) in self.readers.names_of(page.path):
             rule = "pin"
+        if rule == "heading" and literal_name(self.question) in map(literal_name, keywords_of(page.frontmatter)):
+            rule = "keyword"
         boost = float(self.boost[self._page_row(position)])
         keywords = self._keywords(position, page)
         found = {"keywords": keywords} if keywords else {}

@@ -267,6 +267,12 @@ class Tables:
             self._recent_chunks.of(set(chunks)),
         )
 
+    def with_keywords(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yields row and front matter of the pages that may have keywords."""
+        for row, text in enumerate(self._pages["front_matter"].to_pylist()):
+            if '"keywords"' in text:
+                yield row, json.loads(text)
+
     def exact_texts(self, rows: NDArray[np.int32]) -> Iterator[str]:
         """Yields the texts of some chunks in which phrases are searched."""
         for begin in range(0, len(rows), _TEXTS_AT_ONCE):

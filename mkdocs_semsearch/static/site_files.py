@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
@@ -15,7 +16,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
-from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
+from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.searching.pages_and_sections import page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.reader_language import PageLanguages
@@ -113,6 +114,8 @@ def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWor
                 *(question for question, pinned in readers.pins.items() if pinned == pages[page]["path"]),
             )
             found.update((_name_hash(name), TITLE, row) for name in titles)
+            keywords = keywords_of(json.loads(pages[page]["front_matter"]))
+            found.update((_name_hash(name), HEADING, row) for name in keywords)
         if (chunk["page"], chunk["section"]) != section:
             section = (chunk["page"], chunk["section"])
             found.update((_name_hash(name), HEADING, row) for name in section_names(path, generic))

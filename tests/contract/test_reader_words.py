@@ -127,6 +127,12 @@ def test_synonyms_belong_to_the_section_that_has_the_word(ask):
     assert [section["content"] for section in result["sections"]] == ["Rolling updates on a Kubernetes cluster."]
 
 
+def test_a_question_that_is_a_keyword_puts_the_page_first(ask):
+    body = ask("oidc")
+    assert first(body) == "auth.md"
+    assert body["results"][0]["sections"][0]["score"] >= 0.8  # the band of headings in the literal rule
+
+
 def test_a_pinned_question_puts_its_page_first(ask):
     assert first(ask("the gist?")) == "auth.md"
     assert {result["page"]["path"] for result in ask("how do I begin")["results"][:2]} == {"install.md", "start.md"}
@@ -142,6 +148,7 @@ def test_explain_names_the_words_and_the_pin(index_dir):
         pinned = searcher.search("the gist", explain=True)[0].explain
         assert (pinned["rule"], pinned["keywords"]) == ("pin", ["the gist"])
         assert searcher.search("oidc", explain=True, mode="lexical")[0].explain["keywords"] == ["oidc"]
+        assert searcher.search("oidc", explain=True)[0].explain["rule"] == "keyword"
         assert searcher.search("k8s", explain=True, mode="lexical")[0].explain["keywords"] == ["k8s"]
         assert "keywords" not in searcher.search("kubernetes cluster", explain=True)[0].explain
         assert searcher.search("authentication", explain=True)[0].explain["rule"] == "title"
