@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.chunking import Document
+from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.html.page_reader import read_page
+from mkdocs_semsearch.chunking.page_language import with_translations
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.site_config import load_site_config
@@ -240,3 +241,29 @@ def test_the_newest_version_in_a_site_comes_first(tmp_path: Path) -> None:
     names = ("1.0/a.html", "2.0/a.html", "10.0/a.html", "dev/a.html", "index.html")
     write(tmp_path / "site", {name: f"<main><h1>A</h1><p>{name}</p></main>" for name in names})
     assert list(pages(tmp_path)) == ["index.html", "10.0/a.html", "2.0/a.html", "1.0/a.html", "dev/a.html"]
+
+
+def test_translations_in_a_built_site_know_each_other(tmp_path):
+    """As VitePress, Hugo and Docusaurus write them; the theme says `en` on every page."""
+    for path, heading in {
+        "guide/index.html": "Install the firewall",
+        "uk/guide/index.html": "Встановіть мережевий екран",
+        "de/guide/index.html": "Die Firewall wird von der Verwaltung installiert",
+        "it/team.html": "The people of the team",
+    }.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(
+            f'<html lang="en"><body><main><h1>{heading}</h1><p>{heading}.</p></main></body></html>', "utf-8"
+        )
+    chunker = Chunker(ChunkSettings(), (), lambda text: len(text.split()))
+    found = {page.path: page for page in with_translations([chunker.chunk(page) for page in SiteFolder(tmp_path)])}
+    assert {path: page.language for path, page in found.items()} == {
+        "guide/index.html": "en",
+        "uk/guide/index.html": "uk",
+        "de/guide/index.html": "de",
+        "it/team.html": "en",
+    }
+    urls = {"en": "guide/", "uk": "uk/guide/", "de": "de/guide/"}
+    assert all(dict(page.translations) == urls for path, page in found.items() if path != "it/team.html")
+    assert found["it/team.html"].translations == {}
