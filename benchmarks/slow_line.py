@@ -277,7 +277,8 @@ def measure(browser: Any, address: str, line: SlowLine, box: Box, given: argpars
     """Opens the box in a fresh browser, asks, and asks again; milliseconds and bytes."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": given.slowdown})
+    session = context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": given.slowdown})
     began = line.sent
     page.goto(address + box.path, wait_until="networkidle", timeout=180_000)
     page.wait_for_timeout(500)
@@ -289,6 +290,11 @@ def measure(browser: Any, address: str, line: SlowLine, box: Box, given: argpars
     for question in QUESTIONS[1:]:
         page.wait_for_timeout(2500)
         further.append(page.evaluate(ASK, wanted | {"question": question, "opening": False})[1])
+    if given.pictures:
+        page.wait_for_timeout(2500)
+        page.evaluate("document.activeElement.setSelectionRange?.(999, 999)")
+        picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": 58})
+        (given.pictures / f"compared-{box.name.lower()}.webp").write_bytes(base64.b64decode(picture["data"]))
     context.close()
     return {
         "page_kb": (before - began) / 1000,
@@ -337,6 +343,7 @@ def main() -> None:
     parser.add_argument("--pagefind", type=shlex.split, default=[], help="command that runs Pagefind")
     parser.add_argument("--cache", type=Path, help="cache_dir of an earlier build, to save its time")
     parser.add_argument("--built", type=Path, help="keep what is built in this folder, and use what is there")
+    parser.add_argument("--pictures", type=Path, help="also take a picture of each box, at the last question")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     given = parser.parse_args()
     protocols = ["HTTP/1.1"]
