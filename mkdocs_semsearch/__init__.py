@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SemsearchError,
         StoreUnavailableError,
     )
+    from mkdocs_semsearch.opening import open_searcher
     from mkdocs_semsearch.searching import (
         Citation,
         Embedder,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         SectionInfo,
         SectionResult,
         Sort,
-        open_searcher,
         to_json,
     )
 
@@ -110,7 +110,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "errors" if name.endswith("Error") else "searching"
+    home = "opening" if name == "open_searcher" else "errors" if name.endswith("Error") else "searching"
     return getattr(import_module(f"{__name__}.{home}"), name)
 
 

@@ -19,7 +19,7 @@ __all__ = ["open_engine", "open_static"]
 
 def open_engine(name: str) -> Callable[[str | Path], AbstractContextManager[Searcher]]:
     """Returns what opens an index for the engine `sidecar` or `static`."""
-    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.opening import open_searcher
 
     return open_static if name == "static" else open_searcher
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, open_index
-from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.question import Question, read_question
@@ -46,60 +44,16 @@ log = logging.getLogger(__name__)
 VERIFIED_BY_DEFAULT = 256 << 20
 """Bytes of an index whose files are compared with their hashes unless the caller says otherwise."""
 
-_DEFAULTS = ("SEMSEARCH_DEFAULT_LIMIT", "SEMSEARCH_MIN_SCORE")
-
 
 def open_searcher(
-    index_dir: str | Path | None = None,
-    *,
-    embedder: Embedder | None = None,
-    verify: bool | None = None,
-    store_url: str | None = None,
+    index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool | None = None, store_url: str | None = None
 ) -> Searcher:
-    """Opens an index for queries.
-
-    Args:
-        index_dir: the index folder, which needs nothing beside it, neither site nor sources; by default the one that
-            `SEMSEARCH_INDEX` names, else `semsearch-index`. Or the URL of a published index: its copy in this user's
-            cache is brought up to date, and an encoder in it runs in a process with bounds on memory and time.
-        embedder: for queries, in place of the one that the index names; must give vectors of the same kind.
-        verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
-            have at most 256 MiB, which are read anyway. Sizes are compared in any case.
-        store_url: of the cluster that holds the chunks, if they are in one; by default what `QDRANT_URL` says.
+    """Opens the index in a folder; see `mkdocs_semsearch.open_searcher`, which also opens published ones.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
     """
-    searcher = _opened(index_dir or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR, embedder, verify, store_url)
-    searcher.defaults = _environment_defaults()
-    return searcher
-
-
-def _environment_defaults() -> QueryOptions:
-    """Returns the options of queries that environment variables set.
-
-    Raises:
-        ConfigurationError: a value that cannot be one.
-    """
-    given = {name: os.environ[name] for name in _DEFAULTS if os.environ.get(name)}
-    if not given:
-        return {}
-    from mkdocs_semsearch.serving.settings import ServerSettings
-
-    settings = ServerSettings.from_environment(given)
-    return {"limit": settings.default_limit, "min_score": settings.min_score}
-
-
-def _opened(index_dir: str | Path, embedder: Embedder | None, verify: bool | None, store_url: str | None) -> Searcher:
-    if str(index_dir).lower().startswith(("http://", "https://")):
-        from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-        from mkdocs_semsearch.serving.published_index import local_folder
-
-        folder = local_folder(str(index_dir))
-        if embedder is None:
-            return EncoderPool().open(folder, published=True, store_url=store_url)
-        return _opened(folder, embedder, verify, store_url)
     index = open_index(Path(index_dir), verify=bool(verify), verify_up_to=VERIFIED_BY_DEFAULT if verify is None else 0)
     manifest, build_dir = index.manifest, index.build_dir
     backend: Backend

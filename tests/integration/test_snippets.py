@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
-from mkdocs_semsearch import open_searcher, searching
+from mkdocs_semsearch import open_searcher, opening
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
@@ -50,7 +50,7 @@ def test_no_example_imports_what_is_private():
 def test_snippet_runs(tmp_path, monkeypatch, capsys, page, snippet):
     build(tmp_path / "semsearch-index")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(searching, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
+    monkeypatch.setattr(opening, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
     exec(compile(snippet, page, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out or "print" not in snippet
 
@@ -73,7 +73,7 @@ def test_one_question_has_the_same_first_result_four_ways(tmp_path, monkeypatch,
         assert anyio.run(call)["results"][0] == by_http
     section = by_http["section"]
     place = f"{by_http['page']['path']}:{section['start_line']}-{section['end_line']}"
-    monkeypatch.setattr(searching, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
+    monkeypatch.setattr(opening, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
     exec(compile(python, "queries-and-filters.md", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.startswith(place)
     assert main(shlex.split(shell)[1:]) == 0

@@ -42,7 +42,7 @@ MAY_IMPORT = {
 }
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
 
-MAY_IMPORT_LAZILY = {"searching": {"qdrant", "serving"}, "site": {"qdrant"}}
+MAY_IMPORT_LAZILY = {"searching": {"qdrant"}, "site": {"qdrant"}}
 """What a function may import when the index on disk, its address or an option makes it necessary."""
 
 MAY_IMPORT_MKDOCS = {"plugin"}
@@ -117,12 +117,14 @@ def test_a_server_loads_what_agents_need_when_one_comes():
 
 
 def test_the_public_names_are_there_and_hold_every_error():
-    from mkdocs_semsearch import errors, searching
+    from mkdocs_semsearch import errors, opening, searching
 
     assert {name for name in mkdocs_semsearch.__all__ if name.endswith("Error")} == set(errors.__all__)
     assert set(mkdocs_semsearch.__all__) - set(errors.__all__) == set(searching.__all__)
+    assert mkdocs_semsearch.open_searcher is opening.open_searcher
     for home in (errors, searching):
-        assert all(getattr(mkdocs_semsearch, name) is getattr(home, name) for name in home.__all__)
+        names = set(home.__all__) - {"open_searcher"}  # in a folder only
+        assert all(getattr(mkdocs_semsearch, name) is getattr(home, name) for name in names)
 
 
 def test_importing_the_package_loads_no_part_of_it():
