@@ -22,11 +22,18 @@ from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, common_words_of, with_reader_words, write_lexical_runs
+from mkdocs_semsearch.indexing.lexical_writer import (
+    SiteTexts,
+    common_words_of,
+    site_compounds,
+    with_reader_words,
+    write_lexical_runs,
+)
 from mkdocs_semsearch.indexing.model_coverage import model_coverage
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
+from mkdocs_semsearch.lexical.compounds import Compounds
 from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 from mkdocs_semsearch.lexical.reader_words import ReaderWords
 
@@ -101,10 +108,12 @@ class BuildContents:
         vectors = self.vectors.astype(np.float32)
         stemmers = page_stemmers([page.language for page in self.pages], options.language)
         analysis = Analysis(stemmers or [stemmer_for(options.language)])
+        with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
+            compounds, digests = site_compounds(self.pages, self.digests, stemmers, contents)
         store: Mapping[str, Any] = {}
         # Tantivy and NumPy work outside of the interpreter's lock: the words and the vectors get a core each.
         with ThreadPoolExecutor(1) as pool:
-            words = pool.submit(self._write_words, folder, analysis, stemmers)
+            words = pool.submit(self._write_words, folder, analysis, stemmers, compounds, digests)
             graph = build_knn_graph(vectors, options.graph, earlier=self.earlier, stored=self.vectors)
             groups = self._duplicate_groups(vectors, graph)
             if self.store is None:
@@ -112,7 +121,9 @@ class BuildContents:
                 _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
                 self._write_tables(groups, folder)
             else:
-                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers, self._readers)
+                rows = IndexedRows(
+                    self.build_id, self.pages, vectors, groups, options.facets, stemmers, self._readers, compounds
+                )
                 store = self.store.write(folder, rows)
             words.result()
         return Manifest(
@@ -165,12 +176,19 @@ class BuildContents:
     def _readers(self) -> ReaderWords:
         return ReaderWords(self.options.synonyms, self.options.pins)
 
-    def _write_words(self, folder: Path, analysis: Analysis, stemmers: Sequence[str | None]) -> None:
+    def _write_words(
+        self,
+        folder: Path,
+        analysis: Analysis,
+        stemmers: Sequence[str | None],
+        compounds: Compounds,
+        digests: Sequence[bytes],
+    ) -> None:
         if self.store is not None:
             return
         with ContentCache.open(self.cache_dir, self.cache_max_bytes) as contents:
-            digests = with_reader_words(self.pages, self.digests, self._readers)
-            site = SiteTexts(self.pages, digests, analysis, stemmers, contents, self._readers)
+            digests = with_reader_words(self.pages, digests, self._readers)
+            site = SiteTexts(self.pages, digests, analysis, stemmers, contents, self._readers, compounds)
             earlier = None
             if self.earlier_build is not None:
                 earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)

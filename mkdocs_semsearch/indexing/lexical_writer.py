@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.lexical import analyzers, vocabulary
+from mkdocs_semsearch.lexical import analyzers, compounds, vocabulary
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,
     STEMMED_FIELDS,
     Analysis,
+    exact_text,
     lexical_schema,
     lexical_texts,
+    plain_words,
     prepare,
     register_analyzers,
 )
+from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds, joins_words
 from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
 from mkdocs_semsearch.lexical.vocabulary import common_words, page_words, sampled_pages
 
@@ -38,6 +41,7 @@ __all__ = [
     "added_words",
     "common_words_of",
     "prepared_texts",
+    "site_compounds",
     "with_reader_words",
     "write_lexical_index",
     "write_lexical_runs",
@@ -69,17 +73,23 @@ class PreparedPages:
         digests: Sequence[bytes],
         contents: ContentCache,
         readers: ReaderWords = NO_READER_WORDS,
+        compounds: Compounds = NO_COMPOUNDS,
+        stemmers: Sequence[str | None] = (),
     ) -> None:
         """Prepares pages.
 
         Args:
             pages: of the site.
-            digests: of each, see `with_reader_words`.
+            digests: of each, see `with_reader_words` and `site_compounds`.
             contents: knows the texts of earlier builds.
             readers: synonyms and pins of the site.
+            compounds: of the site.
+            stemmers: of the language of every page, for the compounds.
         """
         self._pages = pages
         self._readers = readers
+        self._compounds = compounds
+        self._stemmers = stemmers or [None] * len(pages)
         self._contents = contents
         prefix = b"lexical texts\0" + _code().encode()
         self._keys = [hashlib.blake2b(prefix + digest, digest_size=16).digest() for digest in digests]
@@ -90,10 +100,12 @@ class PreparedPages:
             keys = self._keys[start : start + _PAGES_AT_ONCE]
             known = self._contents.get(keys)
             new: dict[bytes, bytes] = {}
-            for page, key in zip(self._pages[start : start + _PAGES_AT_ONCE], keys, strict=True):
+            here = slice(start, start + _PAGES_AT_ONCE)
+            for page, stemmer, key in zip(self._pages[here], self._stemmers[here], keys, strict=True):
                 texts = _read(known.get(key), len(page.chunks))
                 if texts is None:
-                    texts = [prepared_texts(chunk, added) for chunk, added in added_words(page, self._readers)]
+                    found = added_words(page, self._readers, self._compounds, stemmer)
+                    texts = [prepared_texts(chunk, added) for chunk, added in found]
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self._contents.put(new)
@@ -148,7 +160,7 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 @cache
 def _code() -> str:
     """Returns a hash of the code that prepares texts, so that a new version prepares them anew."""
-    files = (analyzers.__file__, vocabulary.__file__, __file__)
+    files = (analyzers.__file__, compounds.__file__, vocabulary.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
@@ -163,11 +175,59 @@ def with_reader_words(pages: Sequence[ChunkedPage], digests: Sequence[bytes], re
     return hashes
 
 
-def added_words(page: ChunkedPage, readers: ReaderWords) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
-    """Yields the chunks of a page, each with the words of readers that it has too."""
+def site_compounds(
+    pages: Sequence[ChunkedPage], digests: Sequence[bytes], stemmers: Sequence[str | None], contents: ContentCache
+) -> tuple[Compounds, list[bytes]]:
+    """Divides the compounds of a site; the words of a page are kept from build to build.
+
+    Args:
+        pages: of the site.
+        digests: `page_digest` of each.
+        stemmers: of the language of every page.
+        contents: knows the words of earlier builds.
+
+    Returns:
+        The compounds, and a hash for every page: its digest, and the parts of its own compounds if there are any. A
+        word that is new on one page may divide words of another, which then has another hash.
+    """
+    prefix = b"compound words of a page\0" + _code().encode()
+    keys = {
+        number: hashlib.blake2b(prefix + digests[number], digest_size=16).digest()
+        for number, stemmer in enumerate(stemmers)
+        if joins_words(stemmer)
+    }
+    known = contents.get(keys.values())
+    new: dict[bytes, bytes] = {}
+    words: dict[int, list[str]] = {}
+    of_stemmer: dict[str, set[str]] = {}
+    for number, key in keys.items():
+        if key in known:
+            words[number] = known[key].decode().split()
+        else:
+            texts = (exact_text(chunk.heading_hierarchy, chunk.content) for chunk in pages[number].chunks)
+            words[number] = sorted({word for text in texts for word in plain_words(text)})
+            new[key] = " ".join(words[number]).encode()
+        of_stemmer.setdefault(stemmers[number] or "", set()).update(words[number])
+    contents.put(new)
+    contents.touch(list(keys.values()))
+    divided = Compounds(of_stemmer)
+    hashes = list(digests)
+    for number, found in words.items():
+        own = divided.of_words(stemmers[number], found)
+        if own:
+            parts = f"compounds\0{json.dumps(own)}\0".encode()
+            hashes[number] = hashlib.blake2b(parts + digests[number], digest_size=16).digest()
+    return divided, hashes
+
+
+def added_words(
+    page: ChunkedPage, readers: ReaderWords, compounds: Compounds = NO_COMPOUNDS, stemmer: str | None = None
+) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
+    """Yields the chunks of a page, each with the words of readers and the parts of compounds that it has too."""
     own = readers.of_page(page.path, page.front_matter)
     for number, chunk in enumerate(page.chunks):
-        yield chunk, (*(() if number else own), *readers.of_text(chunk.heading_hierarchy, chunk.content))
+        place = (chunk.heading_hierarchy, chunk.content)
+        yield chunk, (*(() if number else own), *readers.of_text(*place), *compounds.of_text(stemmer, *place))
 
 
 def prepared_texts(chunk: Chunk, added: Sequence[str] = ()) -> Sequence[str]:
@@ -187,6 +247,7 @@ class SiteTexts:
         stemmers: of the language of every page.
         contents: knows the texts of earlier builds, and which part of their index holds which pages.
         readers: synonyms and pins of the site.
+        compounds: of the site.
     """
 
     pages: Sequence[ChunkedPage]
@@ -195,6 +256,14 @@ class SiteTexts:
     stemmers: Sequence[str | None]
     contents: ContentCache
     readers: ReaderWords = NO_READER_WORDS
+    compounds: Compounds = NO_COMPOUNDS
+
+    def prepared(self, run: _Run) -> PreparedPages:
+        """Returns the texts of some of the pages."""
+        here = slice(run.first, run.end)
+        return PreparedPages(
+            self.pages[here], self.digests[here], self.contents, self.readers, self.compounds, self.stemmers[here]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +295,7 @@ def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tu
         written = _write_segments(site, fresh, folder)
         for run in runs:
             if earlier is not None and run.key in known:
-                PreparedPages(site.pages[run.first : run.end], site.digests[run.first : run.end], site.contents).touch()
+                site.prepared(run).touch()
                 _copy_segment(known[run.key], earlier[1], folder)
         # Tantivy lists its segments in any order; in that of the rows, equal scores stay in the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
@@ -296,9 +365,7 @@ def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict
     with _lexical_writer(folder, site.analysis) as writer:
         for run in runs:
             here = slice(run.first, run.end)
-            texts: Iterable[Sequence[str]] = PreparedPages(
-                site.pages[here], site.digests[here], site.contents, site.readers
-            )
+            texts: Iterable[Sequence[str]] = site.prepared(run)
             if not site.analysis.is_single:
                 of_chunks = (
                     stemmer

@@ -19,6 +19,7 @@ from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds
 from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
 
 __all__ = [
@@ -46,6 +47,7 @@ class IndexedRows:
         facets: declared fields.
         stemmers: of the language of every page, see `page_stemmers`.
         readers: synonyms and pins of the site.
+        compounds: of the site.
     """
 
     build_id: str
@@ -55,6 +57,7 @@ class IndexedRows:
     facets: tuple[FacetDeclaration, ...]
     stemmers: Sequence[str | None]
     readers: ReaderWords = NO_READER_WORDS
+    compounds: Compounds = NO_COMPOUNDS
 
 
 class StoreWriter(Protocol):

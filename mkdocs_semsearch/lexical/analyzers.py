@@ -13,7 +13,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "lexical_schema",
     "lexical_texts",
     "literal_name",
+    "plain_words",
     "prepare",
     "raw_words",
     "register_analyzers",
@@ -79,7 +80,7 @@ def lexical_texts(
         heading_hierarchy: of the chunk; begins with the page's title.
         content: of the chunk.
         names: further identifiers: names that its code defines, the API object that it describes.
-        added: words of readers that are found here too; phrases are not looked for in them.
+        added: words of readers and parts of compounds, which are found here too; phrases are not looked for in them.
     """
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
@@ -272,6 +273,16 @@ def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
     """Returns field name to analyzer."""
     analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: _whitespace()}
     return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
+
+
+def plain_words(text: str) -> list[str]:
+    """Returns the words of a text, lower-cased and without accents."""
+    return _plain_analyzer().analyze(prepare(text))
+
+
+@cache
+def _plain_analyzer() -> tantivy.TextAnalyzer:
+    return _words(None)
 
 
 class Analysis:

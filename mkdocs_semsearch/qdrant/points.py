@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import tantivy
     from qdrant_client import models
 
-__all__ = ["ChunkWords", "SparseWords", "WordStatistics", "fields_of", "points_of"]
+__all__ = ["ChunkWords", "SparseWords", "WordStatistics", "fields_of", "points_of", "spoken_chunks"]
 
 _STEMMED = ("title", "headings", "text")
 _WRITTEN = ("code", "parts")
@@ -109,7 +109,7 @@ class SparseWords:
         """Counts the words of all chunks in one pass, without keeping the chunks.
 
         Args:
-            chunks: of the site, each with the words of readers that it has too.
+            chunks: of the site, each with the words that are added to it.
             stemmers: of the language of every chunk.
         """
         analysis = Analysis(stemmers)
@@ -125,7 +125,7 @@ class SparseWords:
         return cls(analysis, WordStatistics(number, chunks_with, mean_length))
 
     def of(self, chunk: Chunk, added: Sequence[str], stemmer: str | None) -> ChunkWords:
-        """Scores the words of a chunk and those of readers, stemmed by the language of its page."""
+        """Scores the words of a chunk and those added to it, stemmed by the language of its page."""
         terms = _terms(chunk, added, self._analysis.of_page(stemmer))
         scores = {field: self._field_scores(field, words) for field, words in terms.items()}
         sums: dict[int, float] = {}
@@ -200,6 +200,12 @@ def fields_of(rows: IndexedRows) -> tuple[CollectionField, ...]:
     return collection_fields(types)
 
 
+def spoken_chunks(rows: IndexedRows) -> Iterator[tuple[Chunk, Sequence[str]]]:
+    """Yields all chunks, each with the words by which it is found though its text does not have them."""
+    for page, stemmer in zip(rows.pages, rows.stemmers, strict=True):
+        yield from added_words(page, rows.readers, rows.compounds, stemmer)
+
+
 def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: SparseWords) -> Iterator[models.PointStruct]:
     """Yields the points in the order of their ids: row i of the chunks is point i, page j is point `chunks + j`."""
     from qdrant_client import models
@@ -209,7 +215,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     paths = ((number, chunk.heading_hierarchy) for number, page in enumerate(rows.pages) for chunk in page.chunks)
     generic = generic_headings(paths)
     place = (-1, -1)  # page and section of the chunk before
-    chunks = (pair for page in rows.pages for pair in added_words(page, rows.readers))
+    chunks = spoken_chunks(rows)
     for row, (record, (chunk, added)) in enumerate(
         zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)
     ):

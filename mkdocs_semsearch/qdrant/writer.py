@@ -15,7 +15,6 @@ import numpy as np
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, is_build_id
 from mkdocs_semsearch.errors import StoreUnavailableError
-from mkdocs_semsearch.indexing.lexical_writer import added_words
 from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.qdrant.client import answering, patiently
 from mkdocs_semsearch.qdrant.collection import (
@@ -29,7 +28,7 @@ from mkdocs_semsearch.qdrant.collection import (
     TermList,
     collection_name,
 )
-from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
+from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of, spoken_chunks
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
@@ -91,7 +90,7 @@ class QdrantWriter:
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
-        chunks = [pair for page in rows.pages for pair in added_words(page, rows.readers)]
+        chunks = list(spoken_chunks(rows))
         of_chunks = [stemmer for page, stemmer in zip(rows.pages, rows.stemmers, strict=True) for _ in page.chunks]
         words = SparseWords.counted(chunks, of_chunks)
         TermList.write(folder / TERMS, words.statistics.chunks_with)

@@ -21,8 +21,17 @@ from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
-from mkdocs_semsearch.lexical.analyzers import Analysis, joined_stems, lexical_texts, stems_with, telling_words
+from mkdocs_semsearch.lexical.analyzers import (
+    Analysis,
+    exact_text,
+    joined_stems,
+    lexical_texts,
+    plain_words,
+    stems_with,
+    telling_words,
+)
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
+from mkdocs_semsearch.lexical.compounds import Compounds, joins_words
 from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
@@ -166,12 +175,17 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
     analysis = Analysis.of(manifest.lexical)
     readers = ReaderWords.of(manifest.lexical)
-    spoken = [_chunk_text(chunk, pages[chunk["page"]], readers) for chunk in chunks]
+    stemmers = page_stemmers([page["language"] for page in pages], manifest.language)
+    of_chunks = [stemmers[chunk["page"]] for chunk in chunks]
+    compounds = _compounds(chunks, of_chunks)
+    spoken = [
+        _chunk_text(chunk, pages[chunk["page"]], readers, compounds, stemmer)
+        for chunk, stemmer in zip(chunks, of_chunks, strict=True)
+    ]
     if analysis.is_single:
         stem = stems_with(analysis.stemmers[0])
     else:
-        stemmers = page_stemmers([page["language"] for page in pages], manifest.language)
-        stem = joined_stems((stemmers[chunk["page"]], text.words()) for chunk, text in zip(chunks, spoken, strict=True))
+        stem = joined_stems((stemmer, text.words()) for stemmer, text in zip(of_chunks, spoken, strict=True))
     postings = index_words(spoken, stem)
     stop_words = analysis.stop_words
     texts = write_site(folder, pages, chunks, manifest.facets, readers)
@@ -227,12 +241,25 @@ def _records(path: Path) -> list[Record]:
     return records
 
 
-def _chunk_text(chunk: Record, page: Record, readers: ReaderWords) -> ChunkText:
+def _compounds(chunks: Sequence[Record], stemmers: Sequence[str | None]) -> Compounds:
+    """Divides the compounds of a site, see `site_compounds`."""
+    words: dict[str, set[str]] = {}
+    for chunk, stemmer in zip(chunks, stemmers, strict=True):
+        if stemmer is not None and joins_words(stemmer):
+            words.setdefault(stemmer, set()).update(
+                plain_words(exact_text(chunk["heading_hierarchy"], chunk["content"]))
+            )
+    return Compounds(words)
+
+
+def _chunk_text(
+    chunk: Record, page: Record, readers: ReaderWords, compounds: Compounds, stemmer: str | None
+) -> ChunkText:
     is_first = chunk["chunk_index"] == 0
     own = readers.of_page(page["path"], json.loads(page["front_matter"])) if is_first else ()
-    added = (*own, *readers.of_text(chunk["heading_hierarchy"], chunk["content"]))
-    names = (*chunk["definitions"], chunk["node_name"] or "")
-    texts = lexical_texts(chunk["heading_hierarchy"], chunk["content"], names, added)
+    place = (chunk["heading_hierarchy"], chunk["content"])
+    added = (*own, *readers.of_text(*place), *compounds.of_text(stemmer, *place))
+    texts = lexical_texts(*place, (*chunk["definitions"], chunk["node_name"] or ""), added)
     return ChunkText(texts, tuple(texts["identifiers"].split()), len(terms_of("\n".join(added))))
 
 

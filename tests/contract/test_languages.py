@@ -171,3 +171,48 @@ def test_questions_in_scripts_without_spaces_find_their_page_by_words_alone(open
         "เครือข่ายบล็อก": "th.md",
     }.items():
         assert order(search(question))[0] == path, question
+
+
+COMPOUNDS = {
+    "de": {
+        "it.md": "Der Datenbankverbindungspool hält Netzwerkverbindungen offen.",
+        "words.md": "Eine Datenbank, ein Pool, ein Netzwerk, jede Verbindung.",
+        "other.md": "Unverbindlich und ohne Verband.",
+    },
+    "nl": {
+        "it.md": "De databaseverbindingen en de gebruikersinstellingen.",
+        "words.md": "Database, verbinding, gebruiker.",
+    },
+    "sv": {
+        "it.md": "En databasanslutning för varje användarkonto.",
+        "words.md": "Databas, anslutning, användare, konto.",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("tag", "questions"),
+    [
+        ("de", ("Verbindung", "Verbindungen", "Datenbank", "Netzwerk", "Pool")),
+        ("nl", ("verbinding", "gebruiker")),
+        ("sv", ("anslutning", "användare", "anvandare", "konto")),
+    ],
+)
+def test_part_of_a_compound_finds_it(opened, tag, questions):
+    search = opened([made_page(path, text, language=tag) for path, text in COMPOUNDS[tag].items()], language=tag)
+    for question in questions:
+        assert paths(search(question)) == {"words.md", "it.md"}, question
+    word = questions[0]
+    assert order(search(f'"{word}"')) == ["words.md"]  # a phrase is what is written
+
+
+def test_words_are_divided_only_in_languages_that_join_them(opened):
+    pages = [
+        made_page("it.md", "Datenbankverbindungen", language="de"),
+        made_page("en.md", "The firewall database.", language="en"),
+        made_page("words.md", "Datenbank, Verbindung", language="de"),
+        made_page("walls.md", "Fire, wall, data, base.", language="en"),
+    ]
+    search = opened(pages, language="en")
+    assert paths(search("Verbindung")) == {"it.md", "words.md"}
+    assert paths(search("wall")) == {"walls.md"}

@@ -1,0 +1,72 @@
+"""Which words are divided, and that an edit divides as a build from nothing does."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_semsearch.lexical.analyzers import plain_words
+from mkdocs_semsearch.lexical.compounds import Compounds, joins_words
+from mkdocs_semsearch.searching import open_searcher
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
+
+WORDS = "datenbank verbindung verbindungen pool sprache paket einstellung einstellungen seite unter nehmen rad weg"
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("datenbankverbindung", {"datenbank", "verbindung"}),
+        ("datenbankverbindungen", {"datenbank", "verbindung"}),
+        ("verbindungspool", {"verbindung", "pool"}),
+        ("datenbankverbindungspool", {"datenbank", "verbindung", "pool"}),
+        ("sprachpaket", {"sprache", "paket"}),
+        ("seiteneinstellungen", {"seite", "einstellung"}),
+        ("unternehmen", set()),  # a stop word is no part
+        ("radweg", set()),  # parts of three letters
+        ("netzwerkverbindung", set()),  # the site has no "Netzwerk"
+        ("verbindung", set()),
+        ("paket2sprache", set()),
+    ],
+)
+def test_word_is_divided_into_words_of_the_site(word, parts):
+    divided = Compounds({"german": [*WORDS.split(), word]})
+    assert set(divided.of_words("german", [word]).get(word, ())) == parts
+    assert divided.of_words("english", [word]) == {}
+
+
+def test_parts_of_a_chunk_are_those_of_its_headings_and_its_text():
+    divided = Compounds({"german": plain_words("Größe, Datei, Pfad, Dateigröße, Dateipfad")})
+    assert set(divided.of_text("german", ("Titel", "Dateigröße"), "Der Dateipfad")) == {"datei", "grosse", "pfad"}
+    assert divided.of_text(None, ("Dateipfad",), "") == ()
+
+
+@pytest.mark.parametrize(
+    ("stemmer", "joins"), [("german", True), ("german russian", True), ("english", False), (None, False)]
+)
+def test_languages_that_join_words(stemmer, joins):
+    assert joins_words(stemmer) == joins
+
+
+def test_very_long_words_are_not_divided():
+    word = "paket" * 2000
+    assert Compounds({"german": ["paket", word]}).of_words("german", [word]) == {}
+
+
+def scores(index_dir, question):
+    with open_searcher(index_dir, embedder=WordHashEmbedder()) as searcher:
+        response = searcher.search(question, mode="lexical")
+        return [(result.page.path, result.score) for result in response.results]
+
+
+def test_word_that_is_new_on_a_page_divides_the_words_of_others_as_in_a_new_build(tmp_path):
+    def site(text):
+        texts = {"pool.md": "Datenbankverbindungen", "words.md": text, "more.md": "Eine Datenbank"}
+        return [made_page(path, words, language="de") for path, words in texts.items()]
+
+    for number, text in enumerate(("Nichts weiter", "Jede Verbindung", "Nichts weiter")):
+        built(tmp_path / "edited", site(text), cache_dir=tmp_path / "cache", language="de")
+        built(tmp_path / f"new{number}", site(text), language="de")
+        found = scores(tmp_path / "edited", "Verbindung")
+        assert found == scores(tmp_path / f"new{number}", "Verbindung")
+        assert ("pool.md" in dict(found)) == (text == "Jede Verbindung")
