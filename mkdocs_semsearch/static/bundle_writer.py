@@ -175,7 +175,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
     analysis = Analysis.of(manifest.lexical)
     readers = ReaderWords.of(manifest.lexical)
-    stemmers = page_stemmers([page["language"] for page in pages], manifest.language)
+    stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
     of_chunks = [stemmers[chunk["page"]] for chunk in chunks]
     compounds = _compounds(chunks, of_chunks)
     spoken = [
