@@ -64,6 +64,7 @@ _DROPPED_CLASSES = frozenset(
         "anchor-link",
         "boring",
         "clipboard-copy-txt",
+        "data-footnote-backref",
         "doc-labels",
         "footnote-backref",
         "footnote-ref",
@@ -98,6 +99,8 @@ def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
     # Docusaurus hides the tabs that are not in front; a reader sees them after one click.
     is_tab = attributes.get("role") == "tabpanel"
     if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and not _is_heading(tag)):
+        return True
+    if attributes.get("role") == "doc-backlink":
         return True
     classes = attributes.get("class")
     return bool(classes) and not _DROPPED_CLASSES.isdisjoint(classes.split())  # type: ignore[union-attr]

@@ -24,8 +24,8 @@ from mkdocs_semsearch.chunking.html.special_blocks import (
     FootnoteMark,
     Footnotes,
     code_block,
+    footnote_reference,
     is_code_table,
-    is_footnote_reference,
     table_block,
 )
 
@@ -115,8 +115,10 @@ class _PageReader:
     def _enter(self, node: LexborNode) -> Iterator[LexborNode | str]:
         """Enters an element; yields what is to be visited next: child nodes and closing tags."""
         tag, attributes = node.tag or "", node.attributes
-        if tag == "a" and is_footnote_reference(attributes):
-            self._footnotes.refer(attributes.get("href"))
+        note = footnote_reference(node, attributes) if tag in ("a", "sup") else None
+        if note is not None:
+            self._footnotes.refer(note)
+            return
         if is_dropped(tag, attributes):
             return
         replacement = replacement_text(tag, attributes)
@@ -149,6 +151,8 @@ class _PageReader:
         classes = (attributes.get("class") or "").split()
         self._leads = tag == "summary" or "admonition-title" in classes
         self._titles = self._leads or not _TITLE_CLASSES.isdisjoint(classes)
+        if self._footnotes.take(node, classes):
+            return
         if tag in ("ul", "ol", "menu"):
             self._lists.append(_ListLevel(ordered=tag == "ol", number=_start_number(attributes)))
         elif tag == "li":
@@ -159,8 +163,6 @@ class _PageReader:
             self._marker = ""
         elif tag == "details" and "quote" in classes and _is_docstring_part(node):
             return  # source code under a documented object, as mkdocstrings before 0.16 marks it
-        elif self._footnotes.take(node, classes):
-            return
         elif "tabbed-set" in classes:
             children = _labels_before_panels(children)
         yield from children

@@ -14,7 +14,7 @@ from mkdocs_semsearch.chunking.html.inline_text import flat_text, is_dropped
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-__all__ = ["FootnoteMark", "Footnotes", "code_block", "is_code_table", "is_footnote_reference", "table_block"]
+__all__ = ["FootnoteMark", "Footnotes", "code_block", "footnote_reference", "is_code_table", "table_block"]
 
 _LEVELS_UP = 9  # code, pre, td, tr, tbody, table, wrappers
 _EDGE_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
@@ -161,11 +161,12 @@ class Footnotes:
         return [FootnoteMark(tuple(wanted))] if wanted else []
 
     def take(self, node: LexborNode, classes: list[str]) -> bool:
-        """Takes the footnotes out of the element that lists them; returns whether it is one."""
-        if "footnote" not in classes and "footnotes" not in classes:
+        """Takes the footnotes out of the element that lists them, or is one; returns whether it is such an element."""
+        if _NOTE_CLASSES.isdisjoint(classes):
             return False
-        notes = {item.attributes.get("id") or "": flat_text(item, mark_code=True) for item in node.css("li[id]")}
-        self._notes.update(notes)
+        own = node.attributes.get("id")
+        notes = node.css("li[id]") or ([node] if own and "role" in node.attributes else [])
+        self._notes.update({note.attributes.get("id") or "": _note_text(note) for note in notes})
         return bool(notes)
 
     def placed(self, found: Iterable[Heading | Block | FootnoteMark]) -> list[Heading | Block]:
@@ -181,6 +182,26 @@ class Footnotes:
         return result
 
 
-def is_footnote_reference(attributes: dict[str, str | None]) -> bool:
-    """Tells whether a link leads to a footnote."""
-    return "footnote-ref" in (attributes.get("class") or "").split()
+_NOTE_CLASSES = frozenset({"footnote", "footnote-definition", "footnotes"})
+_BACK_TO_TEXT = re.compile(r"(\s*\u21a9[\ufe0e\ufe0f]?\d*)+$")
+
+
+def _note_text(note: LexborNode) -> str:
+    """Returns a footnote without its number and the links back to where it is referred to."""
+    label = note.css_first("span.label") if note.tag == "aside" else None
+    if label is not None:
+        label.decompose()
+    return _BACK_TO_TEXT.sub("", flat_text(note, mark_code=True))
+
+
+def footnote_reference(node: LexborNode, attributes: dict[str, str | None]) -> str | None:
+    """Returns the address of the footnote that an element refers to; None for other elements.
+
+    The link says so itself, or mdBook says so of the `sup` around it.
+    """
+    classes = (attributes.get("class") or "").split()
+    if node.tag == "sup" and "footnote-reference" in classes:
+        link = node.css_first("a[href]")
+        return None if link is None else link.attributes.get("href")
+    refers = "footnote-ref" in classes or attributes.get("role") == "doc-noteref" or "data-footnote-ref" in attributes
+    return (attributes.get("href") or "") if refers and node.tag == "a" else None

@@ -42,6 +42,25 @@ def text_of(html: str) -> str:
             '<li id="fn:2">lost</li></ol></div>',
             "x\n\nnote\n\ny\n\nlost",
         ),
+        (  # mdBook
+            '<p>x<sup class="footnote-reference" id="fr-1-1"><a href="#footnote-1">1</a></sup></p><p>y</p><hr>'
+            '<ol class="footnote-definition"><li id="footnote-1"><p>note <a href="#fr-1-1">↩</a> '
+            '<a href="#fr-1-2">↩2</a></p></li></ol>',
+            "x\n\nnote\n\ny",
+        ),
+        (  # Sphinx
+            '<p>x<a class="footnote-reference brackets" href="#f" id="id1" role="doc-noteref"><span>[</span>1]</a></p>'
+            '<p>y</p><aside class="footnote-list brackets"><aside class="footnote brackets" id="f" role="doc-footnote">'
+            '<span class="label">[<a role="doc-backlink" href="#id1">1</a>]</span><p>note</p></aside></aside>',
+            "x\n\nnote\n\ny",
+        ),
+        (  # Docusaurus
+            '<p>x<sup><a href="#user-content-fn-1" data-footnote-ref="true">1</a></sup></p><p>y</p>'
+            '<section data-footnotes="true" class="footnotes"><h2 class="sr-only" id="footnote-label">Footnotes</h2>'
+            '<ol><li id="user-content-fn-1"><p>note <a data-footnote-backref="" class="data-footnote-backref">↩</a></p>'
+            "</li></ol></section>",
+            "x\n\nnote\n\ny",
+        ),
         ("<p>a</p><!-- no --><script>no</script><style>no</style><template>no</template><p hidden>no</p>", "a"),
         ('<p>a</p><p data-search-exclude>no</p><div data-search-exclude=""><pre>no</pre></div>', "a"),
         ("<table><tr><th>A</th><th>B</th></tr><tr><td>1<p>x</td><td>2</td></tr></table>", "| A | B |\n| 1 x | 2 |"),
