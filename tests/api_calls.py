@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 from starlette.routing import Mount, Route, Router
@@ -44,7 +45,9 @@ def handle(
     async def send(message):
         messages.append(message)
 
-    anyio.run(router, scope, receive, send)
+    # In a thread of its own: that of a browser test has an event loop already.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(anyio.run, router, scope, receive, send).result()
     start, *parts = messages
     found = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
     return ApiResponse(start["status"], found, b"".join(part.get("body", b"") for part in parts))

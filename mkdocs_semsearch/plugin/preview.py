@@ -42,6 +42,9 @@ _NOT_PASSED_ON = frozenset({b"cache-control", b"connection", b"etag"})
 log = get_plugin_logger("semsearch")
 
 
+_LOADING = threading.Lock()
+
+
 class _Stopped(Exception):  # noqa: N818 - nothing went wrong
     """The preview is stopped while it is still embedding."""
 
@@ -99,6 +102,7 @@ class Preview:
             address: that the server listens on; where that is this machine's own, other host names are refused, for a
                 web page could lead its own name here.
         """
+        load_sidecar()
         from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, host_name, is_loopback
         from mkdocs_semsearch.serving.responses import HttpError, error_response
 
@@ -118,6 +122,7 @@ class Preview:
 
     def _opened_bridge(self) -> _Bridge:
         """Returns the bridge to the application of the sidecar, which is made for the first request."""
+        load_sidecar()
         with self._bridge_lock:
             if self._bridge is None:
                 from mkdocs_semsearch.serving.app import create_app
@@ -126,6 +131,7 @@ class Preview:
             return self._bridge
 
     def _run(self) -> None:
+        load_sidecar()
         while True:
             with self._wanted:
                 self._wanted.wait_for(lambda: self._job is not None or self._stopping)
@@ -153,6 +159,14 @@ class Preview:
             line(done, total)
 
         return progress
+
+
+def load_sidecar() -> None:
+    """Imports the sidecar in one thread, while others wait: a package that two threads import at once may show one of
+    them a module that is half made.
+    """
+    with _LOADING:
+        import mkdocs_semsearch.serving.app  # noqa: F401 - for what it loads
 
 
 def open_preview(index_dir: Path, embedder: Embedder | None) -> Searcher:

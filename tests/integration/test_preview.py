@@ -47,6 +47,7 @@ class Server:
 
     def search(self, text, mount="/"):
         status, _, body = self.get(f"{mount}-/semsearch/api/v1/search?q={quote(text)}&mode=lexical")
+        assert body.startswith(b"{"), f"{body!r}\n{self.output}"
         return status, json.loads(body)
 
     def finds(self, text, path, mount="/"):
@@ -101,6 +102,25 @@ def serving(site, *arguments, engine="mkdocs"):
 def site(tmp_path):
     pages = {"index.md": "# Welcome\n\nStart here.\n", "tokens.md": "# Tokens\n\nRotate API tokens every month.\n"}
     return DocsSite(tmp_path).write(pages)
+
+
+def test_a_job_begins_when_no_other_thread_can_be_loading_the_same_packages():
+    """Two threads that import one package at once may see modules that are half made: the first query was a 500."""
+    code = """
+import sys, threading
+from mkdocs_semsearch.plugin.preview import Preview
+done, preview = threading.Event(), Preview()
+def job(progress):
+    module = sys.modules.get("mkdocs_semsearch.serving.app")
+    print(module and hasattr(module, "create_app"))
+    done.set()
+    raise SystemExit
+preview.submit(job)
+done.wait(30)
+preview.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | QUIET)
+    assert done.stdout.strip() == "True", done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("engine", ENGINES)

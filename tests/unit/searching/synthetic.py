@@ -28,7 +28,7 @@ WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "rare")
 CHUNKS_PER_PAGE = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Synthetic:
     """An index together with everything that is in it, row by row, for brute force.
 
