@@ -126,7 +126,7 @@ class _PageReader:
             self._inline.append(replacement)
         elif _HEADING.fullmatch(tag):
             self._add_heading(node, attributes)
-        elif tag == "pre" or is_code_table(tag, attributes):
+        elif tag == "pre" or (tag == "table" and is_code_table(node, attributes)):
             self._flush()
             self._found.extend(code_block(node))
         elif tag == "table":

@@ -42,13 +42,25 @@ def _code_element(node: LexborNode) -> LexborNode:
     if node.tag == "table":
         node = node.css_first("td.code") or node
     if node.tag != "pre":
-        node = node.css_first("pre") or node
+        # Before the code there may be another one, with the line numbers.
+        node = next(reversed(node.css("pre")), node)
     return node.css_first("code") or node
+
+
+_NOT_CODE = (
+    ".linenos, .lineno, .md-annotation, .headerlink, .boring, br, [hidden], span.ln, span[style*='user-select:none']"
+)
+
+
+def _is_line_number(attributes: dict[str, str | None]) -> bool:
+    """Tells whether an element inside of code is the number of a line, as Hugo writes it."""
+    unselectable = "user-select:none" in (attributes.get("style") or "")
+    return unselectable or "ln" in (attributes.get("class") or "").split()
 
 
 def _code_text(node: LexborNode) -> str:
     """Returns the text of code with its white space, without line numbers."""
-    if node.css_first(".linenos, .lineno, .md-annotation, .headerlink, .boring, br, [hidden]") is None:
+    if node.css_first(_NOT_CODE) is None:
         return node.text() or ""
     parts: list[str] = []
     pending = list(node.iter(include_text=True))[::-1]
@@ -59,7 +71,7 @@ def _code_text(node: LexborNode) -> str:
             parts.append(current.text_content or "")
         elif tag == "br":
             parts.append("\n")
-        elif not is_dropped(tag, current.attributes):
+        elif not is_dropped(tag, current.attributes) and not _is_line_number(current.attributes):
             pending.extend(list(current.iter(include_text=True))[::-1])
     return "".join(parts)
 
@@ -80,15 +92,22 @@ def _language(node: LexborNode) -> str | None:
     return None
 
 
+_CODE_TABLES = frozenset({"codehilitetable", "highlighttable", "lntable", "rouge-table"})
 _ROW_GROUPS = ("thead", "tbody", "tfoot")
 
 
-def is_code_table(tag: str, attributes: dict[str, str | None]) -> bool:
-    """Tells whether a table only sets line numbers beside code."""
-    if tag != "table":
-        return False
-    classes = (attributes.get("class") or "").split()
-    return "highlighttable" in classes or "codehilitetable" in classes or "rouge-table" in classes
+def is_code_table(table: LexborNode, attributes: dict[str, str | None]) -> bool:
+    """Tells whether a table only sets line numbers beside code; Hugo writes such tables without classes."""
+    if not _CODE_TABLES.isdisjoint((attributes.get("class") or "").split()):
+        return True
+    cells = table.css("td, th") if table.css_first("td > pre") is not None else []
+    numbers, code = cells if len(cells) == 2 else (None, None)
+    return (
+        numbers is not None
+        and code is not None
+        and code.css_first("pre") is not None
+        and (numbers.text() or "").replace("\n", " ").replace(" ", "").isdecimal()
+    )
 
 
 def table_block(table: LexborNode) -> list[Block]:

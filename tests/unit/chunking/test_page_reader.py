@@ -74,6 +74,22 @@ def text_of(html: str) -> str:
             '<td class="code"><div class="language-rust highlight"><pre><code>fn main</code></pre></div></td></table>',
             "```rust\nfn main\n```",
         ),
+        (  # Hugo, with line numbers in a table
+            '<div class="highlight"><table style="border:0"><tr><td><pre><code>'
+            '<span style="user-select:none">1\n</span><span style="user-select:none">2\n</span></code></pre></td><td><pre><code class="language-bash">'
+            '<span style="display:flex">a 1\n</span><span>b\n</span></code></pre></td></tr></table></div>',
+            "```bash\na 1\nb\n```",
+        ),
+        (  # Hugo, with line numbers beside each line
+            '<pre><code class="language-bash"><span><span style="white-space:pre;user-select:none">1</span><span>a\n'
+            '</span></span><span class="line"><span class="ln">2</span>b\n</span></code></pre>',
+            "```bash\na\nb\n```",
+        ),
+        ("<table><tr><td>1 2</td><td>a <code>b</code></td></tr></table>", "| 1 2 | a `b` |"),
+        (
+            "<table><tr><td>Run</td><td><pre>a\nb</pre></td></tr></table>",
+            "| Run | a b |",
+        ),
         (
             '<div class="tabbed-set"><input><input><div class="tabbed-labels"><label>A</label><label>B</label></div>'
             '<div class="tabbed-content"><div class="tabbed-block"><p>1</p></div>'
