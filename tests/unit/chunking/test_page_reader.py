@@ -77,8 +77,8 @@ def text_of(html: str) -> str:
         (  # Hugo, with line numbers in a table
             '<div class="highlight"><table style="border:0"><tr><td><pre><code>'
             '<span style="user-select:none">1\n</span><span style="user-select:none">2\n</span></code></pre></td>'
-            '<td><pre><code class="language-bash"><span style="display:flex">a 1\n</span><span>b\n</span></code></pre></td></tr>'
-            "</table></div>",
+            '<td><pre><code class="language-bash"><span style="display:flex">a 1\n</span><span>b\n</span></code></pre>'
+            "</td></tr></table></div>",
             "```bash\na 1\nb\n```",
         ),
         (  # Hugo, with line numbers beside each line
