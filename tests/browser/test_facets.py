@@ -144,6 +144,9 @@ def test_a_group_scrolls_into_view_when_it_is_opened(page, site):
     site.sidecar.change = lambda body: body | {"facets": body["facets"] | {"tags": values, "status": values}}
     page.set_viewport_size({"width": 1280, "height": 640})
     ask(page, site, "token")
+    page.locator(f"{PANEL} summary", has_text="Date").wait_for()
+    page.wait_for_timeout(200)
+    assert page.locator(PANEL).evaluate("panel => panel.scrollTop") == 0, "groups that are open from the start"
     page.locator(f"{PANEL} summary", has_text="Date").click()
     shown = "end => end.getBoundingClientRect().bottom <= end.closest('.ss-facets').getBoundingClientRect().bottom + 1"
     page.wait_for_function(shown, arg=page.locator(f"{PANEL} [data-field=date]").last.element_handle())
@@ -178,3 +181,5 @@ def test_a_facet_in_arabic_stands_beside_its_box(page, configure, serving):
         icon, title = page.locator(f"{OPTION} svg").first, page.locator(f"{OPTION} .ss-title").first
         assert title.evaluate("title => getComputedStyle(title).textAlign") == "right"
         assert icon.bounding_box()["x"] > title.bounding_box()["x"]
+        crumbs = page.locator("[data-semsearch=preview] .ss-crumbs")
+        assert crumbs.evaluate("crumbs => getComputedStyle(crumbs).textAlign") == "right"

@@ -28,7 +28,9 @@ export async function fill(panel, parts) {
       const { group, badge, update } = groups[field.name];
       if (!group.parentNode) {
         group.open = opened++ < OPEN;
-        group.addEventListener("toggle", () => group.open && group.scrollIntoView({ block: "nearest" }));
+        group.addEventListener("toggle", () => {
+          if (group.matches(":hover, :focus-within")) group.scrollIntoView({ block: "nearest" });
+        });
         panel.append(group);
       } else if (!group.matches(":hover, :focus-within")) renew(group);
       const filter = filters[field.name];
