@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 import pytest
@@ -42,6 +43,11 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.locator(INPUT).wait_for()
         page.locator(".ss-chip").first.wait_for()
         assert violations(page) == [], "start"
+        page.locator(".ss-chip", has_text="setup").click()
+        page.locator(OPTION).first.wait_for()
+        assert violations(page) == [], "a value without a question"
+        page.get_by_role("button", name="Clear all").click()
+        page.locator(".ss-chip").first.wait_for()
         page.keyboard.type("rotate token")
         page.locator(OPTION).first.wait_for()
         page.locator("#semsearch-facets").get_by_label("security").check()
@@ -49,6 +55,12 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.locator(INPUT).focus()
         page.keyboard.press("ArrowDown")
         assert violations(page) == [], "results"
+        first, last = page.locator("#semsearch-facets [data-field=year]").all()
+        first.fill("2025")
+        last.fill("2022")
+        page.keyboard.press("Tab")
+        page.get_by_text("“From” is greater than “To”.").wait_for()
+        assert violations(page) == [], "a refused range"
         page.fill(INPUT, "zzzz")
         page.locator("[data-semsearch=empty]").wait_for()
         assert violations(page) == [], "nothing found"
@@ -68,14 +80,17 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         assert violations(page) == [], "basic search"
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "material"])
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
 def test_axe_finds_nothing_on_a_phone(phone, build_site, serving, axe, theme):
     with serving.SiteServer(build_site(theme)) as server:
         phone.goto(server.url + "#semsearch=token&f.tags=api")
         phone.add_script_tag(path=axe)
         phone.locator(OPTION).first.wait_for()
+        assert violations(phone) == [], "results"
         phone.get_by_role("button", name="Filters").click()
-        assert violations(phone) == []
+        assert violations(phone) == [], "filters"
+        phone.set_viewport_size({"width": 844, "height": 390})
+        assert violations(phone) == [], "filters in landscape"
 
 
 def test_axe_finds_nothing_on_the_results_page(page, build_site, serving, axe, tmp_path):
@@ -90,11 +105,15 @@ def test_axe_finds_nothing_on_the_results_page(page, build_site, serving, axe, t
 
 
 def test_axe_finds_nothing_on_the_answer_without_javascript(page, axe, tmp_path):
-    with open_small(build(tmp_path / "index")) as searcher:
+    with open_small(build(tmp_path / "index")) as searcher, ThreadPoolExecutor(1) as thread:  # this one has a loop
         api = SearchApi(lambda: searcher)
+
+        def answer(path, query):
+            return thread.submit(handle, api, "GET", path, query).result().body.decode()
+
         for query in ["", "q=keys&f.tags=security", "q=keys&limit=99", 'q="qqq+zzz"']:
-            page.set_content(handle(api, "GET", "/api/v1/search.html", query).body.decode())
-            page.add_style_tag(content=handle(api, "GET", "/docs/semsearch/answer.css").body.decode())
+            page.set_content(answer("/api/v1/search.html", query))
+            page.add_style_tag(content=answer("/docs/semsearch/answer.css", ""))
             page.add_script_tag(path=axe)
             assert violations(page, "document") == [], query
 

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
+GROUP = "[data-semsearch=list] [role=group]"
 PAGES = {
     "index.md": "# Home\n\nNothing to see.\n",
     "guide/tokens.md": "---\ntags: [security]\n---\n# Tokens\n\nIntroduction.\n\n## Rotation\n\n"
@@ -25,17 +26,16 @@ PAGES = {
 }
 
 
-@pytest.fixture(params=["mkdocs", "readthedocs", "material"])
-def preview(request, tmp_path):
-    """The address of a running preview under a sub-path."""
+@pytest.fixture(scope="module", params=["mkdocs", "readthedocs", "material"])
+def preview(request, tmp_path_factory):
+    """The address of a running preview under a sub-path, with the default encoder."""
     theme = {"name": request.param} | ({"font": False} if request.param == "material" else {"highlightjs": False})
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     config = {"theme": theme, "site_url": "https://example.org/docs/"}
-    site = DocsSite(tmp_path, options={"facets": {"tags": {"type": "list", "label": "Tags"}}}, config=config).write(
-        PAGES
-    )
+    options = {"facets": {"tags": {"type": "list", "label": "Tags"}}}
+    site = DocsSite(tmp_path_factory.mktemp("docs"), options=options, config=config, word_hash=False).write(PAGES)
     command = [sys.executable, "-m", "mkdocs", "serve", "-f", str(site.write_config()), "-a", f"127.0.0.1:{port}"]
     server = subprocess.Popen(command, env=os.environ | QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/docs/"
@@ -57,6 +57,10 @@ def wait_until_ready(url, server):
         except OSError:
             time.sleep(0.1)
     pytest.fail("the preview did not start")
+
+
+def titles(page):
+    return [group.get_attribute("aria-label") for group in page.locator(GROUP).all()]
 
 
 def test_a_question_from_the_box_to_the_heading(page, preview):
@@ -83,4 +87,34 @@ def test_a_question_from_the_box_to_the_heading(page, preview):
     page.goto(f"{preview}-/semsearch/api/v1/search.html?q=rotate+access+token&f.tags=security")
     assert page.locator("h2 a").first.get_attribute("href") == f"{preview}guide/tokens/"
     assert page.get_by_role("checkbox", name="security").is_checked()
+    assert page.problems == []
+
+
+def test_a_value_without_a_question_lists_its_pages(page, preview):
+    page.goto(preview)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip", has_text="setup").click()
+    page.locator(GROUP).wait_for()
+    assert titles(page) == ["Install"]
+    assert page.locator(".ss-total").inner_text() == "1 result"
+    page.wait_for_function("location.hash === '#semsearch=&f.tags=setup'")
+    page.locator("#semsearch-facets").get_by_label("security").check()
+    page.locator(f"{GROUP}[aria-label=Tokens]").wait_for()
+    assert sorted(titles(page)) == ["Install", "Tokens"]
+    page.goto(f"{preview}search/?query=&f.tags=setup")
+    page.locator(f"semsearch-page {OPTION}").first.wait_for()
+    assert titles(page) == ["Install"]
+    assert page.problems == []
+
+
+def test_nothing_found_is_said_of_words_without_meaning_here(page, preview):
+    page.goto(preview)
+    page.keyboard.press("Control+k")
+    page.locator(INPUT).fill("zzxqv blorpt")
+    page.get_by_text("Nothing found here for “zzxqv blorpt”").wait_for()
+    assert titles(page) == []
+    page.get_by_role("option", name="Less related (3)").click()
+    page.locator(GROUP).nth(2).wait_for()
+    assert sorted(titles(page)) == ["Home", "Install", "Tokens"]
+    assert page.locator("[data-semsearch=empty]").is_visible()
     assert page.problems == []
