@@ -70,6 +70,7 @@ SHOTS = (
     Shot("readthedocs-phone", "readthedocs", PHONE),
     Shot("start", "material", address="guide/facets/#semsearch="),
     Shot("filters", "material", address="#semsearch=deploy&f.audience=operators&f.difficulty=advanced"),
+    Shot("browse", "material", address="guide/facets/#semsearch=&f.audience=operators"),
     Shot("nothing-found", "material", address="#semsearch=zebra+crossing&f.status=beta"),
     Shot("results-page", "material", address="search/?query=run+the+sidecar+in+a+container"),
 )
@@ -121,7 +122,7 @@ def take(browser: Any, address: str, shot: Shot) -> None:
     page.wait_for_timeout(SETTLE)
     page.evaluate("document.activeElement.setSelectionRange?.(999, 999)")
     if shot.tap:
-        page.locator(shot.tap).click()
+        page.locator(shot.tap).tap()
     page.wait_for_timeout(SETTLE)
     session = context.new_cdp_session(page)
     picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
