@@ -133,6 +133,7 @@ class SiteFolder:
         """Yields the pages in the order of the navigation, then of the paths."""
         sources = _source_files(self._config) if self._config else {}
         written: dict[tuple[str, str], str] = {}
+        generator = self._generator()
         files = (file.relative_to(self._site_dir).as_posix() for file in self._site_dir.rglob("*.html"))
         for path in sorted(files, key=lambda path: self._position(path, sources)):
             reason = None if path in sources else self._why_no_page(path)
@@ -140,11 +141,17 @@ class SiteFolder:
                 page = read_rendered_page((self._site_dir / path).read_bytes().decode("utf-8", "replace"))
                 reason = page.reason if isinstance(page, NoPage) else None
                 if isinstance(page, RenderedPage) and path not in sources:
-                    reason = _why_repeated(path, page) or _same_page(path, page, written)
+                    reason = _why_repeated(path, page, generator) or _same_page(path, page, written)
                 if isinstance(page, RenderedPage) and reason is None:
                     yield self._document(path, sources.get(path), page)
             if reason is not None:
                 self._left_out[path] = reason
+
+    def _generator(self) -> str:
+        """Returns what the home page says of its generator: in many themes of Hugo no other page does."""
+        home = self._site_dir / "index.html"
+        page = read_rendered_page(home.read_bytes().decode("utf-8", "replace")) if home.is_file() else None
+        return page.generator if isinstance(page, RenderedPage) else ""
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each file whose front matter could not be read, once the pages have been read."""
@@ -221,9 +228,15 @@ class SiteFolder:
         return parts[0] if len(parts) == 2 else title
 
 
-def _why_repeated(path: str, page: RenderedPage) -> str | None:
-    """Returns why a page repeats what other pages show, or None."""
-    if page.repeats or (page.generator.lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):
+def _why_repeated(path: str, page: RenderedPage, generator: str) -> str | None:
+    """Returns why a page repeats what other pages show, or None.
+
+    Args:
+        path: of the file.
+        page: in it.
+        generator: of the site, for pages that do not name theirs.
+    """
+    if page.repeats or ((page.generator or generator).lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):
         return "list of other pages"
     return None
 

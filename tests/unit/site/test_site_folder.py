@@ -205,6 +205,15 @@ def test_views_and_lists_of_terms_are_left_out_with_the_reason(tmp_path: Path) -
     }
 
 
+def test_generator_that_only_the_home_page_names_is_that_of_the_site(tmp_path: Path) -> None:
+    listed = "<main><h1>T</h1><p>x</p></main>"
+    home = f'<meta name="generator" content="Hugo 0.150.0">{listed}'
+    write(tmp_path / "site", {"index.html": home, "tags/a/index.html": listed, "guide/index.html": listed})
+    source = SiteFolder(tmp_path / "site")
+    assert [document.path for document in source] == ["index.html", "guide/index.html"]
+    assert source.left_out() == {"tags/a/index.html": "list of other pages"}
+
+
 def test_a_page_about_tags_of_an_unknown_generator_stays(tmp_path: Path) -> None:
     write(tmp_path / "site", {"tags/index.html": "<main><h1>Tags</h1><p>x</p></main>"})
     assert list(pages(tmp_path)) == ["tags/index.html"]
