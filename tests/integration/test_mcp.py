@@ -33,6 +33,7 @@ from mkdocs_semsearch.serving.wire import Defaults
 from tests.api_calls import handle
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import DeadEmbedder, build, open_small
+from tests.word_hash import WordHashEmbedder
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ["get_page", "list_facets", "related_pages", "search_docs"]
@@ -327,7 +328,8 @@ def test_over_standard_input_and_output(index_dir, source):
         sys.path.insert(0, {str(ROOT)!r})
         from pathlib import Path
         from mkdocs_semsearch.serving.mcp import run_stdio
-        from tests.unit.serving.small_index import open_small
+        from tests.word_hash import WordHashEmbedder
+from tests.unit.serving.small_index import open_small
         from mkdocs_semsearch.serving.live_index import LiveIndex
         index_dir = Path({str(index_dir)!r})
         run_stdio({source})
@@ -338,3 +340,20 @@ def test_over_standard_input_and_output(index_dir, source):
     )
     assert not failed
     assert found["facets"][0]["name"] == "tags"
+
+
+def test_agent_names_the_language_that_comes_first(tmp_path):
+    pages = [made_page(f"{tag}.md", "Rotate the keys.", language=tag) for tag in ("en", "uk")]
+    built(tmp_path / "index", pages)
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as opened:
+        target = server_of(lambda: opened)
+        for language, first in (("uk-UA", "uk"), ("en", "en")):
+            arguments = {"query": "rotate keys", "mode": "lexical", "language": language}
+            is_error, answer = call(target, "search_docs", arguments)
+            assert not is_error
+            found = [result["page"]["language"] for result in answer["results"]]
+            assert found[0] == first
+            assert sorted(found) == ["en", "uk"]
+        is_error, text = call(target, "search_docs", {"query": "keys", "language": 7})
+        assert is_error
+        assert "language" in text
