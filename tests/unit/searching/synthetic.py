@@ -76,7 +76,7 @@ class Synthetic:
         publish_build(index_dir, "0" * 16, write)
         page_of = np.repeat(np.arange(len(pages)), CHUNKS_PER_PAGE)
         rows = [
-            {**page.facets, "chunk.kind": chunk.kind, "chunk.node_name": chunk.node_name, "page.path": page.path}
+            {**page.facets, "chunk.kind": chunk.kind, "chunk.node_name": chunk.node_names, "page.path": page.path}
             for page in pages
             for chunk in page.chunks
         ]
@@ -109,6 +109,6 @@ def _page(number: int, random: np.random.Generator) -> ChunkedPage:
         content = f"{words} rare" if row % 1000 == 7 else words
         kind = "code" if row % 20 == 0 else "text"
         heading = ("Page", f"Section {section}")
-        chunks.append(Chunk(position, section, heading, f"s{section}", content, kind, node_name=f"row-{row}"))
+        chunks.append(Chunk(position, section, heading, f"s{section}", content, kind, node_names=(f"row-{row}",)))
     path = f"{'guide' if number % 2 else 'reference'}/{number}.md"
     return ChunkedPage(path, path, "Page", tuple(chunks), {}, facets)
