@@ -10,14 +10,14 @@ FROM ${BASE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
-COPY locks locks
+COPY .docker .docker
 COPY mkdocs_semsearch mkdocs_semsearch
 COPY theme theme
 # What the build and the search server require comes with hashes (`make lock`); the package needs more, for building sites.
-RUN pip install --require-hashes --requirement locks/build.txt \
+RUN pip install --require-hashes --requirement .docker/build.txt \
  && pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
  && python -m venv --without-pip /opt/semsearch \
- && pip --python /opt/semsearch/bin/python install --require-hashes --requirement locks/image.txt \
+ && pip --python /opt/semsearch/bin/python install --require-hashes --requirement .docker/image.txt \
  && pip --python /opt/semsearch/bin/python install --no-deps /wheel/*.whl \
  && /opt/semsearch/bin/python -m compileall -q /opt/semsearch/lib
 

@@ -44,8 +44,8 @@ LOCK = $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --gener
 
 lock: setup ## pin what the Docker image installs, with hashes, after a change of constraints.txt
 	$(PIP) uv
-	echo hatchling | $(LOCK) -o locks/build.txt >/dev/null
-	$(BIN)/semsearch requirements --extra mcp --extra tokenizers | $(LOCK) -o locks/image.txt >/dev/null
+	echo hatchling | $(LOCK) -o .docker/build.txt >/dev/null
+	$(BIN)/semsearch requirements --extra mcp --extra tokenizers | $(LOCK) -o .docker/image.txt >/dev/null
 
 demo: $(DEMO_INSTALLED) ## build the documentation and serve site and search (PORT=8765)
 	cd example-site && ../$(BIN)/mkdocs build --quiet --strict

@@ -25,7 +25,7 @@ def test_the_source_distribution_has_everything_that_its_text_names():
         "CHANGELOG.md",
         "Makefile",
         "Dockerfile",
-        "locks",
+        ".docker",
     ):
         assert f"/{name}" in included
         assert (ROOT / name).exists()
@@ -57,7 +57,7 @@ def pinned(text):
 @pytest.mark.parametrize("name", ["image.txt", "build.txt"])
 def test_what_the_image_installs_has_hashes_and_the_versions_of_the_constraints(name):
     """Where this fails after a change of `constraints.txt` or of a dependency, `make lock` mends it."""
-    text = (ROOT / "locks" / name).read_text(encoding="utf-8")
+    text = (ROOT / ".docker" / name).read_text(encoding="utf-8")
     packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", package) for package in packages)
     constraints = pinned((ROOT / "constraints.txt").read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def test_what_the_image_installs_has_hashes_and_the_versions_of_the_constraints(
 
 def test_the_image_installs_what_searching_needs_and_nothing_without_a_hash():
     needed = {re.match(r"[\w-]+", line)[0].lower() for line in sidecar_requirements(["mcp"])}
-    assert needed <= set(pinned((ROOT / "locks" / "image.txt").read_text(encoding="utf-8")))
+    assert needed <= set(pinned((ROOT / ".docker" / "image.txt").read_text(encoding="utf-8")))
     installs = re.findall(r"pip .*?install (.*?) \\$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(installs) == 3
     assert all("--require-hashes" in words or "--no-deps" in words for words in installs)
