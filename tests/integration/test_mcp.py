@@ -328,8 +328,7 @@ def test_over_standard_input_and_output(index_dir, source):
         sys.path.insert(0, {str(ROOT)!r})
         from pathlib import Path
         from mkdocs_semsearch.serving.mcp import run_stdio
-        from tests.word_hash import WordHashEmbedder
-from tests.unit.serving.small_index import open_small
+        from tests.unit.serving.small_index import open_small
         from mkdocs_semsearch.serving.live_index import LiveIndex
         index_dir = Path({str(index_dir)!r})
         run_stdio({source})
