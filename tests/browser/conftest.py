@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 from mkdocs_semsearch.site.widget_files import place_script_first
 
 CHROMIUM = "/usr/bin/chromium"
+PATIENCE = 30_000  # milliseconds: a machine that two browsers and their servers share can be slow
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -155,11 +156,31 @@ def serving() -> ModuleType:
     return module
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Adds what a page shows at the moment of a failure to the report."""
+    report: Any = yield
+    if report.when == "call" and report.failed:
+        for name in ("page", "phone"):
+            if shown := getattr(item, "funcargs", {}).get(name):
+                report.sections.append((f"What {name} shows", _shown(shown)))
+    return report
+
+
+def _shown(page: Any) -> str:
+    try:
+        dialog = page.locator("semsearch-dialog")
+        text = dialog.first.inner_text(timeout=1000) if dialog.count() else page.inner_text("body", timeout=1000)
+    except Exception as error:  # the page may be gone; the test's own error is the one to show
+        text = f"(not to be read: {error})"
+    return f"{page.url}\n{text}\n\nIn the console: {page.problems}"
+
+
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     """A page on a desktop screen; `page.problems` are the console's errors and warnings."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(8000)
+    context.set_default_timeout(PATIENCE)
     yield _watched(context.new_page())
     context.close()
 
@@ -168,7 +189,7 @@ def page(browser: Any) -> Iterator[Any]:
 def phone(browser: Any) -> Iterator[Any]:
     """A page on a phone."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
-    context.set_default_timeout(8000)
+    context.set_default_timeout(PATIENCE)
     yield _watched(context.new_page())
     context.close()
 

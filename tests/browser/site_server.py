@@ -146,6 +146,7 @@ class Sidecar:
     delay: Callable[[str], float] = lambda query: 0.0
     change: Callable[[dict[str, Any]], dict[str, Any]] = lambda body: body
     requests: list[str] = field(default_factory=list)
+    _told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name of the section: what an answer had of it
 
     def respond(self, path: str) -> tuple[int, dict[str, Any]] | None:
         """Returns status and body, or None for a connection that breaks off."""
@@ -164,12 +165,15 @@ class Sidecar:
             return 422, {"error": {"code": "invalid_request", "message": "query is empty", "field": "query"}}
         if self.status != 200:
             return self.status, {"error": {"code": "broken", "message": "Broken on purpose", "field": None}}
-        return 200, self.change(answer(params, self.pages))
+        body = self.change(answer(params, self.pages))
+        self._told |= {section["chunk_id"]: section for result in body["results"] for section in result["sections"]}
+        return 200, body
 
     def _page(self, path: str) -> tuple[int, dict[str, Any]]:
         for page in self.pages:
             if page["path"] == path:
                 sections = [_section(page, index, part, []) for index, part in enumerate(page["sections"])]
+                sections = [self._told.get(section["chunk_id"], section) for section in sections]
                 return 200, {"build_id": "canned", "page": {key: page[key] for key in ("path", "url", "title")}} | {
                     "sections": sections
                 }

@@ -12,6 +12,7 @@ from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import handle
+from tests.browser.asking import type_question
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
@@ -48,8 +49,7 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         assert violations(page) == [], "a value without a question"
         page.get_by_role("button", name="Clear all").click()
         page.locator(".ss-chip").first.wait_for()
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         page.locator("#semsearch-facets").get_by_label("security").check()
         page.wait_for_function("document.querySelectorAll('[data-semsearch=list] [role=group]').length === 1")
         page.locator(INPUT).focus()
@@ -194,8 +194,7 @@ def test_the_accessibility_tree_of_each_view(page, build_site, serving):
         box = page.locator("semsearch-dialog")
         page.locator(".ss-chip").first.wait_for()
         expect(box).to_match_aria_snapshot(START)
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()  # a value ticked before keeps the place it had before the query
+        type_question(page, "rotate token")  # a value ticked before keeps the place it had before the query
         page.locator("#semsearch-facets").get_by_label("security").focus()
         page.keyboard.press("Space")
         page.get_by_role("status").get_by_text("1 result").wait_for(state="attached")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.asking import type_question
+
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
@@ -28,8 +30,7 @@ def open_box(page, server, path=""):
 
 def ask(page, server, query):
     open_box(page, server)
-    page.keyboard.type(query)
-    page.locator(OPTION).first.wait_for()
+    type_question(page, query)
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.browser.asking import type_question
+
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
@@ -62,8 +64,7 @@ def test_an_error_answer_means_basic_search(page, build_site, serving, status):
             "document.querySelector('semsearch-dialog')"
             ".addEventListener('semsearch:error', (event) => window.failure = event.detail)"
         )
-        page.keyboard.type("rotate")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate")
         assert page.locator(MODE).is_visible()
         assert page.evaluate("failure.status") == status
 
@@ -139,8 +140,7 @@ def test_retries_are_few_and_end_with_the_dialog(page, build_site, serving):
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        page.keyboard.type("rotate")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate")
         page.wait_for_timeout(4000)
         assert len(server.sidecar.requests) <= 8  # the browser itself repeats a GET whose connection broke
         page.keyboard.press("Escape")
@@ -153,8 +153,7 @@ def test_words_only_is_said_when_the_sidecar_is_degraded(page, build_site, servi
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.change = lambda body: body | {"degraded": True}
         open_box(page, server)
-        page.keyboard.type("rotate")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate")
         assert page.locator(MODE).inner_text().startswith("Matching words only")
 
 
@@ -174,8 +173,7 @@ def test_the_reader_walking_the_list_is_not_interrupted(page, build_site, servin
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         page.keyboard.press("ArrowDown")
         server.sidecar.alive = True
         page.wait_for_timeout(3500)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.asking import type_question
+
 pytestmark = pytest.mark.browser
 
 
@@ -15,8 +17,7 @@ def test_search_and_open_by_keyboard(page, build_site, serving, theme):
         field = page.locator("[data-semsearch=input]")
         field.wait_for()
         assert field.evaluate("element => element === document.activeElement")
-        page.keyboard.type("rotate token")
-        page.locator("[data-semsearch=option]").first.wait_for()
+        type_question(page, "rotate token")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowUp")
         first = page.locator("[data-semsearch=option]").first
@@ -48,8 +49,7 @@ def test_a_whole_session_without_a_mouse(page, build_site, serving, theme):
         press("/")
         page.locator("[data-semsearch=input]").wait_for()
         assert focused("[data-semsearch=input]")
-        page.keyboard.type("token")
-        page.locator("[data-semsearch=option]").first.wait_for()
+        type_question(page, "token")
         press("ArrowDown")
         assert page.locator("[aria-selected=true]").get_attribute("id") == "semsearch-option-1"
         tab_to("[data-semsearch=facet]")  # one stop for the values of a group

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.browser.asking import type_question
 from tests.integration.sites import QUIET, DocsSite
 
 from .conftest import CONFIG, DOCS, ROOT
@@ -69,8 +70,7 @@ def test_a_site_of_zensical(page, zensical_site, serving):
         page.goto(server.url)
         page.locator(".md-search__button").first.click()
         page.locator(INPUT).wait_for()
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         assert page.locator("dialog[open]").count() == 1
         assert page.locator("#semsearch-facets").get_by_label("security").is_visible()
         page.keyboard.press("Enter")
@@ -111,8 +111,7 @@ def test_a_page_of_plain_html_with_one_script_tag(page, serving, tmp_path):
         page.goto(server.url)
         page.get_by_role("button", name="Search").click()  # its style sheet is loaded by the script
         page.locator(INPUT).wait_for()
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         page.keyboard.press("Enter")
         page.wait_for_url("**/guide/auth/#tokens")
         assert page.locator("h1").inner_text() == "Ziel"

@@ -11,6 +11,7 @@ import urllib.request
 
 import pytest
 
+from tests.browser.asking import type_question
 from tests.integration.sites import QUIET, DocsSite
 
 pytestmark = pytest.mark.browser
@@ -68,8 +69,7 @@ def test_a_question_from_the_box_to_the_heading(page, preview):
     page.keyboard.press("Control+k")
     page.locator(INPUT).wait_for()
     page.get_by_role("checkbox", name="security").wait_for()
-    page.keyboard.type("rotate access token")
-    page.locator(OPTION).first.wait_for()
+    type_question(page, "rotate access token")
     assert page.locator("[data-semsearch=list] [role=group]").first.get_attribute("aria-label") == "Tokens"
     assert page.locator("[data-semsearch=mode]").is_hidden()
     page.get_by_role("checkbox", name="setup").check()
@@ -111,7 +111,7 @@ def test_nothing_found_is_said_of_words_without_meaning_here(page, preview):
     page.goto(preview)
     page.keyboard.press("Control+k")
     page.locator(INPUT).fill("zzxqv blorpt")
-    page.get_by_text("Nothing found here for “zzxqv blorpt”").wait_for()
+    page.locator("[data-semsearch=empty]").get_by_text("Nothing found here for “zzxqv blorpt”").wait_for()
     assert titles(page) == []
     page.get_by_role("option", name="Less related (3)").click()
     page.locator(GROUP).nth(2).wait_for()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.asking import type_question
+
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
@@ -22,8 +24,7 @@ def ask(page, server, query):
     page.goto(server.url)
     page.keyboard.press("Control+k")
     page.locator(INPUT).wait_for()
-    page.keyboard.type(query)
-    page.locator(OPTION).first.wait_for()
+    type_question(page, query)
 
 
 def test_the_preview_shows_the_current_section_whole_and_its_neighbours(page, site):

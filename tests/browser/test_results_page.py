@@ -9,6 +9,7 @@ import pytest
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
+from tests.browser.asking import type_question
 from tests.integration.sites import THEMES, DocsSite
 
 from .conftest import CONFIG, DOCS, EXTENSIONS
@@ -86,8 +87,7 @@ def test_what_opens_the_dialog_elsewhere_leads_to_the_field(page, built, serving
         page.locator(INPUT).wait_for()
         page.keyboard.press("Control+k")
         page.wait_for_function(f"document.querySelector('{INPUT}') === document.activeElement")
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         page.keyboard.press("Escape")
         for _ in range(40):  # Tab leads out again
             page.keyboard.press("Tab")

@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from tests.browser.asking import type_question
+
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
@@ -56,8 +58,7 @@ def test_tab_reaches_the_themes_field_and_typing_there_opens_the_dialog(page, bu
         page.locator(TRIGGERS[theme]).focus()
         page.wait_for_timeout(200)
         assert page.locator(DIALOG).count() == 0
-        page.keyboard.type("rotate", delay=10)
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate", delay=10)
         assert page.locator(INPUT).input_value() == "rotate"
         assert page.locator(TRIGGERS[theme]).input_value() == ""
 
@@ -81,8 +82,7 @@ def test_it_works_under_a_strict_policy_with_a_sidecar_elsewhere(page, build_sit
         page.goto(server.url)
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         page.keyboard.press("ArrowDown")
         page.locator("#semsearch-facets").get_by_label("security").check()
         page.get_by_role("button", name="Remove filter Tags: security").wait_for()
@@ -101,8 +101,7 @@ def test_no_request_leaves_the_site(page, build_site, serving):
         page.goto(server.url)
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         assert [url for url in asked if not url.startswith(server.origin)] == []
 
 
@@ -130,8 +129,7 @@ def test_links_hold_under_a_sub_path_and_on_the_404_page(page, build_site, servi
         page.goto(server.url + place)
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
-        page.keyboard.type("install")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "install")
         assert page.locator(OPTION).first.get_attribute("href").startswith(f"{server.url}guide/install/#")
         page.keyboard.press("Enter")
         page.wait_for_url("**/team/docs/guide/install/**")
@@ -154,8 +152,7 @@ def test_links_hold_without_directory_urls(page, build_site, serving):
         page.goto(server.url + "reference/errors.html")
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
-        page.keyboard.type("install")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "install")
         page.keyboard.press("Enter")
         page.wait_for_url("**/guide/install.html*")
 
@@ -165,8 +162,7 @@ def test_material_highlights_the_words_on_the_page(page, build_site, serving):
         page.goto(server.url)
         page.keyboard.press("/")
         page.locator(INPUT).wait_for()
-        page.keyboard.type("rotate token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "rotate token")
         page.keyboard.press("Enter")
         page.wait_for_url("**/guide/auth/?h=*")
         assert page.url.endswith("#tokens")
@@ -249,8 +245,7 @@ def test_a_hidden_target_is_shown(page, build_site, serving, theme, query, ancho
         page.goto(server.url)
         page.keyboard.press("/")
         page.locator(INPUT).wait_for()
-        page.keyboard.type(query)
-        page.locator(OPTION).first.wait_for()
+        type_question(page, query)
         page.keyboard.press("Enter")
         page.wait_for_url("**/reference/hidden/**")
         page.wait_for_function(f"document.getElementById('{anchor}').checkVisibility()")
@@ -296,8 +291,7 @@ def test_right_to_left(page, configure, serving):
         page.goto(server.url)
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
-        page.keyboard.type("token")
-        page.locator(OPTION).first.wait_for()
+        type_question(page, "token")
         assert page.locator(DIALOG).get_attribute("dir") == "rtl"
         facets, results = page.locator("#semsearch-facets").bounding_box(), page.locator(OPTION).first.bounding_box()
         assert facets["x"] > results["x"]
@@ -322,8 +316,7 @@ def test_a_phone_gets_the_whole_screen_and_back_closes(phone, build_site, servin
         phone.locator(DIALOG).wait_for()
         box = phone.locator(DIALOG).bounding_box()
         assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 390, 844)
-        phone.keyboard.type("token")
-        phone.locator(OPTION).first.wait_for()
+        type_question(phone, "token")
         phone.get_by_role("button", name="Filters").click()
         # Back while the answer is on its way: it must not bring the dialog's address back.
         phone.locator("#semsearch-facets").get_by_label("security").check()

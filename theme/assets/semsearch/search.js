@@ -66,6 +66,7 @@ function withUnits(section) {
 }
 
 export class Search {
+  #pending = 0; // a question
   #timer = 0;
   #slow = 0;
   #ticket = 0;
@@ -83,8 +84,8 @@ export class Search {
   }
 
   ask(delay = DEBOUNCE) {
-    clearTimeout(this.#timer);
-    if (isQuestion(this.store.state)) this.#timer = setTimeout(() => this.#run(), delay);
+    clearTimeout(this.#pending);
+    if (isQuestion(this.store.state)) this.#pending = setTimeout(() => this.#run(), delay);
     else {
       this.#supersede();
       this.#settle({ answer: null, nearest: [], better: null, active: -1, walked: false });
@@ -105,7 +106,6 @@ export class Search {
     }
   }
 
-  /** Calls a function of more.js. */
   async extend(name, ...given) {
     const module = await import("./more.js").catch((error) => this.reportError(error));
     await module?.[name](this, ...given);
@@ -113,6 +113,7 @@ export class Search {
 
   /** Stops when the dialog has closed. */
   rest() {
+    clearTimeout(this.#pending);
     this.#supersede();
     this.#settle();
     this.ladder?.rest();
@@ -141,6 +142,7 @@ export class Search {
     const { signal } = this.#request;
     const current = () => ticket === this.#ticket;
     let substitute = null;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.store.set({ busy: true }), BUSY);
     await this.ready;
     if (!current()) return;
