@@ -24,7 +24,7 @@ from mkdocs_semsearch.searching import Searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, evaluate, read_queries
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
-from mkdocs_semsearch.static.quantize import Planes
+from mkdocs_semsearch.static.meaning import Planes
 from mkdocs_semsearch.static.tuning import tuned_table
 
 PRECISIONS: Mapping[str, Planes | None] = {

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
-from mkdocs_semsearch.cli.engines import open_engine
 from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
+from mkdocs_semsearch.opening import open_engine
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.store import InsightStore
@@ -121,7 +121,7 @@ def _leave_cores_to_other_questions() -> None:
 def _fit_into_address_space(settings: ServerSettings) -> None:
     """Bounds what libraries reserve, if the address space is limited; PyArrow is not loaded yet."""
     from mkdocs_semsearch.artifact import read_manifest
-    from mkdocs_semsearch.serving.address_space import keep_within_limit
+    from mkdocs_semsearch.serving.admission import keep_within_limit
 
     size = 0
     for place in [place for _, place in settings.indexes] or [settings.index]:

@@ -1,18 +1,35 @@
-"""Counts tokens as the encoder does, with its `tokenizer.json` alone."""
+"""Cuts text into tokens and counts them as the encoder does, with its `tokenizer.json` alone.
+
+WordPiece, the tokenizer of BERT's uncased models, to which the default encoder and most small encoders belong, is here:
+equal to the package `tokenizers` on all of Unicode but characters that are newer than one of the two (a test compares
+them). That package brings a client of the Hugging Face hub, 34 MiB together, so it is only needed for other tokenizers.
+
+    Wu et al.: Google's Neural Machine Translation System, 2016 (WordPiece)
+    Devlin et al.: BERT, 2019 (normalisation and punctuation)
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter, well_formed
-from mkdocs_semsearch.embedding.wordpiece import WordPieceTokenizer
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
-__all__ = ["ApproximateTokenCounter", "Tokenizer", "WordTokenCounter", "open_token_counter", "open_tokenizer"]
+__all__ = [
+    "ApproximateTokenCounter",
+    "Encoded",
+    "Tokenizer",
+    "WordPieceTokenizer",
+    "WordTokenCounter",
+    "open_token_counter",
+    "open_tokenizer",
+]
 
 MEMO_LIMIT = 300_000
 """Words that are remembered, some 40 MB; then the memory is emptied."""
@@ -148,3 +165,159 @@ class ApproximateTokenCounter:
     def __call__(self, text: str) -> int:
         """Returns the estimated number of tokens in `text`."""
         return sum((len(word.encode("utf-8", "replace")) + 4) // 5 for word in PUNCTUATED.findall(text))
+
+
+_REMEMBERED = 100_000
+"""Words whose tokens are kept: texts repeat theirs."""
+
+_LONGEST_REMEMBERED = 64
+
+# What Rust calls white space; BERT drops the control characters among it, but for these three.
+_SPACE = "\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORD = re.compile(f"[^{_SPACE}]+")
+_IDEOGRAPH = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
+    "\U0002b920-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f]"
+)
+_DROPPED = frozenset(("Cc", "Cf", "Co", "Cs"))
+_NORMALIZER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
+_ADDED = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+
+
+class Encoded(NamedTuple):
+    """The numbers of a text's tokens."""
+
+    ids: list[int]
+
+
+class WordPieceTokenizer:
+    """The tokenizer of an uncased BERT model; safe for use from several threads."""
+
+    def __init__(self, vocabulary: Mapping[str, int], special: Mapping[str, int], *, longest_word: int) -> None:
+        """Makes a tokenizer.
+
+        Args:
+            vocabulary: token to its number; pieces inside a word begin with `##`.
+            special: tokens that stand for themselves wherever a text has them; `[UNK]`, `[CLS]`, `[SEP]` among them.
+            longest_word: characters from which on a longer word is unknown.
+        """
+        self._vocabulary = dict(vocabulary)
+        self._special = dict(special)
+        self._longest_word = longest_word
+        self._longest_piece = max(map(len, vocabulary), default=0)
+        self._split = re.compile(f"({'|'.join(map(re.escape, sorted(special, key=len, reverse=True)))})")
+        self._most: int | None = None
+        self._known: dict[str, list[int]] = {}
+
+    @classmethod
+    def read(cls, text: str) -> WordPieceTokenizer | None:
+        """Reads a `tokenizer.json`; returns None where it describes another kind of tokenizer.
+
+        Raises:
+            ValueError: it is no JSON.
+        """
+        settings = json.loads(text)
+        try:
+            return _of(settings)
+        except (KeyError, TypeError, AttributeError):
+            return None
+
+    def enable_truncation(self, max_length: int) -> None:
+        """Cuts texts so that they have at most so many tokens, the two around every text included."""
+        self._most = max(0, max_length - 2)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Returns token to its number."""
+        return self._vocabulary | self._special
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> Encoded:
+        """Returns the tokens of a text, by default between `[CLS]` and `[SEP]`."""
+        ids: list[int] = []
+        for number, part in enumerate(self._split.split(text)):
+            if number % 2:
+                ids.append(self._special[part])
+                continue
+            for word in _WORD.findall(part):
+                ids += self._word(word)
+        around = 2 if add_special_tokens else 0
+        if self._most is not None:
+            ids = ids[: self._most + 2 - around]
+        return Encoded([self._special["[CLS]"], *ids, self._special["[SEP]"]] if add_special_tokens else ids)
+
+    def _word(self, word: str) -> list[int]:
+        known = self._known.get(word)
+        if known is None:
+            known = [number for part in _parts(word) for number in self._pieces(part)]
+            if len(word) <= _LONGEST_REMEMBERED:
+                if len(self._known) >= _REMEMBERED:
+                    self._known.clear()
+                self._known[word] = known
+        return known
+
+    def _pieces(self, word: str) -> list[int]:
+        """Cuts a word into the longest pieces from its beginning on."""
+        if len(word) > self._longest_word:
+            return [self._special["[UNK]"]]
+        pieces: list[int] = []
+        start = 0
+        while start < len(word):
+            mark = "##" if start else ""
+            for end in range(min(len(word), start + self._longest_piece), start, -1):
+                number = self._vocabulary.get(mark + word[start:end])
+                if number is not None:
+                    pieces.append(number)
+                    start = end
+                    break
+            else:
+                return [self._special["[UNK]"]]
+        return pieces
+
+
+def _of(settings: Any) -> WordPieceTokenizer | None:
+    model, normalizer = settings["model"], settings["normalizer"]
+    special = {token["content"]: token["id"] for token in settings["added_tokens"]}
+    single = [next(iter(part.items())) for part in settings["post_processor"]["single"]]
+    fits = (
+        model["type"] == "WordPiece"
+        and model["unk_token"] == "[UNK]"
+        and model["continuing_subword_prefix"] == "##"
+        and {name: normalizer[name] for name in _NORMALIZER} == _NORMALIZER
+        and normalizer["strip_accents"] in (None, True)
+        and settings["pre_tokenizer"] == {"type": "BertPreTokenizer"}
+        and all(token[name] is value for token in settings["added_tokens"] for name, value in _ADDED.items())
+        and [(kind, part["id"]) for kind, part in single]
+        == [("SpecialToken", "[CLS]"), ("Sequence", "A"), ("SpecialToken", "[SEP]")]
+        and {"[UNK]", "[CLS]", "[SEP]"} <= special.keys()
+        and all(isinstance(number, int) for number in (*special.values(), *model["vocab"].values()))
+    )
+    if not fits:
+        return None
+    return WordPieceTokenizer(model["vocab"], special, longest_word=int(model["max_input_chars_per_word"]))
+
+
+def _parts(word: str) -> Iterator[str]:
+    """Yields the words and punctuation marks of a text without white space, lower-cased and without accents."""
+    begin = 0
+    text = word.lower() if word.isascii() and word.isprintable() else _normalised(word)
+    for place, character in enumerate(text):
+        if character == " " or _is_punctuation(character):
+            if begin < place:
+                yield text[begin:place]
+            if character != " ":
+                yield character
+            begin = place + 1
+    if begin < len(text):
+        yield text[begin:]
+
+
+def _normalised(word: str) -> str:
+    kept = (c for c in word if c not in "\0\ufffd" and (c in "\t\n\r" or unicodedata.category(c) not in _DROPPED))
+    spaced = _IDEOGRAPH.sub(lambda match: f" {match.group()} ", "".join(kept))
+    plain = (c for c in unicodedata.normalize("NFD", spaced) if unicodedata.category(c) != "Mn")
+    return "".join(character.lower() for character in plain)  # one by one: a final sigma is a sigma like others
+
+
+def _is_punctuation(character: str) -> bool:
+    if character.isascii():
+        return character.isprintable() and not character.isalnum()
+    return unicodedata.category(character)[0] == "P"

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
 
 __all__ = ["DistinctWords", "Matcher", "Question", "WordStems", "read_question", "telling_lines"]
-
-if TYPE_CHECKING:
-    pass
 
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')

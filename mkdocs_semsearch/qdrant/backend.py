@@ -24,14 +24,21 @@ from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.qdrant.client import connect
-from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, PAGE_POINT, CollectionField, TermList, collection_name
+from mkdocs_semsearch.qdrant.collection import (
+    CHUNK,
+    PAGE,
+    PAGE_POINT,
+    CollectionField,
+    TermList,
+    collection_name,
+    connect,
+)
 from mkdocs_semsearch.qdrant.queries import QdrantFilters, identifier_dimension, phrase_terms, sparse_question
 from mkdocs_semsearch.qdrant.reader import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, page_info
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageLanguages, Records, page_info
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import (
     RULES,
@@ -42,7 +49,6 @@ from mkdocs_semsearch.searching.ranking import (
     score,
     semantic_share,
 )
-from mkdocs_semsearch.searching.reader_language import PageLanguages
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.qdrant.client import answering
 from mkdocs_semsearch.qdrant.collection import (
     HEADING_NAME,
     KIND,
@@ -18,6 +17,7 @@ from mkdocs_semsearch.qdrant.collection import (
     PAGE_POINT,
     TITLE_NAME,
     WORDS,
+    answering,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 

@@ -16,7 +16,6 @@ from mkdocs_semsearch.artifact.fields import PAGE_KINDS, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, is_build_id
 from mkdocs_semsearch.errors import StoreUnavailableError
 from mkdocs_semsearch.indexing.writers import IndexedRows
-from mkdocs_semsearch.qdrant.client import answering, patiently
 from mkdocs_semsearch.qdrant.collection import (
     EXACT_TEXT,
     HEADING_NAME,
@@ -26,7 +25,9 @@ from mkdocs_semsearch.qdrant.collection import (
     WORDS,
     CollectionField,
     TermList,
+    answering,
     collection_name,
+    patiently,
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of, spoken_chunks
 

@@ -31,8 +31,7 @@ from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, value_test, wanted_values
-from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS, ChunkMap, Records, page_info
-from mkdocs_semsearch.searching.reader_language import PageLanguages
+from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS, ChunkMap, PageLanguages, Records, page_info
 
 if TYPE_CHECKING:
     import pyarrow as pa

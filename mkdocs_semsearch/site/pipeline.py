@@ -256,7 +256,7 @@ def _open_store(store: StoreSettings) -> StoreWriter | None:
     """Opens the cluster that the options name; None where the index folder holds everything."""
     if store.kind == "embedded":
         return None
-    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.collection import connect
     from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
 
     client = connect(store.url, timeout=_UPLOAD_SECONDS)

@@ -42,7 +42,7 @@ from mkdocs_semsearch.static.format import (
     POINTER,
     terms_of,
 )
-from mkdocs_semsearch.static.meaning import WrittenMeaning, write_meaning
+from mkdocs_semsearch.static.meaning import Planes, WrittenMeaning, write_meaning
 from mkdocs_semsearch.static.postings import (
     CLAUSE_UNIT,
     WEIGHT_UNIT,
@@ -54,7 +54,6 @@ from mkdocs_semsearch.static.postings import (
     write_terms,
     write_words,
 )
-from mkdocs_semsearch.static.quantize import Planes
 from mkdocs_semsearch.static.site_files import Record, language_tags, write_site
 
 __all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]

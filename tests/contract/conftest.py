@@ -46,7 +46,7 @@ def opened(request, tmp_path):
 @contextlib.contextmanager
 def in_qdrant(folder, pages, **options):
     pytest.importorskip("qdrant_client")
-    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.collection import connect
     from mkdocs_semsearch.qdrant.writer import QdrantWriter
     from tests.qdrant_server import running_server
 

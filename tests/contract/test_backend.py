@@ -78,7 +78,7 @@ def qdrant_engine(folder):
 
 def qdrant_server(folder):
     """The cluster that `QDRANT_URL` names; what is written there stays, under names that begin with `test-`."""
-    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.collection import connect
 
     return qdrant(folder, connect(timeout=60))
 

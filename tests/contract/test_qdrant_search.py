@@ -181,7 +181,7 @@ def cluster(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(cluster, tmp_path_factory):
-    from mkdocs_semsearch.qdrant.client import connect
+    from mkdocs_semsearch.qdrant.collection import connect
     from mkdocs_semsearch.qdrant.writer import QdrantWriter
 
     folder, client = tmp_path_factory.mktemp("indexes"), connect(cluster, timeout=60)

@@ -13,8 +13,8 @@ pytest.importorskip("qdrant_client")
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
-from mkdocs_semsearch.qdrant import client
-from mkdocs_semsearch.qdrant.client import connect
+from mkdocs_semsearch.qdrant import collection
+from mkdocs_semsearch.qdrant.collection import connect
 from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -32,7 +32,7 @@ QUERY = SearchQuery("rotate api keys")
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(collection, "_FIRST_PAUSE", 0.001)
     with running_server() as server:
         monkeypatch.setenv("QDRANT_URL", server.url)
         yield server

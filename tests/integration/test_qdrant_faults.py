@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("qdrant_client")
 
 from mkdocs_semsearch.errors import IndexCorruptError, SemsearchError, StoreUnavailableError
-from mkdocs_semsearch.qdrant import backend, client, writer
-from mkdocs_semsearch.qdrant.client import connect
+from mkdocs_semsearch.qdrant import backend, collection, writer
+from mkdocs_semsearch.qdrant.collection import connect
 from mkdocs_semsearch.qdrant.writer import QdrantWriter
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from tests.made_index import built, made_page
@@ -34,7 +34,7 @@ PAGES = [
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch):
-    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(collection, "_FIRST_PAUSE", 0.001)
 
 
 @pytest.fixture

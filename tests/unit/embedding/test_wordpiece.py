@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from mkdocs_semsearch.embedding.onnx.encoder import FOLDER, TOKENIZER
-from mkdocs_semsearch.embedding.tokens import open_tokenizer
-from mkdocs_semsearch.embedding.wordpiece import WordPieceTokenizer
+from mkdocs_semsearch.embedding.tokens import WordPieceTokenizer, open_tokenizer
 
 FILE = FOLDER / TOKENIZER
 OURS, PACKAGE = open_tokenizer(FILE), Tokenizer.from_file(str(FILE))

@@ -7,8 +7,7 @@ import pytest
 
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
 from mkdocs_semsearch.searching import vector_store as store_module
-from mkdocs_semsearch.searching.nearest import GraphWalk
-from mkdocs_semsearch.searching.vector_store import VectorStore
+from mkdocs_semsearch.searching.vector_store import GraphWalk, VectorStore
 
 ROWS, DIMENSION, CLUSTERS = 6000, 32, 60
 

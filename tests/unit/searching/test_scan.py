@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.searching.nearest import Codes, similarities
+from mkdocs_semsearch.searching.vector_store import Codes, similarities
 
 
 def unit(rows):

@@ -18,7 +18,7 @@ from mkdocs_semsearch.static.format import (
     unpack_blocks,
     unpack_varints,
 )
-from mkdocs_semsearch.static.quantize import pack_codes, unpack_codes
+from mkdocs_semsearch.static.meaning import pack_codes, unpack_codes
 
 
 def test_blocks_are_read_back():

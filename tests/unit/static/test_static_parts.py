@@ -18,8 +18,8 @@ from mkdocs_semsearch.embedding.token_table import (
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.format import fnv1a, key_order, normalised_name, terms_of
+from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.postings import LEVELS, ChunkText, index_words, suffix_rules
-from mkdocs_semsearch.static.quantize import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.tuning import Training, site_sentences, train
 
 

@@ -1,4 +1,4 @@
-/* The languages of pages; see searching/reader_language.py and `one_translation` in searching/results.py. */
+/* The languages of pages; see searching/pages_and_sections.py and `one_translation` in searching/results.py. */
 
 const primary = (tag) => tag.split("-")[0];
 
