@@ -389,7 +389,6 @@ def _memory():
     return pages * 4096
 
 
-@pytest.mark.slow
 def until_ready(client):
     """Waits for the first index, which the app fetches after it has started."""
     end = time.monotonic() + 60
@@ -398,6 +397,7 @@ def until_ready(client):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy):
     """Ten builds, each saying its number in every section, while four readers ask without a pause."""
 

@@ -115,11 +115,10 @@ def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeyp
     monkeypatch.setattr(module, "SECONDS", 0.05)
     locked = threading.Event()
     write = store.write
-    monkeypatch.setattr(store, "write", lambda *given: (locked.wait(10), write(*given)))
+    monkeypatch.setattr(store, "write", lambda *given: (locked.wait(60), write(*given)))
     recorder = Recorder(store)
-    started = time.perf_counter()
     results = [recorder.record(search(str(i))) for i in range(600)]
-    assert time.perf_counter() - started < 1
+    assert recorder.counts["written"] == 0  # nothing waited for the writer, which still stands still
     assert not all(results)
     locked.set()
     recorder.close()
