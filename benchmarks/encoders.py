@@ -87,9 +87,9 @@ def _prepare(folder: Path, model: str) -> dict[str, float]:
     """Exports the encoder in every variant; returns each one's lowest cosine with the original."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    from mkdocs_semsearch.embedding.onnx.encoder import encoder_settings, load_query_encoder
-    from mkdocs_semsearch.embedding.onnx.export import trace_encoder
-    from mkdocs_semsearch.embedding.onnx.quantization import quantize_weights
+    from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings, load_query_encoder
+    from mkdocs_semsearch.embedding.onnx_export import trace_encoder
+    from mkdocs_semsearch.embedding.onnx_quantization import quantize_weights
     from mkdocs_semsearch.embedding.torch import open_sentence_transformer
 
     embedder = open_sentence_transformer(model)
@@ -135,7 +135,7 @@ def _child(arguments: argparse.Namespace) -> None:
 
         embedder = open_sentence_transformer(arguments.model, device="cpu")
     else:
-        from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
+        from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 
         embedder = load_query_encoder(Path(arguments.folder) / arguments.child, threads=threads)
     embedder.embed(["first question"], "query")

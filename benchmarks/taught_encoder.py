@@ -37,8 +37,8 @@ from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.chunking import embedding_text
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
 from mkdocs_semsearch.embedding.model_files import resolve_model
-from mkdocs_semsearch.embedding.onnx.encoder import OnnxEmbedder, load_query_encoder
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import OnnxEmbedder, load_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.searching.vector_store import VectorStore
 

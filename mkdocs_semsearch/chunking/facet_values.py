@@ -8,7 +8,7 @@ from typing import Any
 
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind, as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.source.front_matter import plain_text, read_front_matter
+from mkdocs_semsearch.chunking.front_matter import plain_text, read_front_matter
 
 __all__ = ["FacetReader"]
 

@@ -66,7 +66,7 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
         from mkdocs_semsearch.embedding.openai import reopen_openai
 
         return reopen_openai(identity)
-    from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder, load_default_encoder
+    from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder, load_default_encoder
 
     if is_default_encoder(identity):
         return load_default_encoder(identity)

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.model_files import is_default_model, resolve_model
-from mkdocs_semsearch.embedding.onnx.encoder import (
+from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
     DefaultEmbedder,
     OnnxEmbedder,
     load_query_encoder,
     read_identity,
 )
-from mkdocs_semsearch.embedding.onnx.export import cached_export, export_query_encoder, why_not_traceable
+from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder, why_not_traceable
 from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, check_text
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError

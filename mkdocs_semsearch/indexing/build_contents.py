@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import EncoderInfo, FacetDeclaration, Manifest
 from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
-from mkdocs_semsearch.embedding.onnx.encoder import is_default_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
@@ -199,7 +199,7 @@ class BuildContents:
             return EncoderInfo(reason="switched off")
         if is_default_encoder(self.embedder.identity):
             return EncoderInfo(bundled=True, quantized=True)
-        from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+        from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 
         headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]
         sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]

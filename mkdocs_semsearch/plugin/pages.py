@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.html.inline_text import flat_text, plain_title, title_of_index, title_of_name
-from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
-from mkdocs_semsearch.chunking.html.page_reader import parse_html, read_page
+from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
 from mkdocs_semsearch.site.page_dates import PageDates
 
 if TYPE_CHECKING:

@@ -147,7 +147,7 @@ class LazyEncoder:
 
     def _open(self) -> Embedder:
         from mkdocs_semsearch.embedding import reopen_embedder
-        from mkdocs_semsearch.embedding.onnx.encoder import load_default_encoder, load_query_encoder
+        from mkdocs_semsearch.embedding.onnx_encoder import load_default_encoder, load_query_encoder
 
         if self._manifest.encoder.bundled:
             return load_default_encoder(self._manifest.embedder)

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder, read_identity
+from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder, read_identity
 from mkdocs_semsearch.embedding.protocol import Role, unit_rows
 from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, SemsearchError
 

@@ -59,7 +59,7 @@ class EncoderPool:
             return None
         found = self._encoders.get(key)
         if found is None:
-            from mkdocs_semsearch.embedding.onnx.encoder import load_default_encoder, load_query_encoder
+            from mkdocs_semsearch.embedding.onnx_encoder import load_default_encoder, load_query_encoder
             from mkdocs_semsearch.serving.bounded_encoder import BoundedEncoder
 
             try:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_index, title_of_name
-from mkdocs_semsearch.chunking.html.main_content import NoPage, RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.front_matter import read_front_matter
+from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_role import split_version, version_order
-from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.page_dates import PageDates

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from mkdocs_semsearch.chunking.html.inline_text import title_of_name
+from mkdocs_semsearch.chunking.inline_text import title_of_name
 from mkdocs_semsearch.errors import ConfigurationError
 
 __all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "SiteConfig", "load_site_config"]

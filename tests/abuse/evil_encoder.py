@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from mkdocs_semsearch.embedding.onnx.encoder import encoder_settings
+from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
 __all__ = ["write_encoder"]

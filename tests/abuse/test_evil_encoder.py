@@ -14,7 +14,7 @@ pytest.importorskip("onnx")
 from mkdocs_semsearch import SearchQuery, open_searcher
 from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.cli import main
-from mkdocs_semsearch.embedding.onnx.encoder import OnnxEmbedder
+from mkdocs_semsearch.embedding.onnx_encoder import OnnxEmbedder
 from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexCorruptError
 from mkdocs_semsearch.serving import bounded_encoder, published_index
 from mkdocs_semsearch.serving.bounded_encoder import BoundedEncoder

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import EmbedderIdentity, open_embedder, open_token_counter
-from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from tests.unit.embedding.embedding_server import EmbeddingServer
 from tests.word_hash import WordHashEmbedder
 

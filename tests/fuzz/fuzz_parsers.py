@@ -30,7 +30,7 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
     from mkdocs_semsearch.chunking.document import Document
     from mkdocs_semsearch.cli.arguments import parse_filter
-    from mkdocs_semsearch.embedding.onnx.encoder import FOLDER
+    from mkdocs_semsearch.embedding.onnx_encoder import FOLDER
     from mkdocs_semsearch.embedding.protocol import well_formed
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.embedding.onnx.encoder import FOLDER
+from mkdocs_semsearch.embedding.onnx_encoder import FOLDER
 
 ROOT = Path(__file__).parents[2]
 OF_MODELS = ("torch", "transformers", "sentence_transformers", "onnx")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding.onnx import export
-from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding import onnx_export
+from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from mkdocs_semsearch.embedding.torch import quiet_libraries
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 from tests.unit.embedding.small_models import write_model

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder, reopen_embedder, runtimes
-from mkdocs_semsearch.embedding.onnx.encoder import (
+from mkdocs_semsearch.embedding.onnx_encoder import (
     FOLDER,
     DefaultEmbedder,
     OnnxEmbedder,

@@ -10,7 +10,7 @@ import pytest
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
-from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 from mkdocs_semsearch.embedding.torch import quiet_libraries
 from mkdocs_semsearch.indexing import BuildOptions, build_index
 from mkdocs_semsearch.searching import open_searcher

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES, load_query_encoder
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, load_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from mkdocs_semsearch.embedding.torch import open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
 from tests.word_hash import WordHashEmbedder
@@ -79,7 +79,7 @@ def test_the_graph_names_no_place_and_no_time(folder):
 def test_the_query_side_needs_no_torch(folder):
     code = (
         "import sys\n"
-        "from mkdocs_semsearch.embedding.onnx.encoder import load_query_encoder\n"
+        "from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder\n"
         f"load_query_encoder({str(folder)!r}).embed(['hello'], 'query')\n"
         "print(sorted({'torch', 'transformers', 'sentence_transformers', 'onnx'} & set(sys.modules)))"
     )

@@ -11,8 +11,8 @@ import pytest
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder, reopen_embedder
 from mkdocs_semsearch.embedding.model_files import resolve_model
-from mkdocs_semsearch.embedding.onnx.encoder import ENCODER_FILES
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
 
 TEXTS = ["rotate the api key", "", "nav order"] * 5

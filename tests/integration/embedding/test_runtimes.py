@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder, runtimes
-from mkdocs_semsearch.embedding.onnx.export import export_query_encoder
+from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from mkdocs_semsearch.embedding.runtimes import OnnxModelEmbedder
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
@@ -56,7 +56,7 @@ def test_options_of_torch_choose_torch(model, no_card, option):
 
 
 def test_auto_falls_back_where_the_vectors_would_differ(model, no_card, tmp_path, monkeypatch):
-    monkeypatch.setattr("mkdocs_semsearch.embedding.onnx.export.LOWEST_SIMILARITY", 1.1)
+    monkeypatch.setattr("mkdocs_semsearch.embedding.onnx_export.LOWEST_SIMILARITY", 1.1)
     embedder = opened(model, runtime="auto", cache_dir=str(tmp_path))
     original = opened(model, runtime="torch")
     assert embedder.identity == original.identity

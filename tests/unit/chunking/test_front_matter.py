@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.source.front_matter import excludes_from_search, plain_front_matter, read_front_matter
+from mkdocs_semsearch.chunking.front_matter import excludes_from_search, plain_front_matter, read_front_matter
 
 NOTHING = object()
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking.blocks import Heading
-from mkdocs_semsearch.chunking.source.markdown_source import comparable_heading, read_markdown
-from mkdocs_semsearch.chunking.source.source_map import SourceMap
+from mkdocs_semsearch.chunking.markdown_source import comparable_heading, read_markdown
+from mkdocs_semsearch.chunking.source_map import SourceMap
 
 SOURCE = """---
 title: x

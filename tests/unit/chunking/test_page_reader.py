@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
-from mkdocs_semsearch.chunking.html.page_reader import read_page
+from mkdocs_semsearch.chunking.page_reader import read_page
 
 
 def text_of(html: str) -> str:

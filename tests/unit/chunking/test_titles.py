@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking.html.inline_text import plain_title, title_of_name
+from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_name
 
 
 @pytest.mark.parametrize(

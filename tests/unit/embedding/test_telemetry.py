@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-from mkdocs_semsearch.embedding.onnx.encoder import import_onnxruntime
+from mkdocs_semsearch.embedding.onnx_encoder import import_onnxruntime
 import_onnxruntime()
 import os
 print(os.environ["ORT_DISABLE_TELEMETRY"])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from mkdocs_semsearch.embedding.onnx.encoder import FOLDER, TOKENIZER
+from mkdocs_semsearch.embedding.onnx_encoder import FOLDER, TOKENIZER
 from mkdocs_semsearch.embedding.tokens import WordPieceTokenizer, open_tokenizer
 
 FILE = FOLDER / TOKENIZER

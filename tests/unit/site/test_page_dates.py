@@ -12,7 +12,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.source.front_matter import date_in
+from mkdocs_semsearch.chunking.front_matter import date_in
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.page_dates import PageDates
 from mkdocs_semsearch.site.site_config import load_site_config

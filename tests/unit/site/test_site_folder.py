@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.html.main_content import RenderedPage, read_rendered_page
-from mkdocs_semsearch.chunking.html.page_reader import read_page
+from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_language import with_translations
+from mkdocs_semsearch.chunking.page_reader import read_page
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.site_config import load_site_config

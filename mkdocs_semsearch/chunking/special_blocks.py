@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
-from mkdocs_semsearch.chunking.html.inline_text import flat_text, is_dropped
+from mkdocs_semsearch.chunking.inline_text import flat_text, is_dropped
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

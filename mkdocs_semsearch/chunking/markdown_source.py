@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mkdocs_semsearch.chunking.blocks import Block
 from mkdocs_semsearch.chunking.code_languages import canonical_language, without_annotations
-from mkdocs_semsearch.chunking.source.front_matter import read_front_matter
+from mkdocs_semsearch.chunking.front_matter import read_front_matter
 
 __all__ = ["Fence", "FenceLanguages", "MarkdownSource", "SourceHeading", "comparable_heading", "read_markdown"]
 

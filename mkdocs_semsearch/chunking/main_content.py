@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_semsearch.chunking.html.inline_text import flat_text, normalise
+from mkdocs_semsearch.chunking.inline_text import flat_text, normalise
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

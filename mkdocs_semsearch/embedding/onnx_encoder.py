@@ -235,7 +235,7 @@ def _thread_count(threads: int | None) -> int:
     return count
 
 
-FOLDER = Path(__file__).parent.parent / "default_encoder"
+FOLDER = Path(__file__).with_name("default_encoder")
 
 
 def is_default_encoder(identity: EmbedderIdentity) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import ApiObject
-from mkdocs_semsearch.chunking.html.inline_text import flat_text, is_dropped
+from mkdocs_semsearch.chunking.inline_text import flat_text, is_dropped
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

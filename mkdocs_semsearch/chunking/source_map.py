@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from mkdocs_semsearch.chunking.blocks import Heading
 from mkdocs_semsearch.chunking.document import without_fences
-from mkdocs_semsearch.chunking.source.markdown_source import MarkdownSource, comparable_heading
+from mkdocs_semsearch.chunking.markdown_source import MarkdownSource, comparable_heading
 
 __all__ = ["SourceMap", "SourceSpan"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, Block, Heading, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
-from mkdocs_semsearch.chunking.html.headings import anchor_of, api_object, text_without_permalink
-from mkdocs_semsearch.chunking.html.inline_text import (
+from mkdocs_semsearch.chunking.headings import anchor_of, api_object, text_without_permalink
+from mkdocs_semsearch.chunking.inline_text import (
     BLOCK_TAGS,
     CODE_TAGS,
     child_nodes,
@@ -20,7 +20,7 @@ from mkdocs_semsearch.chunking.html.inline_text import (
     normalise,
     replacement_text,
 )
-from mkdocs_semsearch.chunking.html.special_blocks import (
+from mkdocs_semsearch.chunking.special_blocks import (
     FootnoteMark,
     Footnotes,
     code_block,

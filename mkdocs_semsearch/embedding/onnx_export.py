@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mkdocs_semsearch.embedding.onnx.encoder import (
+from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
     GRAPH,
     SETTINGS,
@@ -24,7 +24,7 @@ from mkdocs_semsearch.embedding.onnx.encoder import (
     import_onnxruntime,
     load_query_encoder,
 )
-from mkdocs_semsearch.embedding.onnx.quantization import quantize_weights
+from mkdocs_semsearch.embedding.onnx_quantization import quantize_weights
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, quiet_libraries
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError

@@ -1,1 +1,0 @@
-"""HTML of a page in, headings and blocks out."""

@@ -1,1 +1,0 @@
-"""Markdown sources: front matter, headings, code fences, and where in them a chunk stands."""
