@@ -26,8 +26,13 @@ from mkdocs_semsearch.chunking.document import (
     Recognised,
     embedding_text,
 )
-from mkdocs_semsearch.chunking.facet_values import FacetReader
-from mkdocs_semsearch.chunking.front_matter import date_in, excludes_from_search, plain_front_matter, plain_text
+from mkdocs_semsearch.chunking.front_matter import (
+    FacetReader,
+    date_in,
+    excludes_from_search,
+    plain_front_matter,
+    plain_text,
+)
 from mkdocs_semsearch.chunking.markdown_source import FenceLanguages, read_markdown
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_language import page_language, written_language

@@ -1,19 +1,28 @@
-"""Reads front matter from a Markdown source and turns it into plain JSON values."""
+"""Reads front matter: from a Markdown source as plain JSON values, and of these, facets as their declared types."""
 
 from __future__ import annotations
 
 import datetime
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from mkdocs_semsearch.artifact.fields import as_date
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind, as_boolean, as_date, as_number
+from mkdocs_semsearch.chunking.document import Document
 
-__all__ = ["SourceHeader", "date_in", "excludes_from_search", "plain_front_matter", "plain_text", "read_front_matter"]
+__all__ = [
+    "FacetReader",
+    "SourceHeader",
+    "date_in",
+    "excludes_from_search",
+    "plain_front_matter",
+    "plain_text",
+    "read_front_matter",
+]
 
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
 _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
@@ -170,3 +179,200 @@ def plain_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode("utf-8")
     return text
+
+
+_INT64 = range(-(2**63), 2**63)
+
+
+class _MisfitError(Exception):
+    """A value does not fit its declared type; the message says what it is and how to write it."""
+
+
+class FacetReader:
+    """Reads declared facet fields from pages and remembers what did not fit.
+
+    - `string`: text; an integer as its digits (`2026`), a date as ISO 8601. Floats and booleans are reported: YAML
+      has already lost what was written (`1.10` is 1.1, `NO` is false).
+    - `list`: a YAML list of such values; a single value is a list of one. `a, b` is one element with a comma in it,
+      because commas are legal in tags. Empty elements go silently.
+    - `integer`, `number`: numbers, or text that is one (the MultiMarkdown header has only text).
+    - `date`: dates, the date of a datetime, ISO 8601 text; of Material's `date: {created: …}` that one.
+    - `boolean`: booleans, or text that YAML would have read as one.
+    """
+
+    def __init__(self, facets: Sequence[FacetDeclaration], *, declared: bool = True) -> None:
+        """Makes a reader.
+
+        Args:
+            facets: fields to read.
+            declared: whether the author named them. If not, numbers and booleans are text as they stand in the source
+                (`1.10`), and what is no text is left out without a report.
+        """
+        self._facets = tuple(facets)
+        self._declared = declared
+        self._misfits: dict[str, _Misfits] = {}
+
+    def values(self, document: Document, kind: PageKind = "guide", language: str | None = None) -> dict[str, Any]:
+        """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
+        own = {"page.section": document.section, "page.kind": kind, "page.language": language}
+        values: dict[str, Any] = {}
+        for facet in self._facets:
+            raw = own[facet.name] if facet.name in own else document.front_matter.get(facet.name)
+            if raw is None or (isinstance(raw, str) and not raw.strip()):
+                continue
+            if not self._declared:
+                raw = _as_written(document, facet.name, raw)
+            problems: list[str] = []
+            value = _READERS[facet.type](raw, problems)
+            if problems and self._declared:
+                self._report(f"Front matter field {facet.name!r} is declared as {facet.type}", document, problems[0])
+            if value is not None and value != ():
+                values[facet.name] = value
+        return values
+
+    def boost(self, document: Document) -> float:
+        """Returns `search: {boost: …}`, 1.0 where it is missing or not a positive number."""
+        boost = _search_field(document, "boost")
+        if boost is None:
+            return 1.0
+        problems: list[str] = []
+        number = _number(boost, problems)
+        if number is None or number <= 0:
+            reason = problems[0] if problems else f"{number:g}"
+            self._report("Front matter field 'search.boost' must be a number above 0", document, reason)
+            return 1.0
+        return float(number)
+
+    def kind(self, document: Document) -> PageKind | None:
+        """Returns `search: {kind: …}`, None where it is missing or not a kind of page."""
+        kind: PageKind | None = _search_field(document, "kind")
+        if kind is None or kind in PAGE_KINDS:
+            return kind
+        self._report(f"Front matter field 'search.kind' must be one of {', '.join(PAGE_KINDS)}", document, repr(kind))
+        return None
+
+    def misfits(self) -> tuple[str, ...]:
+        """Returns one sentence for each field that did not fit somewhere, sorted."""
+        return tuple(sorted(f"{field}, but {misfits.describe()}." for field, misfits in self._misfits.items()))
+
+    def _report(self, field: str, document: Document, reason: str) -> None:
+        self._misfits.setdefault(field, _Misfits()).add(document.path, reason)
+
+
+def _as_written(document: Document, name: str, value: Any) -> Any:
+    """Returns a value with its numbers and booleans as text: that of the source where YAML has read them from it."""
+    if all(isinstance(element, str) for element in (value if isinstance(value, list | tuple) else (value,))):
+        return value
+    source = document.source or ""
+    if read_front_matter(source).values.get(name) == value:
+        return read_front_matter(source, typed=False).values.get(name)
+    return [_scalar_text(element) for element in value] if isinstance(value, list | tuple) else _scalar_text(value)
+
+
+def _scalar_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, float) else value
+
+
+def _search_field(document: Document, name: str) -> Any:
+    search = document.front_matter.get("search")
+    return search.get(name) if isinstance(search, Mapping) else None
+
+
+class _Misfits:
+    """Pages on which one field does not fit."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+
+    def add(self, path: str, reason: str) -> None:
+        self._reasons.setdefault(path, reason)
+
+    def describe(self) -> str:
+        path, reason = min(self._reasons.items())
+        others = len(self._reasons) - 1
+        more = f" ({others} more {'pages' if others > 1 else 'page'} with values that do not fit)" if others else ""
+        return f"{path} has {reason}; the value is left out{more}"
+
+
+def _text(value: Any) -> str:
+    """Returns the text of a scalar, or refuses one that YAML has already changed."""
+    if isinstance(value, str):
+        return plain_text(" ".join(value.split()))
+    if isinstance(value, bool):
+        raise _MisfitError(f"the boolean {str(value).lower()}: quote it if it is meant as text")
+    if isinstance(value, float):
+        raise _MisfitError(f"the number {value!r}: quote it, YAML reads 1.10 as 1.1")
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value.isoformat()
+    raise _MisfitError(_describe(value))
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple | set | frozenset):
+        return "a list"
+    text = " ".join(str(value).split())
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    return f"{shown!r}" if isinstance(value, str) else f"the {type(value).__name__} {shown}"
+
+
+def _string(value: Any, problems: list[str]) -> str | None:
+    try:
+        return _text(value) or None
+    except _MisfitError as error:
+        problems.append(str(error))
+        return None
+
+
+def _list(value: Any, problems: list[str]) -> tuple[str, ...]:
+    elements: Iterable[Any] = value if isinstance(value, list | tuple) else (value,)
+    texts = (_string(element, problems) for element in elements if element is not None)
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _integer(value: Any, problems: list[str]) -> int | None:
+    number = as_number(value)
+    if isinstance(number, int) and number in _INT64:
+        return number
+    problems.append(_describe(value))
+    return None
+
+
+def _number(value: Any, problems: list[str]) -> float | int | None:
+    number = as_number(value)
+    if number is not None and abs(number) < 2**63:
+        return number
+    problems.append(_describe(value))
+    return None
+
+
+def _date(value: Any, problems: list[str]) -> datetime.date | None:
+    if isinstance(value, Mapping) and "created" in value:
+        value = value["created"]
+    # A text of digits alone, 20240131, is a number to most authors and no date.
+    date = None if isinstance(value, str) and value.strip()[4:5] != "-" else as_date(value)
+    if date is None:
+        problems.append(_describe(value))
+    return date
+
+
+def _boolean(value: Any, problems: list[str]) -> bool | None:
+    boolean = as_boolean(value, yaml=True) if isinstance(value, bool | str) else None
+    if boolean is None:
+        problems.append(_describe(value))
+    return boolean
+
+
+_READERS: dict[str, Callable[[Any, list[str]], Any]] = {
+    "string": _string,
+    "list": _list,
+    "integer": _integer,
+    "number": _number,
+    "date": _date,
+    "boolean": _boolean,
+}

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, Block, Heading, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
-from mkdocs_semsearch.chunking.headings import anchor_of, api_object, text_without_permalink
+from mkdocs_semsearch.chunking.elements import (
+    FootnoteMark,
+    Footnotes,
+    anchor_of,
+    api_object,
+    code_block,
+    footnote_reference,
+    is_code_table,
+    table_block,
+    text_without_permalink,
+)
 from mkdocs_semsearch.chunking.inline_text import (
     BLOCK_TAGS,
     CODE_TAGS,
@@ -19,14 +29,6 @@ from mkdocs_semsearch.chunking.inline_text import (
     join_inline,
     normalise,
     replacement_text,
-)
-from mkdocs_semsearch.chunking.special_blocks import (
-    FootnoteMark,
-    Footnotes,
-    code_block,
-    footnote_reference,
-    is_code_table,
-    table_block,
 )
 
 if TYPE_CHECKING:

@@ -33,9 +33,8 @@ from mkdocs_semsearch.indexing.model_coverage import model_coverage
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
-from mkdocs_semsearch.lexical.compounds import Compounds
+from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords
 from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
-from mkdocs_semsearch.lexical.reader_words import ReaderWords
 
 __all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
 

@@ -19,8 +19,7 @@ from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS, chunks_schema, pages_schema
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds
-from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords
+from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords
 
 __all__ = [
     "EarlierRows",

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError
+from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import Question, read_question
-from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.searching.backend import Backend, Matches
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.facets import facet_counts

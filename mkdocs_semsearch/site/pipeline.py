@@ -271,7 +271,7 @@ def _chunked(
     from mkdocs_semsearch.chunking.page_language import with_translations
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
-    from mkdocs_semsearch.lexical.reader_words import ReaderWords
+    from mkdocs_semsearch.lexical.extra_words import ReaderWords
 
     chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
     counter = open_token_counter(embedder)

@@ -31,9 +31,8 @@ from mkdocs_semsearch.lexical.analyzers import (
     telling_words,
 )
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
-from mkdocs_semsearch.lexical.compounds import Compounds, joins_words
+from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.languages import page_stemmers
-from mkdocs_semsearch.lexical.reader_words import ReaderWords
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,

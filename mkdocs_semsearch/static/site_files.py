@@ -16,7 +16,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
-from mkdocs_semsearch.lexical.reader_words import NO_READER_WORDS, ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards

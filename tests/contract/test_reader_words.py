@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
-from mkdocs_semsearch.lexical.reader_words import ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from mkdocs_semsearch.searching.response import to_json

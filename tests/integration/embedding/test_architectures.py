@@ -9,8 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding import onnx_export
+from mkdocs_semsearch.embedding import onnx_export, open_embedder
 from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from mkdocs_semsearch.embedding.torch import quiet_libraries
@@ -70,7 +69,7 @@ def test_the_exported_encoder_agrees(folder_of, tmp_path, name):
 
 
 def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "LOWEST_SIMILARITY", 0.99999)
+    monkeypatch.setattr(onnx_export, "LOWEST_SIMILARITY", 0.99999)
     embedder = open_embedder(runtime="torch", model=str(folder_of("qwen3-last")))
     result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
     assert result.exported
@@ -85,16 +84,16 @@ def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path
 
 
 def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "LOWEST_SIMILARITY", 1.1)
+    monkeypatch.setattr(onnx_export, "LOWEST_SIMILARITY", 1.1)
     embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
     result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
     assert not result.exported
     assert "float32 weights give a cosine of 1.0" in result.reason
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["failure.json"]
     # The next build takes its word for it, until the libraries are others.
-    monkeypatch.setattr(export, "trace_encoder", None)
+    monkeypatch.setattr(onnx_export, "trace_encoder", None)
     assert export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache") == result
-    monkeypatch.setattr(export, "_libraries", lambda: ["torch 99"])
+    monkeypatch.setattr(onnx_export, "_libraries", lambda: ["torch 99"])
     assert "TypeError" in export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache").reason
 
 
