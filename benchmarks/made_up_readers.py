@@ -37,7 +37,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.insights.report import Group, make_report
+from mkdocs_semsearch.insights.questions import Group
+from mkdocs_semsearch.insights.report import make_report
 from mkdocs_semsearch.insights.search_records import Search, read_beacon
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher

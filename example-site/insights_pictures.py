@@ -17,8 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "benchmarks")]
 from made_up_readers import Readers  # noqa: E402
 from screenshots import DESKTOP, FLAGS, PHONE, QUALITY, TARGET, build  # noqa: E402
 
-from mkdocs_semsearch.insights.report import make_report  # noqa: E402
-from mkdocs_semsearch.insights.report_page import report_html  # noqa: E402
+from mkdocs_semsearch.insights.report import make_report, report_html  # noqa: E402
 from mkdocs_semsearch.insights.search_records import Search  # noqa: E402
 from mkdocs_semsearch.searching import open_searcher  # noqa: E402
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries  # noqa: E402

@@ -262,7 +262,7 @@ def _insights(given: argparse.Namespace) -> int:
 
 
 def _export_queries(store: InsightStore, since: str, file: Path) -> str:
-    from mkdocs_semsearch.insights.report import labelled_questions
+    from mkdocs_semsearch.insights.questions import labelled_questions
 
     found = labelled_questions(store.read(since))
     try:
@@ -273,7 +273,7 @@ def _export_queries(store: InsightStore, since: str, file: Path) -> str:
 
 
 def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
-    from mkdocs_semsearch.insights.report import make_report, report_text
+    from mkdocs_semsearch.insights.report import make_report, report_html, report_text
     from mkdocs_semsearch.searching import open_searcher
 
     with open_searcher(_index_dir(given.index)) as searcher:
@@ -281,8 +281,6 @@ def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
     if given.format == "json":
         _print_json(report.to_json())
     elif given.format == "html":
-        from mkdocs_semsearch.insights.report_page import report_html
-
         print(report_html(report))
     else:
         print(report_text(report))

@@ -1,90 +1,34 @@
-"""What the records say: questions without a good answer, grouped by meaning; words, pages and facets."""
+"""What the records say, for a terminal, as JSON and as one HTML file."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mkdocs_semsearch.insights.questions import (
+    FEWEST,
+    OPENED_LOW,
+    Group,
+    Question,
+    failing_groups,
+    question_groups,
+    question_key,
+    read_questions,
+)
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
 from mkdocs_semsearch.lexical.languages import stemmer_for
 from mkdocs_semsearch.searching import Searcher, SearchQuery
 
-__all__ = ["Group", "Report", "group_by_meaning", "labelled_questions", "make_report", "report_text"]
-
-SAME_MEANING = 0.5
-"""Cosine similarity from which questions are one group. Of .45 to .62, `benchmarks/made_up_readers.py` named most gaps
-first with .5; beyond, the questions about one page are many groups."""
-
-NEIGHBORS = 40
-MOST_QUESTIONS = 5000
-"""Different questions that are grouped, the most frequent ones; encoding one takes 2 to 3 ms."""
-
-OPENED_LOW = 4
-"""Rank from which on a result was opened low: readers passed over the first three."""
-
-FEWEST = 2
-"""Searches without success that make a group worth reading."""
-
-SURE = 2.5
-"""A group fails when its searches do so this many standard deviations more often than all searches of the site."""
+__all__ = ["Report", "make_report", "report_html", "report_text"]
 
 LISTED = 20
-
-AGREEING = 3
-"""Readers who must have opened the same page before it counts as the answer: two may have been one reader twice."""
-
-
-@dataclass(slots=True)
-class Question:
-    """All searches with the same text, apart from case and spaces."""
-
-    text: str
-    searches: list[Search] = field(default_factory=list)
-    vector: NDArray[np.float32] | None = None
-
-    @property
-    def failures(self) -> float:
-        """Number of searches after which the reader had no page, half for one that was opened low."""
-        return sum(_failure(search) for search in self.searches)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Questions that mean the same.
-
-    Attributes:
-        question: the most frequent one stands for all.
-        ways: number of different texts.
-        searches: how often they were asked.
-        failures: how often without success.
-        opened: how often a result was opened.
-        rephrased: how often the reader asked otherwise next.
-        rank: mean rank of what was opened, or None.
-        similarity: mean similarity of the best result, or None.
-        examples: further texts, the most frequent first.
-        page: the page that is nearest in the index, or None.
-        answered: the index has a match for the question now.
-    """
-
-    question: str
-    ways: int
-    searches: int
-    failures: float
-    opened: int
-    rephrased: int
-    rank: float | None
-    similarity: float | None
-    examples: tuple[str, ...]
-    page: Mapping[str, str] | None = None
-    answered: bool = True
+WIDTH, HEIGHT = 720, 150
+"""Of the plot over time, in units of its own: it is as wide as the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +76,11 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
         searcher: the index as it is now: its encoder groups the questions, and its pages are what was missed or found.
         dropped: records that a full queue has lost.
     """
-    dimension = searcher.manifest.embedder.dimension
-    questions = _questions(searches)
-    for question in questions:
-        question.vector = searcher.embed(_as_read(question))
-    clusters = group_by_meaning(
-        np.array([question.vector for question in questions], np.float32).reshape(len(questions), dimension),
-        [question.failures + 0.01 * len(question.searches) for question in questions],
-    )
-    groups = [_group([questions[member] for member in members]) for members in clusters]
-    usual = sum(group.failures for group in groups) / max(1, sum(group.searches for group in groups))
+    questions = read_questions(searches, searcher)
+    groups = question_groups(questions)
     placed = _Places(searcher)
     found, reached = _reached(questions, placed)
-    failing = sorted((group for group in groups if _is_failing(group, usual)), key=lambda g: -_missed(g, usual))
-    unanswered = [placed.nearest(group) for group in failing[: 2 * LISTED]]
+    unanswered = [placed.nearest(group) for group in failing_groups(groups)[: 2 * LISTED]]
     shown = {group.question for group in unanswered}
     others = [group for group in groups if group.question not in shown and group.searches > FEWEST]
     often = sorted(others, key=lambda group: -group.searches)
@@ -153,7 +88,7 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
         site=searcher.manifest.site_name or "",
         totals={
             "searches": len(searches),
-            "questions": len({_key(search.query) for search in searches if search.query}),
+            "questions": len({question_key(search.query) for search in searches if search.query}),
             "opened": sum(search.opened is not None for search in searches),
             "rephrased": sum(search.rephrased for search in searches),
             "without_matches": sum(search.matches == 0 for search in searches),
@@ -175,111 +110,6 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
             ).most_common(LISTED)
         ),
     )
-
-
-def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> list[list[int]]:
-    """Groups rows around the heaviest ones: each takes its neighbours in the k-NN graph that no heavier one has taken.
-
-    Args:
-        vectors: float32 `[n, d]`, unit rows.
-        weights: of every row.
-
-    Returns:
-        The rows of each group, the one that the others gathered around first.
-    """
-    near = _neighbors(vectors)
-    free = set(range(len(vectors)))
-    groups = []
-    for row in sorted(free, key=lambda item: (-weights[item], item)):
-        if row not in free:
-            continue
-        free.discard(row)
-        members = [other for other in near[row] if other in free]
-        free.difference_update(members)
-        groups.append([row, *members])
-    return groups
-
-
-def _neighbors(vectors: NDArray[np.float32]) -> list[list[int]]:
-    """Returns for every row its nearest rows that mean the same, nearest first (a cut k-NN graph)."""
-    lists: list[list[int]] = []
-    for start in range(0, len(vectors), 512):
-        similarity = vectors[start : start + 512] @ vectors.T
-        for row, values in enumerate(similarity, start):
-            values[row] = -1
-            candidates = np.flatnonzero(values >= SAME_MEANING)
-            lists.append(candidates[np.argsort(-values[candidates], kind="stable")][:NEIGHBORS].tolist())
-    return lists
-
-
-def _key(query: str) -> str:
-    return " ".join(query.casefold().split())
-
-
-def _questions(searches: Iterable[Search]) -> list[Question]:
-    """Returns the different questions, the most frequent first."""
-    by_key: dict[str, Question] = {}
-    for search in searches:
-        if search.query:
-            by_key.setdefault(_key(search.query), Question(search.query)).searches.append(search)
-    return sorted(by_key.values(), key=lambda question: (-len(question.searches), question.text))[:MOST_QUESTIONS]
-
-
-def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
-    """Returns questions with the page that readers opened for them, as `semsearch eval` reads them.
-
-    Only where several agreed: at least `AGREEING` opened one page, and they are the majority of those who opened any.
-    """
-    labelled = []
-    for question in _questions(searches):
-        opened = Counter(search.opened for search in question.searches if search.opened and not search.rephrased)
-        if not opened:
-            continue
-        page, agreeing = opened.most_common(1)[0]
-        if agreeing >= AGREEING and agreeing > opened.total() / 2:
-            counts = {"opened": agreeing, "searches": len(question.searches)}
-            labelled.append({"query": question.text, "answer_page": page, **counts})
-    return labelled
-
-
-def _as_read(question: Question) -> str:
-    """Returns the text with its typos corrected, as the search did it."""
-    corrected = {word.casefold(): other for search in question.searches for word, other in search.corrected.items()}
-    return re.sub(r"\w+", lambda match: corrected.get(match[0].casefold(), match[0]), question.text)
-
-
-def _failure(search: Search) -> float:
-    if search.opened is None or search.rephrased or search.matches == 0:
-        return 1.0
-    return 0.5 if (search.rank or 1) >= 2 * OPENED_LOW else 0.0
-
-
-def _group(questions: Sequence[Question]) -> Group:
-    questions = sorted(questions, key=lambda question: (-len(question.searches), question.text))
-    searches = [search for question in questions for search in question.searches]
-    ranks = [search.rank for search in searches if search.rank]
-    similarities = [search.similarity for search in searches if search.similarity is not None]
-    return Group(
-        question=questions[0].text,
-        ways=len(questions),
-        searches=len(searches),
-        failures=round(sum(question.failures for question in questions), 2),
-        opened=sum(search.opened is not None for search in searches),
-        rephrased=sum(search.rephrased for search in searches),
-        rank=round(sum(ranks) / len(ranks), 1) if ranks else None,
-        similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
-        examples=tuple(question.text for question in questions[1:6]),
-    )
-
-
-def _missed(group: Group, usual: float) -> float:
-    """Returns how many more searches failed than would have done for a usual question."""
-    return group.failures - usual * group.searches
-
-
-def _is_failing(group: Group, usual: float) -> bool:
-    spread = math.sqrt(group.searches * max(usual * (1 - usual), 0.01))
-    return group.failures >= FEWEST and _missed(group, usual) >= SURE * spread
 
 
 class _Places:
@@ -459,3 +289,37 @@ def _group_line(group: Group) -> str:
     ways = f" in {group.ways} ways" if group.ways > 1 else ""
     page = f" → {group.page['path']}" if group.page else ""
     return f"{group.searches}× “{group.question}”{ways}, {group.opened} opened{page}"
+
+
+def report_html(report: Report) -> str:
+    """Returns the report as a page that is readable on a phone, in light and dark."""
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    source = files("mkdocs_semsearch.insights").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    return environment.from_string(source).render(
+        report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=max([1, *_failures(report)])
+    )
+
+
+def _failures(report: Report) -> list[float]:
+    return [group.failures for group in report.unanswered]
+
+
+def _bars(report: Report) -> list[dict[str, Any]]:
+    """Returns place and height of the bars of every day; a day without searches is an empty place."""
+    days = report.days[-90:]
+    if not days:
+        return []
+    most = max(day["searches"] for day in days)
+    wide = min(40.0, WIDTH / len(days))
+    return [
+        {
+            **day,
+            "x": round(number * wide, 1),
+            "width": round(wide * 0.8, 1),
+            "all": round(HEIGHT * day["searches"] / most, 1),
+            "with": round(HEIGHT * day["opened"] / most, 1),
+        }
+        for number, day in enumerate(days)
+    ]

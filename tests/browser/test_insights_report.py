@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.insights.report import make_report
-from mkdocs_semsearch.insights.report_page import report_html
+from mkdocs_semsearch.insights.report import make_report, report_html
 from mkdocs_semsearch.searching import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search

@@ -7,8 +7,8 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.insights.report import group_by_meaning, labelled_questions, make_report, report_text
-from mkdocs_semsearch.insights.report_page import report_html
+from mkdocs_semsearch.insights.questions import group_by_meaning, labelled_questions
+from mkdocs_semsearch.insights.report import make_report, report_html, report_text
 from mkdocs_semsearch.searching import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search

@@ -1,0 +1,237 @@
+"""What readers asked: their questions, grouped by meaning, and which of them find no good answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.insights.search_records import Search
+from mkdocs_semsearch.searching import Searcher
+
+__all__ = [
+    "FEWEST",
+    "OPENED_LOW",
+    "Group",
+    "Question",
+    "failing_groups",
+    "group_by_meaning",
+    "labelled_questions",
+    "question_groups",
+    "question_key",
+    "read_questions",
+]
+
+SAME_MEANING = 0.5
+"""Cosine similarity from which questions are one group. Of .45 to .62, `benchmarks/made_up_readers.py` named most gaps
+first with .5; beyond, the questions about one page are many groups."""
+
+NEIGHBORS = 40
+MOST_QUESTIONS = 5000
+"""Different questions that are grouped, the most frequent ones; encoding one takes 2 to 3 ms."""
+
+OPENED_LOW = 4
+"""Rank from which on a result was opened low: readers passed over the first three."""
+
+FEWEST = 2
+"""Searches without success that make a group worth reading."""
+
+SURE = 2.5
+"""A group fails when its searches do so this many standard deviations more often than all searches of the site."""
+
+AGREEING = 3
+"""Readers who must have opened the same page before it counts as the answer: two may have been one reader twice."""
+
+
+@dataclass(slots=True)
+class Question:
+    """All searches with the same text, apart from case and spaces.
+
+    Attributes:
+        text: as it was typed first.
+        searches: the records.
+        vector: float32 `[d]`, of the text with its typos corrected; unit length.
+    """
+
+    text: str
+    searches: list[Search] = field(default_factory=list)
+    vector: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    @property
+    def failures(self) -> float:
+        """Number of searches after which the reader had no page, half for one that was opened low."""
+        return sum(_failure(search) for search in self.searches)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Questions that mean the same.
+
+    Attributes:
+        question: the most frequent one stands for all.
+        ways: number of different texts.
+        searches: how often they were asked.
+        failures: how often without success.
+        opened: how often a result was opened.
+        rephrased: how often the reader asked otherwise next.
+        rank: mean rank of what was opened, or None.
+        similarity: mean similarity of the best result, or None.
+        examples: further texts, the most frequent first.
+        page: the page that is nearest in the index, or None.
+        answered: the index has a match for the question now.
+    """
+
+    question: str
+    ways: int
+    searches: int
+    failures: float
+    opened: int
+    rephrased: int
+    rank: float | None
+    similarity: float | None
+    examples: tuple[str, ...]
+    page: Mapping[str, str] | None = None
+    answered: bool = True
+
+
+def question_key(query: str) -> str:
+    """Returns what is the same for questions that differ in case and spaces only."""
+    return " ".join(query.casefold().split())
+
+
+def read_questions(searches: Iterable[Search], searcher: Searcher) -> list[Question]:
+    """Returns the different questions with their vectors, the most frequent first.
+
+    Args:
+        searches: the records.
+        searcher: whose encoder reads them.
+    """
+    questions = _questions(searches)
+    for question in questions:
+        question.vector = searcher.embed(_as_read(question))
+    return questions
+
+
+def _questions(searches: Iterable[Search]) -> list[Question]:
+    """Returns the different questions, the most frequent first."""
+    by_key: dict[str, Question] = {}
+    for search in searches:
+        if search.query:
+            by_key.setdefault(question_key(search.query), Question(search.query)).searches.append(search)
+    return sorted(by_key.values(), key=lambda question: (-len(question.searches), question.text))[:MOST_QUESTIONS]
+
+
+def _as_read(question: Question) -> str:
+    """Returns the text with its typos corrected, as the search did it."""
+    corrected = {word.casefold(): other for search in question.searches for word, other in search.corrected.items()}
+    return re.sub(r"\w+", lambda match: corrected.get(match[0].casefold(), match[0]), question.text)
+
+
+def question_groups(questions: Sequence[Question]) -> list[Group]:
+    """Returns the groups of questions that mean the same, those that fail most first."""
+    if not questions:
+        return []
+    clusters = group_by_meaning(
+        np.array([question.vector for question in questions]),
+        [question.failures + 0.01 * len(question.searches) for question in questions],
+    )
+    return [_group([questions[member] for member in members]) for members in clusters]
+
+
+def failing_groups(groups: Sequence[Group]) -> list[Group]:
+    """Returns the groups that fail clearly more often than the searches of the site do, most missed searches first."""
+    usual = sum(group.failures for group in groups) / max(1, sum(group.searches for group in groups))
+    failing = (group for group in groups if _is_failing(group, usual))
+    return sorted(failing, key=lambda group: -_missed(group, usual))
+
+
+def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> list[list[int]]:
+    """Groups rows around the heaviest ones: each takes its neighbours in the k-NN graph that no heavier one has taken.
+
+    Args:
+        vectors: float32 `[n, d]`, unit rows.
+        weights: of every row.
+
+    Returns:
+        The rows of each group, the one that the others gathered around first.
+    """
+    near = _neighbors(vectors)
+    free = set(range(len(vectors)))
+    groups = []
+    for row in sorted(free, key=lambda item: (-weights[item], item)):
+        if row not in free:
+            continue
+        free.discard(row)
+        members = [other for other in near[row] if other in free]
+        free.difference_update(members)
+        groups.append([row, *members])
+    return groups
+
+
+def _neighbors(vectors: NDArray[np.float32]) -> list[list[int]]:
+    """Returns for every row its nearest rows that mean the same, nearest first (a cut k-NN graph)."""
+    lists: list[list[int]] = []
+    for start in range(0, len(vectors), 512):
+        similarity = vectors[start : start + 512] @ vectors.T
+        for row, values in enumerate(similarity, start):
+            values[row] = -1
+            candidates = np.flatnonzero(values >= SAME_MEANING)
+            lists.append(candidates[np.argsort(-values[candidates], kind="stable")][:NEIGHBORS].tolist())
+    return lists
+
+
+def _group(questions: Sequence[Question]) -> Group:
+    questions = sorted(questions, key=lambda question: (-len(question.searches), question.text))
+    searches = [search for question in questions for search in question.searches]
+    ranks = [search.rank for search in searches if search.rank]
+    similarities = [search.similarity for search in searches if search.similarity is not None]
+    return Group(
+        question=questions[0].text,
+        ways=len(questions),
+        searches=len(searches),
+        failures=round(sum(question.failures for question in questions), 2),
+        opened=sum(search.opened is not None for search in searches),
+        rephrased=sum(search.rephrased for search in searches),
+        rank=round(sum(ranks) / len(ranks), 1) if ranks else None,
+        similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
+        examples=tuple(question.text for question in questions[1:6]),
+    )
+
+
+def _failure(search: Search) -> float:
+    if search.opened is None or search.rephrased or search.matches == 0:
+        return 1.0
+    return 0.5 if (search.rank or 1) >= 2 * OPENED_LOW else 0.0
+
+
+def _missed(group: Group, usual: float) -> float:
+    """Returns how many more searches failed than would have done for a usual question."""
+    return group.failures - usual * group.searches
+
+
+def _is_failing(group: Group, usual: float) -> bool:
+    spread = math.sqrt(group.searches * max(usual * (1 - usual), 0.01))
+    return group.failures >= FEWEST and _missed(group, usual) >= SURE * spread
+
+
+def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
+    """Returns questions with the page that readers opened for them, as `semsearch eval` reads them.
+
+    Only where several agreed: at least `AGREEING` opened one page, and they are the majority of those who opened any.
+    """
+    labelled = []
+    for question in _questions(searches):
+        opened = Counter(search.opened for search in question.searches if search.opened and not search.rephrased)
+        if not opened:
+            continue
+        page, agreeing = opened.most_common(1)[0]
+        if agreeing >= AGREEING and agreeing > opened.total() / 2:
+            counts = {"opened": agreeing, "searches": len(question.searches)}
+            labelled.append({"query": question.text, "answer_page": page, **counts})
+    return labelled
