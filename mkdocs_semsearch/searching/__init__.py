@@ -1,4 +1,4 @@
-"""Question in, ranked hits out."""
+"""Searches an index: takes a query and returns ranked results."""
 
 from __future__ import annotations
 

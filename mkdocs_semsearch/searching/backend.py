@@ -1,4 +1,4 @@
-"""The seam between a searcher and the place where the chunks of an index are."""
+"""The protocol between a searcher and the store that holds the chunks of an index."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["Backend", "Matches"]
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What a backend finds for a query.
+    """The matches of a query in a backend.
 
     Attributes:
-        candidates: the chunks that the results are made of, scored.
-        ranked: the results of the page that the query wants.
-        weaker: number of results that do not match, which the query can ask for too.
-        matcher: tells which words of a text match the query, for marks and excerpts.
-        counts: gives the values of a field over all matches, each with the number of results that have it; the query's
-            own filter on that field is left out, so that it does not shrink its own counts.
+        candidates: the scored chunks from which the results are made.
+        ranked: the results between the query's offset and its limit.
+        weaker: number of results that do not match; the query can request them with `include_weak`.
+        matcher: decides which words of a text match the query, for excerpts and highlights.
+        counts: returns the values of a field over all matches, each with its number of results. The query's own filter
+            on that field is ignored; otherwise selecting one value would set the counts of all others to zero.
     """
 
     candidates: Candidates
@@ -41,19 +41,19 @@ class Matches:
 
 
 class Backend(Protocol):
-    """Finds, counts and reads the chunks of one build, which never changes; safe to share between threads.
+    """Searches, counts and reads the chunks of one immutable build; safe to share between threads.
 
-    Chunks and pages are known by their rows: chunk row i is row i of `chunk_map.page_of`, page row j is row j of
+    Chunks and pages are identified by row numbers: chunk row i is row i of `chunk_map.page_of`, page row j is row j of
     `chunk_map.boost`. A backend that cannot be reached raises `StoreUnavailableError`.
     """
 
     @property
     def chunk_map(self) -> ChunkMap:
-        """Which page, section and group every chunk belongs to."""
+        """The page, the section and the duplicate group of every chunk."""
         ...
 
     def prepare(self) -> None:
-        """Loads what the first query would have to wait for."""
+        """Loads in advance what the first query needs."""
         ...
 
     def close(self) -> None:
@@ -61,52 +61,52 @@ class Backend(Protocol):
         ...
 
     def read(self, question: Question, *, correct: bool) -> Question:
-        """Returns a question with its corrections, weights and telling words.
+        """Returns a question with the corrections, weights and telling words that the index knows for it.
 
         Args:
-            question: as `read_question` gives it. A phrase that occurs nowhere is given up, see
+            question: as `read_question` returns it. A phrase that occurs nowhere is no longer required, see
                 `Question.missing_phrases`.
-            correct: words that the index does not have may be read as others.
+            correct: whether a word that is not in the index may be corrected to a similar one that is.
         """
         ...
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
-        """Finds and ranks what matches a query.
+        """Finds and ranks the matches of a query.
 
         Args:
             query: the query, with its filters and bounds.
-            question: its text, as `read` gives it.
-            vector: float32 `[d]`, unit length, the embedding of its text; None where words alone rank.
+            question: its text, as `read` returns it.
+            vector: float32 `[d]`, unit length, the embedding of its text; None in text-only mode.
 
         Raises:
-            FilterError: a filter value that its field cannot have.
+            FilterError: a filter value has the wrong type for its field.
         """
         ...
 
     def browse(self, query: SearchQuery) -> Listing:
-        """Lists the pages that the filters of a query leave; for a query without text.
+        """Lists the pages that pass the filters of a query without text.
 
         Raises:
-            FilterError: a filter value that its field cannot have.
+            FilterError: a filter value has the wrong type for its field.
         """
         ...
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
-        """Reads what readers see of some chunks, their pages, and further pages."""
+        """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         ...
 
     def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk the chunks nearest to it, nearest first, without itself."""
+        """Yields for each chunk its nearest neighbours, nearest first, without the chunk itself."""
         ...
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
-        """Counts all pages by the values of a declared field: most frequent first, equal counts by value."""
+        """Counts the pages of the index for each value of a facet field: most frequent first, ties by value."""
         ...
 
     def page_row(self, path: str) -> int | None:
-        """Returns the row of a page by its path, or None."""
+        """Returns the row of the page with this path, or None."""
         ...
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
-        """Yields path and URL of every page."""
+        """Yields the path and the URL of every page."""
         ...

@@ -1,4 +1,4 @@
-"""The backend of an index that is searched in this process: arrays, Parquet tables and a lexical index."""
+"""The backend that searches an index in this process: arrays, Parquet tables and a lexical index."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ __all__ = ["EmbeddedBackend", "LiteralNames"]
 
 
 class EmbeddedBackend:
-    """A `Backend` over tables in memory and two sides that score; an index folder and a static bundle both make one.
+    """A `Backend` over tables in memory, a vector side and a lexical side.
 
-    Chunks without any evidence are not scored, unless a query asks for weak results.
+    An index folder and a static bundle can both be opened as one. A chunk that no side returns has no score, unless the
+    query asks for weak results.
     """
 
     def __init__(self, tables: Tables, sides: Sides) -> None:
@@ -45,7 +46,7 @@ class EmbeddedBackend:
         self._tables = tables
         self._sides = sides
         self._filtered = FilterCache(tables)
-        # Priors depend on a few properties of the question only, so that there are few different ones to cache.
+        # Priors depend only on a few properties of the question, so eight entries cover nearly all queries.
         self._priors = functools.lru_cache(8)(lambda priors, reader: tables.chunk_map.priors(dict(priors), reader))
 
     @classmethod
@@ -53,7 +54,7 @@ class EmbeddedBackend:
         """Opens a build.
 
         Raises:
-            IndexCorruptError: a file of the build cannot be read, or is not what the manifest says.
+            IndexCorruptError: a file of the build cannot be read, or contradicts the manifest.
         """
         tables = Tables.load(build_dir, manifest)
         analysis = Analysis.of(manifest.lexical)
@@ -69,31 +70,31 @@ class EmbeddedBackend:
         return cls(tables, sides)
 
     def with_semantic_share(self, share: float) -> EmbeddedBackend:
-        """Returns a backend over the same tables and sides in whose scores meaning has another share."""
+        """Returns a copy with another weight of the semantic score; tables and sides are shared."""
         return EmbeddedBackend(self._tables, replace(self._sides, weight=share))
 
     def prepare(self) -> None:
-        """Makes the vectors ready."""
+        """Prepares the vectors for the first query."""
         self._sides.vectors.prepare()
 
     def close(self) -> None:
-        """Does nothing: mapped files are released when the last answer that uses them is gone."""
+        """Does nothing: memory-mapped files are released when the last reference to them is gone."""
 
     def read(self, question: Question, *, correct: bool) -> Question:
-        """Returns a question with its corrections, weights and telling words, see `Backend.read`."""
+        """Returns the question with its corrections, weights and telling words, see `Backend.read`."""
         if question.phrases and not self._sides.lexical.phrase_rows(question.phrases).any():
             question = question.without_phrases()
         return self._sides.lexical.read(question, correct=correct)
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
-        """Finds and ranks what matches a query, see `Backend.find`."""
+        """Finds and ranks the matches of a query, see `Backend.find`."""
         scoring = self._scoring(query, question, vector, query.filters)
         ranked, candidates = self._ranked(scoring, query)
         tally = self._tally(ranked, query)
 
         def counts(field: str) -> tuple[FacetCount, ...]:
             others = tuple(item for item in query.filters if item.field != field)
-            # A page counts in each of its languages, for a filter on one of them shows it in that one.
+            # A page with translations counts for each of its languages: a language filter would show that translation.
             fold = field != "page.language"
             if len(others) == len(query.filters) and (fold or not self.chunk_map.languages.have_translations):
                 return tally.values_of(field)
@@ -109,7 +110,7 @@ class EmbeddedBackend:
         return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
 
     def browse(self, query: SearchQuery) -> Listing:
-        """Lists the pages that the filters of a query leave, see `Backend.browse`."""
+        """Lists the pages that pass the filters of a query, see `Backend.browse`."""
         mask = self._filtered(query.filters).mask
         rows = np.arange(self.chunk_map.chunks) if mask is None else np.flatnonzero(mask)
         pages, total = listed_pages(rows, self.chunk_map, self._days.__getitem__, query)
@@ -122,7 +123,7 @@ class EmbeddedBackend:
 
     @functools.cached_property
     def _days(self) -> NDArray[np.int64]:
-        """Day of every page by its date, the latest where it has several; 0 without one."""
+        """The day number of every page's date; the latest of several dates, 0 for a page without one."""
         column = self._tables.column(DATE_FIELD)
         days = np.zeros(self.chunk_map.pages, np.int64)
         if len(column.values):
@@ -131,24 +132,24 @@ class EmbeddedBackend:
         return days
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
-        """Reads what readers see of some chunks, their pages, and further pages."""
+        """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         return self._tables.fetch(chunks, pages)
 
     def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk the chunks nearest to it, nearest first."""
+        """Yields for each chunk its nearest neighbours, nearest first."""
         return map(self._sides.vectors.neighbors_of, chunks)
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
-        """Counts all pages by the values of a declared field."""
+        """Counts the pages of the index for each value of a facet field."""
         every = np.arange(self.chunk_map.pages)
         return self._tables.column(field).counts(every, every)
 
     def page_row(self, path: str) -> int | None:
-        """Returns the row of a page by its path, or None."""
+        """Returns the row of the page with this path, or None."""
         return self._tables.page_row(path)
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
-        """Yields path and URL of every page."""
+        """Yields the path and the URL of every page."""
         return self._tables.page_urls()
 
     def _scoring(
@@ -170,7 +171,7 @@ class EmbeddedBackend:
         )
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
-        """Returns bool `[chunks]`: the chunks that the filters and phrases leave; None for all."""
+        """Returns bool `[chunks]`: the chunks that pass the filters and contain the phrases; None for all."""
         mask = self._filtered(filters).mask
         if not question.phrases:
             return mask
@@ -178,14 +179,14 @@ class EmbeddedBackend:
         return with_phrases if mask is None else mask & with_phrases
 
     def _ranked(self, scoring: Scoring, query: SearchQuery, *, fold: bool = True) -> tuple[Ranked, Candidates]:
-        """Returns the results of a query, and the chunks that they are made of.
+        """Returns the results of a query, and the chunks from which they are made.
 
         Args:
-            scoring: of the query.
-            query: to be answered.
-            fold: show one page among its translations.
+            scoring: scores the chunks of this query.
+            query: the query.
+            fold: show only one translation of each page.
         """
-        # Chunks that do not match are needed only for weak results, and as further evidence of a page.
+        # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
         every = (
             query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
         )
@@ -197,7 +198,7 @@ class EmbeddedBackend:
         return rank(candidates, self.chunk_map, query), candidates
 
     def _hidden(self, mask: NDArray[np.bool_] | None, *, by_page: bool) -> int:
-        """Returns how many of the results that filters leave are further translations of a page."""
+        """Returns how many results are hidden because another translation of their page is shown."""
         languages, page_of = self.chunk_map.languages, self.chunk_map.page_of
         if not languages.have_translations:
             return 0
@@ -215,9 +216,9 @@ class EmbeddedBackend:
 
 
 class LiteralNames:
-    """Titles and headings of a site by their normalised text.
+    """Looks up titles and headings of a site by their normalised text.
 
-    A pinned question is one more title of its page, a keyword one more heading.
+    A pinned question counts as a further title of its page, a keyword as a further heading.
     """
 
     def __init__(self, tables: Tables, pins: Mapping[str, str] | None = None) -> None:
@@ -245,7 +246,7 @@ class LiteralNames:
                 self._titles[literal_name(question)].append(int(chunk_map.first_chunk[pinned]))
 
     def ranks(self, text: str) -> dict[int, int]:
-        """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
+        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`."""
         name = literal_name(text)
         if not name:
             return {}

@@ -1,4 +1,4 @@
-"""Search quality over queries with known answers."""
+"""Measures search quality with queries whose answers are known."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 __all__ = ["Evaluation", "EvaluationQuery", "Judged", "evaluate", "evaluate_indexes", "read_queries"]
 
 DEPTH = 10
-"""Results that are looked at."""
+"""Number of results that are examined for each query; the usual depth of MRR@10 and nDCG@10."""
 
 HIT_DEPTHS = (1, 3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A query and the place of its answer.
+    """A query and the pages that answer it.
 
     Attributes:
-        query: as a reader would type it.
-        pages: paths of the pages that answer it, the best one first.
-        anchor: of the section that answers it, or None where only the page is known.
-        corpus: name of the site that it is about, or None.
+        query: the text, as a reader would type it.
+        pages: paths of the pages that answer it, best one first.
+        anchor: anchor of the section that answers it, or None if only the page is known.
+        corpus: name of the site that the query is about, or None.
     """
 
     query: str
@@ -42,7 +42,7 @@ class EvaluationQuery:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A query with the rank of its answer: 1 is the first, None is not among the first ten."""
+    """A query with the rank of its answer: 1 for the first result, None if it is not among the first ten."""
 
     question: EvaluationQuery
     rank: int | None
@@ -51,11 +51,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures over all queries.
+    """The quality figures over all queries.
 
     Attributes:
-        judged: every query that was run.
-        skipped: queries whose answer is on no page of the index.
+        judged: all queries that were run.
+        skipped: number of queries whose answer page is not in the index.
     """
 
     judged: tuple[Judged, ...]
@@ -67,16 +67,16 @@ class Evaluation:
 
     @property
     def mrr(self) -> float:
-        """Mean reciprocal rank of the first right answer, 0 beyond rank 10."""
+        """Mean reciprocal rank of the first correct answer; an answer beyond rank 10 counts 0."""
         return self._mean(lambda rank: 1 / rank)
 
     @property
     def ndcg(self) -> float:
-        """Normalised discounted cumulative gain at 10, with one relevant answer a query."""
+        """Normalised discounted cumulative gain at 10, with one relevant answer for each query."""
         return self._mean(lambda rank: 1 / math.log2(rank + 1))
 
     def figures(self) -> dict[str, float | int]:
-        """Returns every figure by its name, rounded to four digits."""
+        """Returns all figures by name, rounded to four digits."""
         hits = {f"hit@{depth}": round(self.hit(depth), 4) for depth in HIT_DEPTHS}
         counts = {"queries": len(self.judged), "skipped": self.skipped}
         return {**counts, **hits, "mrr@10": round(self.mrr, 4), "ndcg@10": round(self.ndcg, 4)}
@@ -88,11 +88,12 @@ class Evaluation:
 
 
 def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
-    """Reads a file of queries, one JSON object a line: `query`, `answer_page`, and where known `answer_anchor`,
-    `also_pages`, `corpus`.
+    """Reads a file of queries with one JSON object per line.
+
+    The keys are `query` and `answer_page`, and optionally `answer_anchor`, `also_pages` and `corpus`.
 
     Raises:
-        QueryError: names the line that is not such an object.
+        QueryError: a line is not such an object; the message names the line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -116,7 +117,7 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
 
 
 def _paths(page: str) -> tuple[str, ...]:
-    """Returns one form of a path: `guide.md` and `guide/index.md` have the same address, answers name either."""
+    """Returns both forms of a path: `guide.md` and `guide/index.md` have the same URL, and answers name either."""
     return (page, f"{page.removesuffix('.md')}/index.md") if page.endswith(".md") else (page,)
 
 
@@ -131,9 +132,9 @@ def evaluate_indexes(
     """Runs every query against the index of its corpus.
 
     Args:
-        indexes: folder or URL of the index for each corpus; the key None takes all queries.
-        queries: queries; those about another corpus are left out and counted.
-        mode: what ranks.
+        indexes: corpus name to folder or URL of its index; an index under the key None answers all queries.
+        queries: the queries; those about a corpus without an index are skipped and counted.
+        mode: search mode.
         by_section: see `evaluate`.
         engine: opens an index.
     """
@@ -152,9 +153,9 @@ def evaluate(
 
     Args:
         searcher: an open index.
-        queries: queries; those whose answer the index does not have are left out and counted.
-        mode: what ranks.
-        by_section: an answer is right only with the right section, for queries that name one.
+        queries: the queries; those whose answer page is not in the index are skipped and counted.
+        mode: search mode.
+        by_section: for queries that name a section, only that section counts as correct.
     """
     judged: list[Judged] = []
     skipped = 0

@@ -1,4 +1,4 @@
-"""The piece of a chunk that shows why it is a result."""
+"""Cuts excerpts: the part of a chunk that shows why it is a result, with the matching words highlighted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mkdocs_semsearch.lexical.question import DistinctWords, Matcher
 __all__ = ["Excerpt", "NearestSentence", "make_excerpt"]
 
 NearestSentence = Callable[[Sequence[str]], int | None]
-"""A function that returns the number of the sentence nearest to the query; None where it cannot compare them."""
+"""A function that returns the position of the sentence nearest to the query, or None if it cannot compare them."""
 
 MAX_CHARACTERS = 320
-"""Length of an excerpt at most."""
+"""Greatest length of an excerpt; chosen, not measured."""
 
 _REMEMBERED_TEXTS = 500
-"""Chunks whose passages are kept: those of the last fifty answers."""
+"""Number of chunks whose passages are cached: those of about fifty responses with ten results."""
 
 _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
@@ -33,11 +33,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A piece of a text.
+    """A part of a text.
 
     Attributes:
-        text: light Markdown; begins or ends with `…` where something was left out in the middle of a block.
-        highlights: `[start, end)` of the words that match, in code points of `text`, rising.
+        text: light Markdown; begins or ends with `…` where a block was cut.
+        highlights: `[start, end)` of the matching words, in code points of `text`, in ascending order.
     """
 
     text: str
@@ -57,7 +57,7 @@ class _Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A passage and the words of the query in it."""
+    """A passage and the query words that occur in it."""
 
     text: str
     fenced: bool
@@ -69,15 +69,15 @@ class _Block:
 
 
 def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None = None) -> Excerpt:
-    """Cuts the piece with the most different words of the query, whole blocks where they fit.
+    """Cuts the part with the most different query words, in whole blocks where they fit.
 
-    Where no word matches, the piece has no marks and begins with the sentence nearest in meaning, or with the text
-    where that is unknown.
+    If no word matches, the excerpt has no highlights and begins with the sentence that is nearest in meaning, or at the
+    start of the text if `nearest` cannot tell.
 
     Args:
-        content: light Markdown.
+        content: text of a chunk, light Markdown.
         matcher: decides which words match.
-        nearest: returns the nearest sentence.
+        nearest: chooses the sentence nearest to the query.
     """
     blocks = [_Block(part.text, part.fenced, tuple(_matches(part, matcher))) for part in _passages(content)]
     if not blocks:
@@ -96,7 +96,7 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
 
 
 def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[int, int] | None:
-    """Returns the block and the start of the nearest sentence; 0 for a block that is shown whole."""
+    """Returns the block of the nearest sentence and its start in that block; 0 if the whole block is shown."""
     places: list[tuple[int, int]] = []
     sentences: list[str] = []
     for number, block in enumerate(blocks):
@@ -112,7 +112,7 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
 
 @functools.lru_cache(_REMEMBERED_TEXTS)
 def _passages(content: str) -> tuple[_Passage, ...]:
-    """Splits a text into passages; cached, since the same texts are shown again while a reader types."""
+    """Splits a text into passages; cached, because results repeat from keystroke to keystroke."""
     return tuple(_read(content))
 
 
@@ -132,8 +132,8 @@ def _read(content: str) -> Iterator[_Passage]:
 
 
 def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
-    """Finds the words of the query; in scripts without spaces, the pieces of a run that match."""
-    # Few words of a text match, and searching for those takes less time than checking every word.
+    """Finds the query words in a passage; in scripts without spaces, the matching parts of a run of characters."""
+    # Few words of a text match, so searching for the candidates is faster than checking every word.
     meant = matcher.may_mean(passage.text, passage.words)
     found = sorted((start, word) for word in meant for start in _places(passage, word))
     for start, word in found:
@@ -158,7 +158,7 @@ def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, fr
 
 
 def _places(passage: _Passage, word: str) -> Iterator[int]:
-    """Yields the positions of a word that is not part of a longer one."""
+    """Yields the positions where a word occurs on its own, not inside a longer word."""
     text = passage.text
     start = text.find(word, passage.begin, passage.end)
     while start >= 0:
@@ -174,7 +174,7 @@ def _in_word(character: str) -> bool:
 
 
 def _pieces(word: str) -> Iterator[tuple[int, int]]:
-    """Yields the terms of a word as ranges: overlapping pairs in scripts without spaces, and the text between them."""
+    """Yields the character ranges of the terms of a word: overlapping pairs in scripts without spaces, else words."""
     begin = 0
     for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
         end = begin + len(list(run))
@@ -192,7 +192,7 @@ def _cut(block: _Block) -> Excerpt:
 
 
 def _cut_code(block: _Block) -> Excerpt:
-    """Keeps whole lines from the first match on, inside the block's own fence; of a very long line, a part."""
+    """Keeps whole lines from the first match on, inside the block's fence; cuts a line that is too long."""
     fence, *lines, closing = block.text.split("\n")
     first = block.text.count("\n", 0, block.found[0][0]) - 1 if block.found else 0
     begin = len(fence) + 1 + sum(len(line) + 1 for line in lines[:first])
@@ -211,7 +211,7 @@ def _cut_code(block: _Block) -> Excerpt:
 
 
 def _cut_prose(block: _Block) -> Excerpt:
-    """Keeps a window with the most different words, from the beginning of a sentence where that is near."""
+    """Keeps the window with the most different query words; starts it at the beginning of a sentence if one is near."""
     window = begin = _window_start(block)
     if window:
         begin = 0
@@ -233,7 +233,7 @@ def _prose_from(block: _Block, begin: int) -> Excerpt:
 
 
 def _before_code(text: str, place: int) -> int:
-    """Moves a place inside of short code in a line to the start of that code."""
+    """Moves a position inside inline code to the start of that code."""
     if "`" not in text:
         return place
     line, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
@@ -242,7 +242,7 @@ def _before_code(text: str, place: int) -> int:
 
 
 def _window_start(block: _Block) -> int:
-    """Returns the start of the window of `MAX_CHARACTERS` with the most different stems; the first of equals."""
+    """Returns the start of the window of `MAX_CHARACTERS` with the most different stems; the first one wins a tie."""
     best, best_start = 0, 0
     for i, (start, _, _) in enumerate(block.found):
         seen = {stem for s, e, stems in block.found[i:] if e <= start + MAX_CHARACTERS for stem in stems}

@@ -1,4 +1,4 @@
-"""Counts over results: how many there are, and how many have each value of a field."""
+"""Counts results: the total, and the number for each value of a facet field."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["FilterCache", "Filtered", "Tally", "facet_counts"]
 
 
 class Tally:
-    """The results that a set of chunks makes, counted.
+    """Counts the results that a set of chunks makes.
 
     Args:
-        tables: of the index.
-        rows: the matching chunks, as rising numbers or as bool `[chunks]`; None for all.
-        by_page: results are pages; else sections, and near-duplicate sections count as one.
+        tables: the tables of the index.
+        rows: the matching chunks, as ascending row numbers or as bool `[chunks]`; None for all.
+        by_page: count pages; otherwise sections, where near-duplicate sections count as one.
     """
 
     def __init__(self, tables: Tables, rows: NDArray[np.int64] | NDArray[np.bool_] | None, *, by_page: bool) -> None:
         self._tables = tables
         self._rows = rows
         self._by_page = by_page
-        # Bounded, since a client may name any number of fields that no page has.
+        # The cache is bounded because a client can request any number of fields that do not exist.
         self.values_of = functools.lru_cache(64)(self._values_of)
 
     @functools.cached_property
@@ -40,7 +40,7 @@ class Tally:
         return int(np.count_nonzero(np.bincount(results)))
 
     def _values_of(self, name: str) -> tuple[FacetCount, ...]:
-        """Returns the number of results for each value of a field; nothing for a field that no page has."""
+        """Returns the number of results for each value of a field; empty for a field that no page has."""
         column = self._tables.column(name)
         if self._tables.is_chunk_field(name):
             counts = column.counts(self._chunks, self._result_of(self._chunks))
@@ -50,7 +50,7 @@ class Tally:
 
     @functools.cached_property
     def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The different pairs of page and result."""
+        """The distinct (page, result) pairs."""
         pages, results = self._tables.chunk_map.page_of[self._chunks], self._result_of(self._chunks)
         first = np.ones(len(pages), np.bool_)
         np.not_equal(pages[1:], pages[:-1], out=first[1:])
@@ -71,24 +71,24 @@ class Tally:
 
 
 def facet_counts(counts: Iterable[tuple[Any, int]]) -> tuple[FacetCount, ...]:
-    """Returns values and their counts in the form of an answer: dates in ISO 8601."""
+    """Returns values and counts as a response shows them, with dates in ISO 8601."""
     return tuple(
         FacetCount(value.isoformat() if isinstance(value, datetime.date) else value, count) for value, count in counts
     )
 
 
 _REMEMBERED_CHUNKS = 2_000_000
-"""Chunks of all remembered filters together: a mask takes a byte a chunk."""
+"""Limit on the cached masks, in chunks over all masks; 2 MB, since a mask takes one byte per chunk."""
 
 _FEWEST, _MOST = 4, 64
-"""Filters that are remembered at least and at most."""
+"""Least and greatest number of cached filters; chosen, not measured."""
 
 
 class Filtered:
-    """The chunks for which some filters hold.
+    """The chunks that pass some filters.
 
     Attributes:
-        mask: bool `[chunks]`, not to be written to; None where there is no filter.
+        mask: bool `[chunks]`, read-only; None without filters.
     """
 
     def __init__(self, tables: Tables, filters: tuple[Filter, ...]) -> None:
@@ -98,10 +98,10 @@ class Filtered:
 
 
 class FilterCache:
-    """Returns the chunks that filters leave, cached for the filters that were used last.
+    """Evaluates filters and caches the results of the most recently used ones.
 
-    Readers tick the same few filters again and again, and without a least score nothing of this depends on the query.
-    The smaller the index, the more filters are cached.
+    Readers select the same few filters again and again, and the result does not depend on the query text. The smaller
+    the index, the more filters are cached.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -109,16 +109,16 @@ class FilterCache:
         self._filtered = functools.lru_cache(size)(lambda key: Filtered(tables, key.filters))
 
     def __call__(self, filters: tuple[Filter, ...]) -> Filtered:
-        """Returns the chunks for which all filters hold.
+        """Returns the chunks that pass all filters.
 
         Raises:
-            FilterError: a filter value that its field cannot have.
+            FilterError: a filter value has the wrong type for its field.
         """
         return self._filtered(_FilterKey(filters))
 
 
 class _FilterKey:
-    """Filters as a key: equal when they are written alike, for 1 and true are equal in Python but not to a filter."""
+    """A cache key for filters; compares their text, because 1 and True are equal in Python but differ in a filter."""
 
     def __init__(self, filters: tuple[Filter, ...]) -> None:
         self.filters = filters

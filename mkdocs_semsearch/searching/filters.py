@@ -1,9 +1,9 @@
 """The filters of a query: the same classes and names in Python, JSON, GET parameters and MCP.
 
-Pydantic checks every class where it is constructed; what is wrong becomes a `FilterError`. `serving.wire` reads the
+Pydantic validates every filter when it is constructed; an invalid one raises `FilterError`. `serving.wire` reads the
 same classes from requests and sets `FROM_OUTSIDE`, which adds limits that Python callers do not need.
 
-A new operator is a class here and a member of `Filter`; `value_test` says which values it selects.
+To add an operator, add a class here, make it a member of `Filter`, and let `value_test` say which values it selects.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ __all__ = [
 Scalar = str | int | float | bool | datetime.date
 
 FROM_OUTSIDE: dict[str, bool] = {"from_outside": True}
-"""Validation context for requests: their texts and lists are limited, and numbers must be finite."""
+"""Validation context for requests: lengths of texts and lists are limited, and numbers must be finite."""
 
 MAX_FIELD_CHARACTERS = 200
 MAX_VALUE_CHARACTERS = 1000
 MAX_VALUES = 100
 MAX_ENTRIES = 32
-"""Filters of a request, fields that it counts, indexes that it names."""
+"""Greatest number of filters, of facet fields and of index names in one request; chosen, not measured."""
 
 _SCALAR_SCHEMA = {
     "anyOf": [
@@ -71,7 +71,7 @@ _VALUES_SCHEMA = {"type": "array", "items": _SCALAR_SCHEMA, "minItems": 1, "maxI
 
 
 def is_from_outside(info: ValidationInfo) -> bool:
-    """Tells whether the value comes from a request, for which limits hold."""
+    """Returns whether the value comes from a request, to which limits apply."""
     return info.context is FROM_OUTSIDE
 
 
@@ -108,7 +108,7 @@ def _scalar(value: Any, info: ValidationInfo) -> Scalar:
 
 def _scalars(value: Any, info: ValidationInfo) -> tuple[Scalar, ...]:
     if isinstance(value, str) and not is_from_outside(info):
-        value = (value,)  # one text is one value, not its letters
+        value = (value,)  # a string is one value, not a sequence of letters
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
         raise ValueError("must be a list")
     values = tuple(_scalar(item, info) for item in value)
@@ -146,7 +146,7 @@ RangeEnd = Annotated[
 
 @validated
 class Equals:
-    """The field has this value; a list field has it among its elements (any of them, where `value` is a list)."""
+    """The field has this value; a list field contains it (or any of them, if `value` is a list)."""
 
     field: FieldName
     value: Annotated[
@@ -160,7 +160,7 @@ class Equals:
 
 @validated
 class In:
-    """The field has one of these values; a list field shares at least one element with them."""
+    """The field has one of these values; a list field contains at least one of them."""
 
     field: FieldName
     values: Annotated[tuple[Scalar, ...], PlainValidator(_scalars), WithJsonSchema(_VALUES_SCHEMA)]
@@ -170,7 +170,7 @@ class In:
 
 @validated
 class Range:
-    """The field lies between two ends, both included; one may be missing. Dates are written `2026-01-31`."""
+    """The field lies between `min` and `max`, both included; one of them may be missing. A date is `2026-01-31`."""
 
     field: FieldName
     min: RangeEnd = None
@@ -196,7 +196,7 @@ class Exists:
 
 @validated
 class Prefix:
-    """The field's text starts with this value (`page.path` below a folder)."""
+    """The field's text starts with this value; on `page.path` this selects a folder."""
 
     field: FieldName
     value: Annotated[str, AfterValidator(_text), WithJsonSchema({"type": "string", "maxLength": MAX_VALUE_CHARACTERS})]
@@ -206,7 +206,7 @@ class Prefix:
 
 Filter = Equals | In | Range | Exists | Prefix
 Filters = Mapping[str, Any] | Iterable[Filter] | Filter
-"""Filters as Python writes them; a mapping has a value, a list of values or a `range` for each field."""
+"""The forms in which Python callers may pass filters; a mapping has a value, a list or a `range` for each field."""
 OPERATORS: tuple[str, ...] = tuple(kind.__dataclass_fields__["op"].default for kind in get_args(Filter))
 
 
@@ -214,7 +214,7 @@ def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
     """Returns a function that decides whether a filter selects a value of its field; `negate` is ignored.
 
     Raises:
-        FilterError: a value that the field cannot have.
+        FilterError: a value of the filter has the wrong type for the field.
     """
     match condition:
         case Exists():
@@ -229,10 +229,10 @@ def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
 
 
 def wanted_values(condition: Equals | In, kind: FacetType) -> list[Value]:
-    """Returns the values that a filter names, read as values of the field's type.
+    """Returns the values of a filter, converted to the type of the field.
 
     Raises:
-        FilterError: a value that the field cannot have.
+        FilterError: a value of the filter has the wrong type for the field.
     """
     values = condition.values if isinstance(condition, In) else condition.value
     return [_read(value, kind, condition.field) for value in (values if isinstance(values, tuple) else (values,))]
@@ -246,7 +246,7 @@ def _read(value: Scalar, kind: FacetType, field: str) -> Value:
 
 
 def _range_test(condition: Range, kind: FacetType) -> Callable[[Value], bool]:
-    """Compares by the field's type; text compares as numbers or dates where both ends are numbers or dates."""
+    """Compares by the field's type; text compares as numbers or dates if both bounds are numbers or dates."""
     low, high = range_ends(condition, kind)
     key = _order_of(kind, [bound for bound in (condition.min, condition.max) if bound is not None])
 
@@ -258,10 +258,10 @@ def _range_test(condition: Range, kind: FacetType) -> Callable[[Value], bool]:
 
 
 def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
-    """Returns both ends of a range, read as values of the field compare; None for one that is missing.
+    """Returns both bounds of a range, converted to the type of the field; None for a missing one.
 
     Raises:
-        FilterError: an end that cannot be a value of the field.
+        FilterError: a bound has the wrong type for the field.
     """
     bounds = [bound for bound in (condition.min, condition.max) if bound is not None]
     key = _order_of(kind, bounds)
@@ -278,7 +278,7 @@ def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:
 
 
 def _order_of(kind: FacetType, bounds: Sequence[Scalar]) -> Callable[[Scalar], Any]:
-    """Chooses how values compare in a range: by the column's type; text as numbers or dates where the ends are such."""
+    """Chooses how values compare in a range: by the field's type; text as numbers or dates if the bounds are such."""
     if kind not in ("string", "list"):
         return READERS[kind]
     for reader in (as_number, as_date):

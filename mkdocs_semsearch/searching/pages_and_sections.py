@@ -1,4 +1,4 @@
-"""Which page and section every chunk of an index belongs to, in which language it is, and what a result says of it."""
+"""Maps every chunk of an index to its page, section and language, and makes the page and section parts of a result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
-"""Factor of pages that are not in the reader's language, where the site has pages in it."""
+"""Score factor of pages in other languages than the reader's, if the site has pages in that language."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +37,9 @@ class PageLanguages:
 
     Attributes:
         tags: language tags of the site.
-        code_of: int16 `[pages]`; the page's language as its place in `tags`, -1 for a page without one.
-        group_of: int32 `[pages]`; row of the first page that says the same in any language, of the page itself where it
-            has no translation.
-        meaning: float32 `[pages]`; how much of the meaning counts, 1 where the model knows the page's language.
+        code_of: int16 `[pages]`; the page's language as its position in `tags`, -1 if unknown.
+        group_of: int32 `[pages]`; row of the first page among the page's translations, or of the page itself.
+        meaning: float32 `[pages]`; factor of the semantic weight, 1 if the model covers the page's language.
     """
 
     tags: tuple[str, ...]
@@ -56,13 +55,13 @@ class PageLanguages:
         coverage: Mapping[str, float],
         default: str,
     ) -> PageLanguages:
-        """Reads what an index says of its pages.
+        """Groups the pages of an index by language and translation.
 
         Args:
-            languages: of every page.
-            translations: of every page what it says of its translations; equal for those of one page.
+            languages: the language of every page.
+            translations: the translations column of every page; translations of one page have equal values.
             coverage: see `Manifest.coverage`.
-            default: language of pages that have none of their own.
+            default: language of pages that do not declare one.
         """
         tags = tuple(dict.fromkeys(filter(None, languages)))
         codes = {tag: code for code, tag in enumerate(tags)}
@@ -85,11 +84,11 @@ class PageLanguages:
 
     @functools.cached_property
     def are_known(self) -> bool:
-        """Whether the model knows the languages of all pages."""
+        """Whether the model covers the languages of all pages."""
         return bool((self.meaning == 1).all())
 
     def are_foreign(self, reader: str) -> NDArray[np.bool_]:
-        """Returns bool `[pages]`: the pages that are not in the reader's language; none where no page is in it."""
+        """Returns bool `[pages]`: the pages in other languages than the reader's; none if the site lacks that one."""
         folded = reader.replace("_", "-").lower()
         own = [code for code, tag in enumerate(self.tags) if tag.lower() == folded]
         own = own or [code for code, tag in enumerate(self.tags) if primary_subtag(tag) == primary_subtag(folded)]
@@ -98,24 +97,25 @@ class PageLanguages:
         return ~np.isin(self.code_of, [*own, -1])
 
     def factors(self, reader: str) -> NDArray[np.float32]:
-        """Returns float32 `[pages]`: the factor of each page for a reader."""
+        """Returns float32 `[pages]`: the score factor of each page for the reader's language."""
         return np.where(self.are_foreign(reader), np.float32(OTHER_LANGUAGE), np.float32(1))
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkMap:
-    """The structure of an index, which every backend keeps in memory or maps.
+    """The structure of an index; every backend has it in memory or memory-mapped.
 
     Attributes:
-        page_of: int32 `[chunks]`; page row of every chunk, never falling.
-        section_of: int32 `[chunks]`; running number of the section in the whole index, never falling.
-        group_of: int32 `[chunks]`; running number of the first section that says nearly the same, or of its own.
+        page_of: int32 `[chunks]`; page row of every chunk, ascending.
+        section_of: int32 `[chunks]`; number of the section, counted over the whole index, ascending.
+        group_of: int32 `[chunks]`; the section number of the chunk's near-duplicate group: that of the first section
+            with nearly the same text, or its own.
         boost: float32 `[pages]`; factor of the page's scores.
         first_chunk: int32 `[pages]`; row of the page's first chunk.
         chunk_count: int32 `[pages]`; number of the page's chunks.
-        kind_of: int8 `[pages]`; the page's kind, as its place in `PAGE_KINDS`.
-        modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 where it is not known.
-        languages: of the pages.
+        kind_of: int8 `[pages]`; the page's kind, as its position in `PAGE_KINDS`.
+        modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 if unknown.
+        languages: the languages of the pages.
     """
 
     page_of: NDArray[np.int32]
@@ -130,7 +130,7 @@ class ChunkMap:
 
     @functools.cached_property
     def meaning(self) -> NDArray[np.float32] | None:
-        """How much of the meaning of each chunk counts, float32 `[chunks]`; None where all of it does everywhere."""
+        """Factor of the semantic weight of each chunk, float32 `[chunks]`; None if it is 1 for all chunks."""
         return None if self.languages.are_known else self.languages.meaning[self.page_of]
 
     @property
@@ -145,7 +145,7 @@ class ChunkMap:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether every chunk belongs to the page that claims it, so that no later look-up can fail."""
+        """Whether pages, chunks and groups refer to each other consistently, so that no later look-up can fail."""
         if not self.chunks:
             return not self.chunk_count.any()
         if self.page_of[0] < 0 or self.page_of[-1] >= self.pages or (np.diff(self.page_of) < 0).any():
@@ -157,11 +157,11 @@ class ChunkMap:
         return in_order and bool(((groups >= 0) & (groups <= self.section_of[-1])).all())
 
     def priors(self, factors: Mapping[str, float], reader: str = "") -> NDArray[np.float32]:
-        """Returns float32 `[chunks]`: the factor of each chunk by the kind and the language of its page.
+        """Returns float32 `[chunks]`: the score factor of each chunk for the kind and the language of its page.
 
         Args:
-            factors: kind to factor; 1 for a kind without one.
-            reader: language tag of the reader, empty where it is not known.
+            factors: page kind to factor; a kind that is missing has the factor 1.
+            reader: language tag of the reader, empty if unknown.
         """
         by_kind = np.array([factors.get(kind, 1.0) for kind in PAGE_KINDS], np.float32)
         of_page = by_kind[self.kind_of]
@@ -183,7 +183,7 @@ class ChunkMap:
         return mask
 
     def in_groups(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: the chunks of some groups of sections."""
+        """Returns bool `[chunks]`: the chunks of some near-duplicate groups."""
         mask = np.zeros(self.chunks, np.bool_)
         begins, ends = (np.searchsorted(self.section_of, groups, side=side) for side in ("left", "right"))
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
@@ -192,26 +192,26 @@ class ChunkMap:
         return mask
 
     def have_duplicates(self, rows: NDArray[np.int64]) -> bool:
-        """Returns whether the section of any of some chunks says nearly the same as another section."""
+        """Returns whether any of these chunks is in a section that has a near-duplicate."""
         return bool(np.isin(self.group_of[rows], self.group_of[self._regrouped]).any())
 
     @functools.cached_property
     def _regrouped(self) -> NDArray[np.int64]:
-        """Rows of the chunks whose section says what an earlier one says."""
+        """Rows of the chunks whose section is a near-duplicate of an earlier one."""
         return np.flatnonzero(self.group_of != self.section_of)
 
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:
-    """What a result says of its page.
+    """The page of a result.
 
     Attributes:
-        languages, primary_language: of its code.
-        last_modified: day of the last change as ISO 8601 text, or None where it is not known.
-        indexed_at: moment of the build, ISO 8601, the same for all pages of an index; None without a server.
-        content_hash: changes when what a reader sees of the page does; None in an index of version 0.1.0.
-        language: of its text, or None.
-        translations: language tag to URL, for the page and its translations; empty where it has none.
+        languages, primary_language: programming languages of its code blocks.
+        last_modified: day of the last change as ISO 8601 text, or None if unknown.
+        indexed_at: time of the build, ISO 8601, the same for all pages of an index; None in static search.
+        content_hash: changes when the displayed content of the page changes; None in an index of version 0.1.0.
+        language: language tag of its text, or None.
+        translations: language tag to URL, for the page and its translations; empty without translations.
     """
 
     path: str
@@ -231,10 +231,10 @@ class PageInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionInfo(ChunkRecord):
-    """One section, shown by its best chunk.
+    """The section of a result, represented by its best chunk.
 
-    `highlights` are `[start, end)` offsets into `excerpt`, in Unicode code points. Lines are 1-based with the end
-    included; characters are offsets into the source file with the end excluded; null for generated pages.
+    `highlights` are `[start, end)` offsets into `excerpt`, in Unicode code points. Line numbers are 1-based, end
+    included; character offsets refer to the source file, end excluded; both are null for generated pages.
     """
 
     url: str
@@ -243,7 +243,7 @@ class SectionInfo(ChunkRecord):
 
 
 _COLUMN_OF = {"frontmatter": "front_matter", "translations": "translations"}
-"""Columns that are JSON, by their names in a result."""
+"""Names of the columns that contain JSON, by the field name in a result."""
 PAGE_COLUMNS = tuple(
     _COLUMN_OF.get(f.name, f.name) for f in fields(PageInfo) if f.name not in ("primary_language", "indexed_at")
 )
@@ -252,11 +252,11 @@ PAGE_COLUMNS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What readers see of some chunks and their pages, read from a backend in one go.
+    """The displayed fields of some chunks and their pages, read from a backend with one request.
 
     Attributes:
         page_of: int32 `[chunks]`; page row of every chunk of the index.
-        pages: page row to what a result says of the page.
+        pages: page row to its `PageInfo`.
         chunks: chunk row to its `ChunkRecord` as a mapping.
     """
 
@@ -265,7 +265,7 @@ class Records:
     chunks: Mapping[int, Mapping[str, Any]]
 
     def page(self, row: int) -> PageInfo:
-        """Returns what a result says of a page."""
+        """Returns the page in this row."""
         return self.pages[row]
 
     def content(self, row: int) -> str:
@@ -273,21 +273,21 @@ class Records:
         return str(self.chunks[row]["content"])
 
     def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
-        """Returns what a result says of the section that a chunk belongs to."""
+        """Returns the section to which a chunk belongs."""
         return section_info(self.chunks[row], self.page(int(self.page_of[row])).url, excerpt, highlights)
 
 
 def section_info(
     record: Mapping[str, Any], page_url: str, excerpt: str, highlights: tuple[tuple[int, int], ...]
 ) -> SectionInfo:
-    """Makes a section of a `ChunkRecord`, given as a mapping."""
+    """Makes a `SectionInfo` from a `ChunkRecord` in the form of a mapping."""
     lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
     url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
     return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
 
 
 def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
-    """Makes a page of the `PAGE_COLUMNS` of its row, those that its index has, and the moment of the build."""
+    """Makes a `PageInfo` from those `PAGE_COLUMNS` of its row that the index has, and the time of the build."""
     shown: dict[str, Any] = {name: record.get(name) for name in PAGE_COLUMNS if name not in _COLUMN_OF.values()}
     languages = tuple(record["languages"])
     shown |= {"languages": languages, "primary_language": languages[0] if languages else None}

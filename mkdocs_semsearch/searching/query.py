@@ -1,4 +1,4 @@
-"""The query: the same class and names in Python, JSON, GET parameters and MCP; pydantic checks it when it is made."""
+"""Defines the query, with the same names in Python, JSON, GET parameters and MCP; pydantic validates it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Sort = Literal["relevance", "newest"]
 MAX_QUERY_CHARACTERS = 8000
 MAX_LIMIT = 50
 MAX_LANGUAGE_CHARACTERS = 35
-"""Length that BCP 47 asks programs to have room for."""
+"""The length of language tags that BCP 47 (RFC 5646, section 4.4.1) requires programs to support."""
 MAX_SECTIONS_PER_PAGE = 10
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer that Arrow and Qdrant store."""
 
 
 def _query_text(text: Any) -> Any:
-    # Half a surrogate pair comes from a shell with another encoding, and nothing behind here can carry it.
+    # A shell with another encoding can pass half a surrogate pair, which cannot be encoded as UTF-8 later.
     return text.encode("utf-8", "replace").decode().strip() if isinstance(text, str) else text
 
 
@@ -61,11 +61,11 @@ def _bounded(entries: Any, info: ValidationInfo) -> Any:
         if isinstance(entries, list) and len(entries) > MAX_ENTRIES:
             raise ValueError(f"has too many entries: at most {MAX_ENTRIES} are allowed")
         return entries
-    return (entries,) if isinstance(entries, str) else entries  # one name is one entry, not its letters
+    return (entries,) if isinstance(entries, str) else entries  # a string is one name, not a sequence of letters
 
 
 def _all_filters(filters: Any, info: ValidationInfo) -> Any:
-    """Returns a tuple of filters for a mapping or a single filter."""
+    """Converts a mapping or a single filter to a tuple of filters."""
     if not is_from_outside(info):
         if isinstance(filters, Mapping):
             return tuple(_filter_of(field, value) for field, value in filters.items())
@@ -75,7 +75,7 @@ def _all_filters(filters: Any, info: ValidationInfo) -> Any:
 
 
 def _filter_of(field: str, value: Any) -> Filter:
-    """Returns the filter for a value: any of several, and for a `range` from its first number to its last."""
+    """Returns the filter for a value: `In` for several values, `Range` for a `range`, `Equals` for a single value."""
     if isinstance(value, range) and value.step == 1 and value:
         return Range(field, value[0], value[-1])
     if isinstance(value, list | tuple | range | Set):
@@ -84,7 +84,7 @@ def _filter_of(field: str, value: Any) -> Filter:
 
 
 _OTHER_GRANULARITIES = {"chunk": "section", "document": "page"}
-"""Names that other search engines have for ours."""
+"""Names that other search engines use for these granularities."""
 
 
 def _granularity(name: Any) -> Any:
@@ -104,26 +104,27 @@ class SearchQuery:
     """One query. Every `with_…` method returns a copy.
 
     Attributes:
-        query: 1 to 8000 characters after trimming; text, never a query language. Only a query that stands in double
-            quotes as a whole asks for that phrase. Empty where there is a filter: lists the pages that filters leave.
-        limit: results wanted, 1 to 50.
-        offset: results skipped, from 0.
-        granularity: what a result is: a `section` or a `page` with its best sections.
-        sections_per_page: sections shown with a page, 1 to 10.
+        query: 1 to 8000 characters after trimming. It is plain text, not a query language: only a query that is
+            completely in double quotes is special and searches for that phrase. A query with filters may be empty; it
+            lists the pages that pass the filters.
+        limit: maximum number of results, 1 to 50.
+        offset: number of results to skip, from 0.
+        granularity: the unit of a result: a `section`, or a `page` with its best sections.
+        sections_per_page: maximum number of sections shown with a page, 1 to 10.
         mode: `hybrid`, `semantic` or `lexical`.
-        min_score: least `score` of a result, 0 to 1, in every mode.
-        filters: all must hold.
+        min_score: lowest `score` of a result, 0 to 1, in every mode.
+        filters: filters that must all hold.
         facets: fields whose values are counted over all matches.
-        include_weak: results that do not match follow those that do.
-        correct: a word that the index does not have may be read as one it has.
-        explain: adds part scores and the rule that moved a result.
-        language: of the reader, a tag like `uk` or `pt-BR`: pages in it come first, and of a page in several languages
-            the one in this is shown; nothing is hidden.
-        sort: `relevance`, or `newest` for the results that match by the last change of their pages.
+        include_weak: append weaker results, which do not match, after the matches.
+        correct: allow a word that is not in the index to be corrected to a similar one that is.
+        explain: add the partial scores and the rule that moved a result.
+        language: language tag of the reader, like `uk` or `pt-BR`. Pages in this language come first, and a page with
+            translations is shown in this language; no page is hidden.
+        sort: `relevance`, or `newest` to order the matches by the last change of their pages.
 
     Raises:
-        EmptyQueryError: nothing but white space, and no filter.
-        QueryError: a value of the wrong type or out of its bounds; `field` names it.
+        EmptyQueryError: the query is empty or white space, and has no filter.
+        QueryError: a value has the wrong type or is out of bounds; the attribute `field` names it.
     """
 
     query: Annotated[
@@ -131,38 +132,40 @@ class SearchQuery:
         BeforeValidator(_query_text),
         AfterValidator(_within_bounds),
         Field(
-            description=f'1 to {MAX_QUERY_CHARACTERS} characters after trimming; "…" around all of it: that phrase. '
-            "Empty, with a filter: lists the pages that the filters leave."
+            description=f"1 to {MAX_QUERY_CHARACTERS} characters after trimming. A query that is completely in double "
+            "quotes searches for that phrase. With a filter it may be empty: it lists the pages that pass the filters."
         ),
     ]
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Results wanted.")] = 10
-    offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Results skipped.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10
+    offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Number of results to skip.")] = 0
     granularity: Annotated[
-        Granularity, BeforeValidator(_granularity), Field(description="What a result is; also `chunk`, `document`.")
+        Granularity,
+        BeforeValidator(_granularity),
+        Field(description="Unit of a result; `chunk` means `section` and `document` means `page`."),
     ] = "section"
     sections_per_page: Annotated[
-        int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Sections shown with a page.")
+        int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Maximum number of sections per page.")
     ] = 3
-    mode: Annotated[Mode, Field(description="Rank by meaning, by words, or by both.")] = "hybrid"
-    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least score of a result.")] = 0.0
+    mode: Annotated[Mode, Field(description="Rank by meaning (semantic), by words (lexical), or both.")] = "hybrid"
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Lowest score of a result.")] = 0.0
     filters: Annotated[
         tuple[Annotated[Filter, Field(discriminator="op", title="Filter")], ...],
-        Field(strict=False, description="All must hold.", json_schema_extra={"maxItems": MAX_ENTRIES}),
+        Field(strict=False, description="Filters that must all hold.", json_schema_extra={"maxItems": MAX_ENTRIES}),
         BeforeValidator(_all_filters),
     ] = ()
-    facets: Annotated[Names, Field(description="Fields whose values are counted.")] = ()
+    facets: Annotated[Names, Field(description="Fields whose values are counted over all matches.")] = ()
     include_weak: Annotated[
-        bool, Field(description="Results that do not match follow those that do, see `weaker_results`.")
+        bool, Field(description="Append weaker results after the matches, see `weaker_results`.")
     ] = False
-    correct: Annotated[bool, Field(description="A word that the site does not have may be read as one it has.")] = True
-    explain: Annotated[bool, Field(description="Adds part scores and the rule that moved a result.")] = False
+    correct: Annotated[bool, Field(description="Allow a word that the site does not have to be corrected.")] = True
+    explain: Annotated[bool, Field(description="Add the partial scores and the rule that moved a result.")] = False
     language: Annotated[
         str,
         StringConstraints(max_length=MAX_LANGUAGE_CHARACTERS, pattern=r"^[A-Za-z0-9_-]*$"),
-        Field(description="Language of the reader, as in `uk` or `pt-BR`: pages in it come first."),
+        Field(description="Language of the reader, such as `uk` or `pt-BR`: pages in it come first."),
     ] = ""
     sort: Annotated[
-        Sort, Field(description="By score, or `newest`: by `last_modified` of the page, what matches first.")
+        Sort, Field(description="Order by score, or `newest`: by `last_modified` of the page, matches first.")
     ] = "relevance"
 
     @model_validator(mode="after")
@@ -172,7 +175,7 @@ class SearchQuery:
         return self
 
     def with_limit(self, limit: int) -> Self:
-        """Returns a copy that wants `limit` results."""
+        """Returns a copy with at most `limit` results."""
         return dataclasses.replace(self, limit=limit)
 
     def with_offset(self, offset: int) -> Self:
@@ -180,7 +183,7 @@ class SearchQuery:
         return dataclasses.replace(self, offset=offset)
 
     def with_min_score(self, min_score: float) -> Self:
-        """Returns a copy that wants results with a score of at least `min_score`."""
+        """Returns a copy without results whose score is below `min_score`."""
         return dataclasses.replace(self, min_score=min_score)
 
     def with_filter(self, *filters: Filter) -> Self:
@@ -192,19 +195,19 @@ class SearchQuery:
         return dataclasses.replace(self, granularity=granularity)
 
     def with_mode(self, mode: Mode) -> Self:
-        """Returns a copy that ranks by meaning, by words, or by both."""
+        """Returns a copy with another search mode."""
         return dataclasses.replace(self, mode=mode)
 
     def with_language(self, language: str) -> Self:
-        """Returns a copy for a reader of that language."""
+        """Returns a copy for a reader of this language."""
         return dataclasses.replace(self, language=language)
 
     def with_sort(self, sort: Sort) -> Self:
-        """Returns a copy whose results come by relevance or newest first."""
+        """Returns a copy whose results are ordered by relevance or newest first."""
         return dataclasses.replace(self, sort=sort)
 
     def with_weak(self, include_weak: bool = True) -> Self:
-        """Returns a copy whose weak results follow those that match."""
+        """Returns a copy that appends weaker results after the matches."""
         return dataclasses.replace(self, include_weak=include_weak)
 
     def with_facets(self, facets: Iterable[str]) -> Self:
@@ -213,7 +216,7 @@ class SearchQuery:
 
 
 class OtherOptions(TypedDict, total=False):
-    """The keywords of `Searcher.search` besides `granularity`, which says of what type results are."""
+    """The keyword arguments of `Searcher.search`, except `granularity`, which decides the type of the results."""
 
     limit: int
     offset: int
@@ -230,6 +233,6 @@ class OtherOptions(TypedDict, total=False):
 
 
 class QueryOptions(OtherOptions, total=False):
-    """The keywords of `Searcher.search`, with the names and defaults of `SearchQuery`."""
+    """The keyword arguments of `Searcher.search`, with the names and defaults of `SearchQuery`."""
 
     granularity: Granularity | Literal["chunk", "document"]

@@ -1,6 +1,6 @@
 """Embeds the queries of an open index: with the encoder in the index if there is one, else with the original model.
 
-How long that takes, and other stages of a search, are measured for metrics.
+Also measures the duration of this and the other stages of a search, for metrics.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SECONDS: ContextVar[dict[str, float] | None] = ContextVar("semsearch_stages", d
 
 @contextmanager
 def timed_stages() -> Iterator[dict[str, float]]:
-    """Yields a mapping that collects the seconds of every stage of this block, in this thread."""
+    """Yields a mapping to which every `stage` inside this block adds its seconds; only in this thread."""
     seconds: dict[str, float] = {}
     token = _SECONDS.set(seconds)
     try:
@@ -50,7 +50,7 @@ def timed_stages() -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Adds the time of this block to a stage, inside a block of `timed_stages`."""
+    """Adds the duration of this block to the stage `name`, if a block of `timed_stages` is active."""
     seconds = _SECONDS.get()
     if seconds is None:
         yield
@@ -63,30 +63,30 @@ def stage(name: str) -> Iterator[None]:
 
 
 _RETRY_SECONDS = 60
-"""Pause after a model could not be loaded."""
+"""Seconds before a model that could not be loaded is tried again; chosen, not measured."""
 
 _PAUSE_SECONDS = 5
-"""Pause after an embedding service did not answer."""
+"""Seconds before an embedding service that did not answer is called again; chosen, not measured."""
 
 
 class QueryEncoder(Protocol):
-    """Embeds queries as the vectors that a `Backend` compares."""
+    """Embeds queries as vectors for a `Backend`."""
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Embeds one query; raises an `EmbeddingError` where that is impossible."""
+        """Embeds one query; raises `EmbeddingError` if that is impossible."""
         ...
 
     def load(self) -> object:
-        """Loads what the first query would have to wait for."""
+        """Loads the model in advance, so that the first query does not have to."""
         ...
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence | None:
-        """Returns a function that chooses the sentence nearest to an embedded query, or None."""
+        """Returns a function that chooses the sentence nearest to an embedded query, or None if there is none."""
         ...
 
 
 class LazyEncoder:
-    """A `QueryEncoder` that loads the model when the first query needs it, once."""
+    """A `QueryEncoder` that loads its model once, when the first query needs it."""
 
     def __init__(self, manifest: Manifest, build_dir: Path, embedder: Embedder | None) -> None:
         self._manifest = manifest
@@ -100,7 +100,7 @@ class LazyEncoder:
         """Embeds one query: float32 `[d]`, unit length.
 
         Raises:
-            EmbeddingError: no embedder can be loaded, or it is not the one that embedded the index.
+            EmbeddingError: no embedder can be loaded, or its vectors do not fit the index.
         """
         try:
             embedder = self.load()
@@ -110,15 +110,15 @@ class LazyEncoder:
             with stage("encode"):
                 vector: NDArray[np.float32] = embedded(embedder, [text], "query")[0]
         except EmbedderUnavailableError as error:
-            # Without a pause every query waits for the same timeout, and no thread is left for lexical queries.
+            # Without a pause every query would wait for the timeout, and no thread would be left for lexical queries.
             with self._lock:
                 self._failure, self._failed_until = error, time.monotonic() + _PAUSE_SECONDS
             raise
         wanted = self._manifest.embedder
         if vector.shape != (wanted.dimension,):
             raise EmbeddingError(
-                f"The embedder gave a vector of dimension {vector.size}, the index has {wanted.dimension}: "
-                f"ask with {wanted.model}, which embedded it, or build the index again."
+                f"The embedder returned a vector of dimension {vector.size}, but the index has {wanted.dimension}: "
+                f"use the model {wanted.model}, which embedded the index, or build the index again."
             )
         return vector
 
@@ -127,12 +127,12 @@ class LazyEncoder:
         return nearest_sentence(lambda: fitting_table(self._manifest.embedder), vector)
 
     def load(self) -> Embedder:
-        """Loads the embedder now; later calls return the same.
+        """Loads the embedder now; later calls return the same one.
 
         Raises:
-            EmbeddingError: it cannot be loaded; the next calls then fail at once for a while, since looking for a
-                model may take long and every query would wait for it.
-            ConfigurationError: the index names a kind of embedder that this version does not know.
+            EmbeddingError: the embedder cannot be loaded. For the next `_RETRY_SECONDS` every call fails at once,
+                because searching for a model can be slow and every query would wait for it.
+            ConfigurationError: the index names a kind of embedder that this version does not support.
         """
         with self._lock:
             if self._failure is not None and time.monotonic() < self._failed_until:
@@ -155,16 +155,16 @@ class LazyEncoder:
             try:
                 return load_query_encoder(self._build_dir / ENCODER)
             except MissingExtraError:
-                pass  # no ONNX Runtime here: the original does as well
+                pass  # ONNX Runtime is not installed: use the original model instead
         return reopen_embedder(self._manifest.embedder)
 
 
 def nearest_sentence(open_table: Callable[[], TokenTable | None], vector: NDArray[np.float32]) -> NearestSentence:
-    """Compares sentences with a query by the token table of its model.
+    """Returns a function that compares sentences with a query by means of the model's token table.
 
     Args:
-        open_table: returns the table, or None where the model has none; called at the first comparison.
-        vector: float32 `[d]`, the query, unit length.
+        open_table: returns the table, or None if the model has none; called at the first comparison.
+        vector: float32 `[d]`, the embedded query, unit length.
     """
 
     @functools.cache

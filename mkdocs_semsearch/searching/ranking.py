@@ -1,4 +1,7 @@
-"""The ranking: its constants, how two scores become one, the literal rule, which chunks match, and how they group."""
+"""Ranks chunks: fuses the semantic and the lexical score, applies the literal rule, and decides which chunks match.
+
+The constants come from `artifact/weights.json`; `benchmarks/fit_ranking.py` fitted them.
+"""
 
 from __future__ import annotations
 
@@ -40,32 +43,32 @@ __all__ = [
 ]
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
-"""Share of meaning in a hybrid score."""
+"""Weight of the semantic score in a hybrid score; the lexical score has the rest."""
 
 
 def semantic_share(lexical: Mapping[str, Any]) -> float:
-    """Returns the share of meaning in the scores of an index, from what its manifest says of the ranking by words."""
+    """Returns the semantic weight of an index from the `lexical` section of its manifest, or the default."""
     return float(lexical.get("semantic", SEMANTIC_WEIGHT))
 
 
 FLOOR_RANK: int = WEIGHTS["fusion"]["floor_rank"]
-"""The similarity at this rank becomes 0: a floor that hardly depends on the size of the site."""
+"""The similarity at this rank is scaled to 0. A fixed rank makes the scale nearly independent of the site's size."""
 
 LEAST_SPAN: float = WEIGHTS["fusion"]["least_span"]
-"""The floor is so far below the best: in one row, or rows that are all alike, small differences stay small."""
+"""Least distance from the best similarity to the floor; keeps small differences small when all rows are alike."""
 
 RULES = ("", "identifier", "heading", "title")
-"""Name of the rule by its rank; a higher one stands before a lower one."""
+"""Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
 
 _BAND = 0.1
-"""Part of the scale from 0 to 1 that every rank of the literal rule gets."""
+"""Width of the score band of each literal rule, on the scale from 0 to 1; chosen, only the order of bands matters."""
 
 PAGE_EVIDENCE: float = WEIGHTS["pages"]["evidence"]
 _EVIDENCE_SECTIONS: int = WEIGHTS["pages"]["sections"]
 
 MATCH_SHARE: float = WEIGHTS["matches"]["share"]
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
-"""Share of the best score, or similarity, from which on a chunk matches."""
+"""A chunk matches from this share of the best score on, and in semantic mode from this share of the best similarity."""
 
 _ASKS_FOR_CHANGES = re.compile(
     r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
@@ -75,10 +78,10 @@ _ASKS_FOR_CHANGES = re.compile(
 
 
 def kind_priors(question: Question) -> Mapping[str, float]:
-    """Returns the factor for pages of each kind; a kind that the question asks for is not in it.
+    """Returns the score factor for each kind of page; kinds that the question is about are missing.
 
-    Release notes have every word of a site and would rank above pages that explain it; they are lowered unless the
-    question is about versions. Reference entries rank below guides, unless the question has an identifier.
+    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
+    unless the question is about versions. Reference entries rank below guides unless the question has an identifier.
     """
     priors = dict(WEIGHTS["kinds"])
     if _ASKS_FOR_CHANGES.search(question.text):
@@ -89,13 +92,14 @@ def kind_priors(question: Question) -> Mapping[str, float]:
 
 
 def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
-    """Returns whether a site can answer a question, judged by its best chunks; for models that were measured.
+    """Returns whether a site can answer a question, judged by its best chunks; calibrated for the default model.
 
     Args:
-        question: as the index has read it.
-        similarity: the best one, cosine.
+        question: the question as `Backend.read` returns it.
+        similarity: the best cosine similarity.
         words: the best BM25 score.
-        chunks: number of chunks of the site. The best of n random similarities grows with the root of ln n.
+        chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
+            so a small site needs less similarity.
     """
     rule = WEIGHTS["nothing"]
     if question.known == 1 and len(question.telling) <= rule["short"]:
@@ -107,10 +111,11 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
 
 @dataclass(frozen=True, slots=True)
 class SemanticScale:
-    """Scales cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins.
+    """Scales the cosine similarities of a query to 0–1.
 
     Attributes:
-        best, floor: the similarities that become 1 and 0.
+        best: the similarity that becomes 1, the greatest one.
+        floor: the similarity that becomes 0, see `FLOOR_RANK` and `LEAST_SPAN`.
     """
 
     best: float
@@ -118,10 +123,10 @@ class SemanticScale:
 
     @classmethod
     def of(cls, similarities: NDArray[np.float32]) -> SemanticScale:
-        """Finds the scale of a question.
+        """Computes the scale of a query.
 
         Args:
-            similarities: float32 `[m]`, of all rows, or at least of the best `FLOOR_RANK`.
+            similarities: float32 `[m]`, of all rows, or at least of the best `FLOOR_RANK` rows.
         """
         if not len(similarities):
             return cls(1.0, 0.0)
@@ -130,12 +135,12 @@ class SemanticScale:
         return cls(best, floor)
 
     def apply(self, similarities: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Returns float32 `[m]`, 0 to 1."""
+        """Returns the scaled similarities, float32 `[m]`, 0 to 1."""
         return np.asarray(np.clip((similarities - self.floor) / (self.best - self.floor), 0, 1), np.float32)
 
 
 def at_rank(similarities: NDArray[np.float32], rank: int) -> float:
-    """Returns the similarity at a rank from 1, the least where there are fewer."""
+    """Returns the similarity at a rank, counted from 1; the smallest one if there are fewer."""
     if len(similarities) <= rank:
         return float(similarities.min())
     return float(np.partition(similarities, len(similarities) - rank)[len(similarities) - rank])
@@ -144,14 +149,14 @@ def at_rank(similarities: NDArray[np.float32], rank: int) -> float:
 def fuse(
     semantic: NDArray[np.float32], lexical: NDArray[np.float32], weight: float | NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Returns `weight` parts of meaning and the rest of words, both scaled to 0–1; one weight, or float32 `[m]`."""
+    """Returns the sum of both scaled scores, with `weight` (a number, or float32 `[m]`) for the semantic one."""
     return (weight * semantic + (1 - weight) * lexical).astype(np.float32)
 
 
 def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Lifts rows with a literal rank above all others, and keeps the order by score inside a rank.
+    """Lifts rows with a literal rank above all others; rows of the same rank stay ordered by score.
 
-    It is applied only to queries with such a row: others keep their scores as they are.
+    Without such a row the scores stay as they are.
 
     Args:
         scores: float32 `[m]`, 0 to 1.
@@ -181,10 +186,10 @@ class Groups:
 
 
 def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
-    """Groups members by key and finds the best of each group; the first of equals.
+    """Groups members by key and selects the best member of each group; the first one wins a tie.
 
     Args:
-        keys: int32 `[m]`, never falling.
+        keys: int32 `[m]`, ascending.
         scores: float32 `[m]`.
     """
     if not len(keys):
@@ -196,22 +201,22 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
         return Groups(starts, starts, best_scores)
     lengths = np.diff(np.append(starts, len(keys)))
     is_best = np.flatnonzero(scores == np.repeat(best_scores, lengths))
-    # The first of equals in every group: the first that lies behind the start of the group.
+    # In every group, the first best member at or after the start of the group.
     return Groups(starts, is_best[np.searchsorted(is_best, starts)], best_scores)
 
 
 def page_scores(
     pages: NDArray[np.int32], scores: NDArray[np.float32], *, evidence: float = PAGE_EVIDENCE
 ) -> tuple[Groups, NDArray[np.float32]]:
-    """Scores pages by their sections: the best one, and a little for each of the next five.
+    """Scores pages by their sections: the best score, plus a share of the scores of the next five.
 
     Args:
-        pages: int32 `[s]`, page of every section, never falling.
+        pages: int32 `[s]`, page of every section, ascending.
         scores: float32 `[s]`, 0 to 1.
-        evidence: what each of the next sections adds, as a share of its own score.
+        evidence: the share of its own score that each of the next sections adds.
 
     Returns:
-        The groups, and float32 `[g]`, 0 to 1.
+        The sections grouped by page, and the page scores, float32 `[g]`, 0 to 1.
     """
     groups = group_best(pages, scores)
     totals = groups.scores.copy()
@@ -225,32 +230,32 @@ def page_scores(
 
 
 def top(scores: NDArray[np.float32], offset: int, limit: int) -> NDArray[np.int64]:
-    """Returns the positions of the results from `offset` on, best first, the first of equals first."""
+    """Returns the positions of `limit` results from `offset` on, best first; equal scores keep their order."""
     wanted = offset + limit
     if wanted >= len(scores):
         return np.argsort(-scores, kind="stable")[offset:]
-    # Ties at the edge must not depend on the partition: take all that reach the last score, then sort stably.
+    # `partition` breaks ties arbitrarily, so take all results that reach the last score, then sort them stably.
     edge = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
     candidates = np.flatnonzero(scores >= edge)
     return candidates[np.argsort(-scores[candidates], kind="stable")][offset:wanted]
 
 
 UNKNOWN = np.float32(-1)
-"""Similarity of a chunk for which the store returned none: lower than any that ranks."""
+"""Similarity of a chunk for which the store returned none; below every similarity that counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Chunks with their scores, in the order of their rows.
+    """Scored chunks, in the order of their rows.
 
     Attributes:
-        rows: int64 `[m]`, rising.
-        scores: float32 `[m]`, 0 to 1; what ranks.
-        matching: bool `[m]`: the evidence is strong enough beside that of the best chunk.
-        semantic: float32 `[m]`, cosine similarity, or None in lexical mode; -1 where it is not known.
-        lexical: float32 `[m]`, BM25, 0 where no word matches, or None in semantic mode.
-        ranks: int8 `[m]`; rank of the literal rule that holds, 0 for none.
-        scaled: the same two parts, 0 to 1, before priors, the literal rule and the boost.
+        rows: int64 `[m]`, ascending.
+        scores: float32 `[m]`, 0 to 1; the final scores.
+        matching: bool `[m]`; whether the chunk is a match, see `score`.
+        semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
+        lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
+        ranks: int8 `[m]`; rank of the literal rule that applies, 0 for none.
+        scaled: the semantic and the lexical part, 0 to 1, before priors, the literal rule and the boost.
     """
 
     rows: NDArray[np.int64]
@@ -266,7 +271,7 @@ class Candidates:
         return replace(self, scores=self.scores * factors)
 
     def only(self, kept: NDArray[np.bool_]) -> Candidates:
-        """Returns a copy with some of the chunks, bool `[m]`."""
+        """Returns a copy with only the chunks that `kept`, bool `[m]`, selects."""
         parts = (self.semantic, self.lexical, *self.scaled)
         semantic, lexical, *scaled = (None if part is None else part[kept] for part in parts)
         return Candidates(
@@ -275,15 +280,15 @@ class Candidates:
         )  # fmt: skip
 
     def all_matching(self) -> Candidates:
-        """Returns a copy in which every chunk matches: all of them hold the phrase that the query asks for."""
+        """Returns a copy in which every chunk matches, because all of them contain the phrase of the query."""
         return replace(self, matching=np.ones(len(self.rows), np.bool_))
 
     def without_matches(self) -> Candidates:
-        """Returns a copy in which no chunk matches: the site has no answer."""
+        """Returns a copy in which no chunk matches, because the site has no answer."""
         return replace(self, matching=np.zeros(len(self.rows), np.bool_))
 
     def parts(self, position: int) -> dict[str, float | None]:
-        """Returns the scaled parts of one member's score, before priors, the literal rule and the boost."""
+        """Returns the scaled parts of one chunk's score, before priors, the literal rule and the boost."""
         semantic, lexical = (None if part is None else float(part[position]) for part in self.scaled)
         return {"semantic": semantic, "lexical": lexical}
 
@@ -298,20 +303,20 @@ def score(
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
 ) -> Candidates:
-    """Scores chunks by meaning, words, the prior of their page's kind and the literal rule, and says which match.
+    """Scores chunks by semantic and lexical score, the priors of their pages and the literal rule; decides which match.
 
-    A chunk matches whose score, before the literal rule and the boost, is at least `MATCH_SHARE` of the best one, and
-    every chunk that the literal rule lifts; where meaning alone ranks, one whose similarity is at least
-    `SEMANTIC_MATCH_SHARE` of the best.
+    A chunk matches if its score, before the literal rule and the boost, is at least `MATCH_SHARE` of the best one, or
+    if the literal rule applies to it. In semantic mode it matches if its similarity is at least `SEMANTIC_MATCH_SHARE`
+    of the best.
 
     Args:
-        rows: int64 `[m]`, rising; the best chunk of each side is among them.
-        similarities: float32 `[m]`, cosine; None where words alone rank.
-        words: all hits of the words, in any order; None where meaning alone ranks.
-        literal: row to rank of the literal rule that holds, also of rows that are not here.
-        priors: float32 `[m]`.
-        scale: of the similarities, if that cannot be seen from these.
-        weight: share of meaning where both rank; one, or float32 `[m]`.
+        rows: int64 `[m]`, ascending; must include the best chunk of each side.
+        similarities: float32 `[m]`, cosine; None in lexical mode.
+        words: all lexical hits, in any order; None in semantic mode.
+        literal: row to rank of the literal rule; may contain rows that are not in `rows`.
+        priors: float32 `[m]`, score factors.
+        scale: scale of the similarities; by default it is computed from `similarities`.
+        weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`.
     """
     ranks = np.zeros(len(rows), np.int8)
     semantic = None
@@ -338,13 +343,13 @@ def score(
 
 
 def _reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
-    """Returns bool `[m]`: the scores that are above 0 and at least a share of the best one."""
+    """Returns bool `[m]`: the scores that are above 0 and at least `share` of the best one."""
     reaches: NDArray[np.bool_] = (scores >= np.float32(share) * scores.max(initial=0)) & (scores > 0)
     return reaches
 
 
 def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Spreads lexical scores over rising rows; a hit that is not among them is dropped."""
+    """Returns the lexical score of every row, 0 without a hit; hits outside of the ascending `rows` are dropped."""
     scores = np.zeros(len(rows), np.float32)
     places = np.searchsorted(rows, hits.rows)
     inside = places < len(rows)

@@ -1,4 +1,4 @@
-"""The answer: what every surface prints, and its one JSON form."""
+"""Defines the search response for Python, HTTP, CLI and MCP, and its JSON form."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ __all__ = [
 
 
 AnswerMode = Mode | Literal["browse"]
-"""By what an answer is ranked; `browse` for a list of pages, which a query without text asks for."""
+"""The mode of a response: that of the query, or `browse` for a query without text, which lists pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The two parts of a score; both None in a list of pages, where every score is 0.
+    """The two parts of a score; both are None in `browse` mode, where every score is 0.
 
     Attributes:
         semantic: cosine similarity clamped to 0–1; None in lexical mode.
-        lexical: BM25 of the lexical index, 0 and more; None in semantic mode.
+        lexical: BM25 score, at least 0; None in semantic mode.
     """
 
     semantic: float | None
@@ -53,11 +53,11 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a result stands in the source; `str` gives `guide/auth.md:40-61 (Authentication › Tokens)`.
+    """The place of a result in its source file; `str` returns `guide/auth.md:40-61 (Authentication › Tokens)`.
 
     Attributes:
-        path: of the page's source file.
-        headings: from the title of the page down to the section's own.
+        path: path of the page's source file.
+        headings: headings from the page title down to the section.
         start_line, end_line: 1-based, end included; None for pages without a source file.
     """
 
@@ -76,11 +76,11 @@ class Result:
     """One ranked result: a `SectionResult`, or a `PageResult` with its best sections.
 
     Attributes:
-        score: 0 to 1, never rising down the list unless that is sorted by date.
-        scores: the parts of `score` (for a page: of its best section).
+        score: 0 to 1; never increases from one result to the next, unless they are sorted by date.
+        scores: the parts of `score`; for a page, those of its best section.
         page: the page.
-        weak: the evidence is too weak for a match; only where the query asks for weak results.
-        explain: on request, the part scores after scaling and the rule that moved the result.
+        weak: True for a weaker result, which does not match; only if the query has `include_weak`.
+        explain: with `explain`, the scaled partial scores and the rule that moved the result.
     """
 
     score: float
@@ -91,17 +91,17 @@ class Result:
 
     @property
     def section(self) -> SectionInfo | None:
-        """The section that the result is; None for a page."""
+        """The section of a `SectionResult`; None for a page."""
         return None
 
     @property
     def sections(self) -> tuple[SectionResult, ...]:
-        """The page's best sections, best first; none for a section."""
+        """The best sections of a `PageResult`, best first; empty for a section."""
         return ()
 
     @property
     def best(self) -> SectionInfo:
-        """The section that the result is, or the best section of the page."""
+        """The section of a `SectionResult`, or the best section of a page."""
         raise NotImplementedError
 
     @property
@@ -111,16 +111,16 @@ class Result:
 
     @property
     def url(self) -> str:
-        """Where to send the reader, relative to the root of the site: the best section."""
+        """URL of the best section, relative to the root of the site."""
         return self.best.url
 
     @property
     def excerpt(self) -> str:
-        """The piece of the best section that shows why it is a result."""
+        """Excerpt of the best section."""
         return self.best.excerpt
 
     def citation(self) -> Citation:
-        """Returns where the best section stands in the source."""
+        """Returns the place of the best section in its source file."""
         best = self.best
         return Citation(self.page.path, tuple(best.heading_hierarchy), best.start_line, best.end_line)
 
@@ -131,10 +131,10 @@ class SectionResult(Result):
 
     Attributes:
         section: the section.
-        duplicates: other matching sections that say nearly the same and are not listed.
+        duplicates: number of near-duplicate matching sections that are not listed.
     """
 
-    section: SectionInfo = dataclasses.field()  # without `field`, the property of the base would be its default
+    section: SectionInfo = dataclasses.field()  # without `field`, the base class's property would become the default
     duplicates: int = dataclasses.field(default=0, kw_only=True)
 
     @property
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     ResultT = TypeVar("ResultT", bound=Result, covariant=True, default=Result)
-else:  # Python 3.13 brought defaults
+else:  # type parameters with defaults exist since Python 3.13
     from typing import TypeVar
 
     ResultT = TypeVar("ResultT", bound=Result, covariant=True)
@@ -189,7 +189,7 @@ class FacetField:
 
 @dataclass(frozen=True, slots=True)
 class PageDetail:
-    """A whole page: its metadata and its sections in order, one entry a chunk."""
+    """A whole page: its metadata and its sections in order, one entry for each chunk."""
 
     page: PageInfo
     sections: tuple[SectionInfo, ...]
@@ -197,15 +197,15 @@ class PageDetail:
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse(Sequence[ResultT], Generic[ResultT]):
-    """The answer to one `SearchQuery`, a sequence of its results; every field comes from the build of `build_id`.
+    """The response to one `SearchQuery`, a sequence of results; all fields come from the build named in `build_id`.
 
-    A field without a default is always in the JSON; one with a default is left out while it has it.
+    The JSON form omits fields that have their default value.
 
     Attributes:
         total_results: number of results that match.
-        weaker_results: number of results that `include_weak` adds behind them.
-        corrected: word of the query that the index does not have to the word it was read as.
-        missing_phrases: phrases that the query asked for and that occur nowhere; the results are the nearest ones.
+        weaker_results: number of further results that `include_weak` appends.
+        corrected: query words that are not in the index, each with the word that replaced it.
+        missing_phrases: quoted phrases that occur nowhere; the results are those without the phrase.
     """
 
     query: str
@@ -236,12 +236,12 @@ class SearchResponse(Sequence[ResultT], Generic[ResultT]):
 
 
 def presented_score(score: float) -> float:
-    """Returns a score as answers show it: 0 to 1, six digits."""
+    """Returns a score as responses show it: clamped to 0–1, rounded to six digits."""
     return round(min(1.0, max(0.0, float(score))), 6)
 
 
 def filter_to_json(value: Filter) -> dict[str, Any]:
-    """Returns a filter in the form the HTTP API takes."""
+    """Returns a filter in the JSON form of the HTTP API."""
     plain = {"op": value.op, **{f.name: getattr(value, f.name) for f in dataclasses.fields(value)}}
     if not plain["negate"]:
         del plain["negate"]
@@ -249,7 +249,7 @@ def filter_to_json(value: Filter) -> dict[str, Any]:
 
 
 def to_json(response: SearchResponse) -> dict[str, Any]:
-    """Returns the body of the HTTP answer."""
+    """Returns a response in the JSON form of the HTTP API."""
     body: dict[str, Any] = {}
     for field in dataclasses.fields(SearchResponse):
         value = getattr(response, field.name)
@@ -259,17 +259,17 @@ def to_json(response: SearchResponse) -> dict[str, Any]:
 
 
 def results_to_json(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """Returns ranked results in the form they have in a search answer."""
+    """Returns results in the JSON form that they have in a search response."""
     return [_result(result) for result in results]
 
 
 def page_to_json(detail: PageDetail) -> dict[str, Any]:
-    """Returns a whole page: `page` and its `sections`."""
+    """Returns a whole page in its JSON form: `page` and `sections`."""
     return {"page": _page(detail.page), "sections": [_section(section) for section in detail.sections]}
 
 
 def facets_to_json(fields: Iterable[FacetField]) -> list[dict[str, Any]]:
-    """Returns facet fields with their values."""
+    """Returns facet fields with their values in their JSON form."""
     return [_plain(declared) for declared in fields]
 
 
@@ -313,7 +313,8 @@ def _listed(value: Any) -> Any:
     return list(value) if type(value) is tuple else value
 
 
-# Walking any value costs more than all else that is done for an answer: pages and sections hold JSON values already.
+# Converting every value with `_plain` would cost more than the rest of a response. Pages and sections already consist
+# of JSON values, so their fields are copied as they are.
 _PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
 _SECTION_FIELDS = tuple(f.name for f in dataclasses.fields(SectionInfo))
 
@@ -331,7 +332,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Returns JSON values only: dataclasses become objects, tuples lists, dates ISO 8601."""
+    """Converts a value to JSON values: dataclasses to objects, tuples to lists, dates to ISO 8601."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""From chunks to results: ranks sections or pages, lists pages for a query without text, fills in what readers see.
+"""Makes results from scored chunks: ranks sections or pages, and lists pages for a query without text.
 
-Without text the pages that the filters leave are listed: newest first, then by boost, then as the site has them. The
-date of a page is its field `date`, a declared facet or front matter.
+A query without text lists the pages that pass its filters: newest first, then by boost, then in the order of the site.
+The date of a page is its field `date`, a declared facet or front matter.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RankedItem:
-    """A result before it is written.
+    """A ranked result, before its text and metadata are read.
 
     Attributes:
-        score: decides its rank.
+        score: the score by which it is ranked.
         best: position of its best chunk among the candidates.
-        sections: positions of the best chunks of a page's best sections; None where the result is a section.
-        duplicates: number of other matching sections that say nearly the same.
-        weak: it does not match, and came near at best.
+        sections: for a page, positions of the best chunks of its best sections; None for a section.
+        duplicates: number of other matching sections that are near-duplicates.
+        weak: True for a result that does not match.
     """
 
     score: float
@@ -63,10 +63,10 @@ class Ranked:
     """One page of results, and the number of results on all pages.
 
     Attributes:
-        results: best first; matches before what only came near.
+        results: best first, matches before weaker results.
         total: number of results that match.
-        weaker: number of further results among the candidates.
-        rows: int64 `[k]`, rising; the chunks that make the results that match.
+        weaker: number of results among the candidates that do not match.
+        rows: int64 `[k]`, ascending; the chunks of the results that match.
     """
 
     results: tuple[RankedItem, ...]
@@ -76,24 +76,25 @@ class Ranked:
 
     @property
     def shown(self) -> list[int]:
-        """Positions of all chunks that readers see."""
+        """Positions of all chunks that are displayed."""
         return [place for item in self.results for place in (item.best, *(item.sections or ()))]
 
 
 def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks pages or sections, by the granularity of the query."""
+    """Ranks pages or sections, depending on the granularity of the query."""
     return (_rank_pages if query.granularity == "page" else _rank_sections)(candidates, chunk_map, query)
 
 
 def one_translation(candidates: Candidates, chunk_map: ChunkMap, reader: str) -> Candidates:
-    """Returns the candidates of one page among each group of translations.
+    """Keeps the candidates of one page from each group of translations.
 
-    That is the page in the reader's language where it matches as well as another, else the one with the best score.
+    This is the page in the reader's language if it matches, or if no translation matches; else the matching translation
+    with the best score.
 
     Args:
-        candidates: scored.
-        chunk_map: of the index.
-        reader: language tag, empty where it is not known.
+        candidates: the scored chunks.
+        chunk_map: the structure of the index.
+        reader: language tag of the reader, empty if unknown.
     """
     languages = chunk_map.languages
     if not languages.have_translations or not len(candidates.rows):
@@ -114,7 +115,7 @@ def one_translation(candidates: Candidates, chunk_map: ChunkMap, reader: str) ->
 
 
 def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks sections by their best chunk: near-duplicate sections are one result."""
+    """Ranks sections by their best chunk; near-duplicate sections become one result."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
     groups = chunk_map.group_of[candidates.rows[sections.starts]]
     order = np.argsort(groups, kind="stable")
@@ -136,7 +137,7 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
 
 
 def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks pages by their best section and a little evidence from the next ones; shows the sections that match."""
+    """Ranks pages by `page_scores`; each page shows its matching sections."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
     pages, scores = page_scores(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
     section_matches = _any_in(sections, candidates.matching)
@@ -158,13 +159,13 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """Which of some results match, and which others come near.
+    """Results divided into matches and weaker ones.
 
     Attributes:
         scores: float32 `[g]`.
         matching: bool `[g]`.
-        days: int32 `[g]`: of the last change of their pages.
-        allowed: bool `[g]`: what the least score leaves.
+        days: int32 `[g]`: day of the last change of the page.
+        allowed: bool `[g]`: whether the score reaches the query's `min_score`.
     """
 
     scores: NDArray[np.float32]
@@ -188,7 +189,7 @@ class _Chosen:
         return int(np.count_nonzero(self.allowed)) - self.total
 
     def page(self, query: SearchQuery) -> list[tuple[int, float]]:
-        """Returns places and scores of the results that a query wants; a weak one never has more than a match."""
+        """Returns positions and scores of the requested results; a weaker one never has a higher score than a match."""
         end = query.offset + query.limit
         by_day = query.sort == "newest"
         matches = np.flatnonzero(self.matching)
@@ -202,7 +203,7 @@ class _Chosen:
         return list(zip(places.tolist(), scores.tolist(), strict=True))[query.offset :]
 
     def _first(self, places: NDArray[np.int64], count: int, *, by_day: bool) -> NDArray[np.int64]:
-        """Returns the best of some results, or the newest and of one day the best."""
+        """Returns the `count` best results, or with `by_day` the newest, ordered by score within a day."""
         if not by_day:
             return places[top(self.scores[places], 0, count)]
         places = places[top(self.scores[places], 0, len(places))]
@@ -210,7 +211,7 @@ class _Chosen:
 
 
 def _any_in(groups: Groups, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns bool `[g]`: groups with a member for which a mask holds."""
+    """Returns bool `[g]`: the groups with at least one member in a mask."""
     return np.logical_or.reduceat(mask, groups.starts) if len(mask) else np.zeros(0, np.bool_)
 
 
@@ -221,7 +222,7 @@ def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class ResultWriter:
-    """Makes results of ranked items."""
+    """Makes results with text and metadata from ranked items."""
 
     records: Records
     boost: NDArray[np.float32]
@@ -276,7 +277,7 @@ class ResultWriter:
         return {"rule": rule or None, "boost": boost, **found, **self.candidates.parts(position)}
 
     def _keywords(self, position: int, page: PageInfo) -> list[str]:
-        """Returns the words of readers by which a chunk is found, though its text does not have them."""
+        """Returns the added keywords that match the query, though the text of the chunk does not contain them."""
         chunk = self.records.chunks[int(self.candidates.rows[position])]
         own = self.readers.of_page(page.path, page.frontmatter) if chunk["chunk_index"] == 0 else ()
         added = (*own, *self.readers.of_text(chunk["heading_hierarchy"], chunk["content"]))
@@ -285,13 +286,13 @@ class ResultWriter:
 
 @dataclass(frozen=True, slots=True)
 class RelatedPage:
-    """A page near another page.
+    """A page that is related to another page.
 
     Attributes:
-        row: of the page.
+        row: row of the page.
         score: see `related_pages`.
         chunk: row of its nearest chunk.
-        similarity: of that chunk, cosine.
+        similarity: cosine similarity of that chunk.
     """
 
     row: int
@@ -303,14 +304,14 @@ class RelatedPage:
 def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, limit: int) -> tuple[RelatedPage, ...]:
     """Returns the pages nearest to a page, best first.
 
-    A page's score is the mean, over the chunks of the given page, of the similarity of its nearest neighbour on that
-    page, 0 where the neighbour list has none.
+    The score of another page is a mean over the chunks of this page: for each chunk, the similarity of its nearest
+    neighbour on the other page, or 0 if no neighbour is there.
 
     Args:
-        chunk_map: of the index.
-        near: of each chunk of the page, its neighbours.
+        chunk_map: the structure of the index.
+        near: the neighbours of each chunk of the page.
         page: row of the page.
-        limit: how many pages to return at most.
+        limit: maximum number of pages.
     """
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}
@@ -329,7 +330,7 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
 
 
 DATE_FIELD = "date"
-"""Orders pages that are listed, newest first, unless the query asks for those that were changed last."""
+"""The field by which listed pages are ordered, newest first; with `sort=newest` the last change is used instead."""
 
 _NO_WORDS = Matcher(frozenset(), None, WordStems(lambda word: ()))
 _NO_SCORES = Scores(None, None)
@@ -340,9 +341,10 @@ class Listing:
     """One page of a list of pages, with the total and the facet counts of the whole list.
 
     Attributes:
-        pages: of each page the first chunks of the sections that are shown, as rows.
-        total: number of pages that the filters leave.
-        counts: gives the values of a field over all those pages; the query's own filter on that field is left out.
+        pages: for each page, the rows of the first chunks of the displayed sections.
+        total: number of pages that pass the filters.
+        counts: returns the values of a field with their counts over all these pages; the query's own filter on that
+            field is ignored.
     """
 
     pages: tuple[tuple[int, ...], ...]
@@ -356,13 +358,13 @@ def listed_pages(
     days_of: Callable[[NDArray[np.int32]], Sequence[int] | NDArray[np.int64]],
     query: SearchQuery,
 ) -> tuple[tuple[tuple[int, ...], ...], int]:
-    """Returns the pages that a query wants, see `Listing.pages`, and the number of all.
+    """Returns the pages between a query's offset and its limit, see `Listing.pages`, and the total number.
 
     Args:
-        rows: int64 `[k]`, rising; the chunks that the filters leave.
-        chunk_map: of the index.
-        days_of: returns for some page rows the day of each, see `day_of`.
-        query: without text.
+        rows: int64 `[k]`, ascending; the chunks that pass the filters.
+        chunk_map: the structure of the index.
+        days_of: returns the day of each of some page rows, see `day_of`.
+        query: a query without text.
     """
     page_of = chunk_map.page_of[rows]
     pages = np.unique(page_of)
@@ -379,7 +381,7 @@ def listed_pages(
 
 
 def written_page(rows: tuple[int, ...], records: Records, query: SearchQuery) -> Result:
-    """Returns the result for a listed page: no scores, and excerpts from the beginning of its sections."""
+    """Returns the result for a listed page, without scores; excerpts begin at the start of each section."""
     page = records.page(int(records.page_of[rows[0]]))
     parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records)) for row in rows)
     return parts[0] if query.granularity == "section" else PageResult(0.0, _NO_SCORES, page, parts)

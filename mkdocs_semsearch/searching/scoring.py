@@ -1,4 +1,4 @@
-"""Scores the chunks of an index that is searched in this process, by two sides: vectors and words."""
+"""Scores chunks in this process with a semantic side (vectors) and a lexical side (terms)."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from mkdocs_semsearch.searching.vector_store import Neighbors
 __all__ = ["EVERY", "LexicalSide", "NameSide", "Scoring", "Sides", "VectorSide", "lexical_depth"]
 
 _LEXICAL_LIMIT: int = WEIGHTS["fusion"]["lexical_limit"]
-"""Lexical hits that take part in a hybrid ranking; the scores of further ones are too low to change it."""
+"""Number of lexical hits that a hybrid ranking uses; further hits score too low to change it."""
 
 _LEXICAL_LEAST: int = WEIGHTS["fusion"]["lexical_least"]
-"""Hits that take part at least, where filters leave few chunks."""
+"""Least number of lexical hits that a hybrid ranking uses when filters leave few chunks."""
 
 EVERY = 2**31
-"""Limit for all hits, where words alone rank: more than any index has."""
+"""The limit that means all hits, for lexical mode: more than any index has."""
 
 
 class VectorSide(Protocol):
-    """Nearest rows under a filter."""
+    """Searches the nearest rows under a filter."""
 
     def prepare(self) -> None:
-        """Loads what the first query would have to wait for."""
+        """Loads in advance what the first query needs."""
         ...
 
     def nearest(
@@ -59,61 +59,62 @@ class VectorSide(Protocol):
         Args:
             vector: float32 `[d]`, unit length.
             rows: bool `[n]`, the rows that may be returned; None for all.
-            limit: how many of the best are needed; None for all rows allowed, 0 for none but those of `at_least`.
-            at_least: similarity from which on every allowed row is needed, beside the `limit` best.
+            limit: number of nearest rows to return; None for all allowed rows, 0 for those of `at_least` only.
+            at_least: also return every allowed row with at least this similarity.
 
         Returns:
-            The rows needed, and perhaps others; all allowed rows where fewer than `limit` are allowed. Exactly, never
-            approximately, where `rows` leaves few and where `limit` is 0 or None.
+            The requested rows and possibly others; all allowed rows if these are fewer than `limit`. The search is
+            exact if `rows` allows few rows, and if `limit` is 0 or None; otherwise it may be approximate.
         """
         ...
 
     def neighbors_of(self, row: int) -> Neighbors:
-        """Returns the rows nearest to a row from the k-NN graph, nearest first (not in the order of the rows)."""
+        """Returns the neighbours of a row in the k-NN graph, nearest first (not ordered by row)."""
         ...
 
 
 class LexicalSide(Protocol):
-    """Hits of words under a filter."""
+    """Searches terms under a filter."""
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with its corrections, weights and telling words, see `read_words`."""
+        """Returns the question with its corrections, weights and telling words, see `read_words`."""
         ...
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
-        """Ranks the allowed rows by the words of a query, at most `limit`, equal scores in the order of the rows."""
+        """Returns the `limit` best hits among the allowed rows; equal scores are ordered by row."""
         ...
 
     def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
-        """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""
+        """Returns bool `[n]`: the rows that contain every phrase word for word."""
         ...
 
     def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
-        """Returns the rows that hold an identifier whole."""
+        """Returns the rows that contain an identifier as a whole."""
         ...
 
     def matcher(self, question: Question) -> Matcher:
-        """Returns the matcher of a query, which decides which words of a text match."""
+        """Returns the matcher of a query; it decides which words of a text match."""
         ...
 
 
 class NameSide(Protocol):
-    """The titles and headings of a site."""
+    """Looks up titles and headings of a site."""
 
     def ranks(self, text: str) -> dict[int, int]:
-        """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
+        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The two sides that score chunks, and the titles and headings of the literal rule.
+    """The semantic and the lexical side, and the titles and headings for the literal rule.
 
     Attributes:
-        vectors, lexical, names: the two sides, and the names of the literal rule.
-        weight: share of the semantic score where both sides rank.
-        is_measured: similarities of this model were measured, so that the best one tells whether a question can be
-            answered, see `is_answerable`.
+        vectors: the semantic side.
+        lexical: the lexical side.
+        names: titles and headings for the literal rule.
+        weight: weight of the semantic score in hybrid mode.
+        is_measured: whether `is_answerable` was calibrated for this model.
     """
 
     vectors: VectorSide
@@ -124,17 +125,17 @@ class Sides:
 
 
 class Scoring:
-    """Scores the chunks of one query on both sides.
+    """Scores the chunks for one query with both sides.
 
     Args:
-        sides: where to look.
-        question: as the index has read it.
-        vector: float32 `[d]`, its embedding; None where only words rank.
-        mode: sides that rank.
-        rows: bool `[n]`, the chunks that the filters and phrases leave; None for all.
-        depth: how many hits of the words take part where meaning ranks as well.
-        priors: float32 `[n]`, factor of every chunk by kind and language of its page.
-        meaning: float32 `[n]`, how much of the meaning of every chunk counts; None for all of it.
+        sides: the sides to search.
+        question: the question as `Backend.read` returns it.
+        vector: float32 `[d]`, the embedding of the query; None in text-only mode.
+        mode: search mode.
+        rows: bool `[n]`, the chunks that pass the filters and contain the phrases; None for all.
+        depth: number of lexical hits that a hybrid ranking uses.
+        priors: float32 `[n]`, score factor of every chunk for the kind and language of its page.
+        meaning: float32 `[n]`, factor of the semantic weight of every chunk; None for 1.
     """
 
     def __init__(
@@ -160,12 +161,12 @@ class Scoring:
 
     @functools.cached_property
     def _hits(self) -> LexicalHits:
-        """Hits of the words among the allowed rows, in the order of their rows."""
+        """Lexical hits among the allowed rows, ordered by row."""
         return _by_row(self._sides.lexical.search(self._question, self._allowed, self._depth))
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
-        """Row to rank of the literal rule that holds, for rows that are allowed."""
+        """The allowed rows to which a literal rule applies, each with the rank of the rule."""
         named = self._sides.names.ranks(self._question.text)
         if len(self._question.words) == 1:
             identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
@@ -173,11 +174,11 @@ class Scoring:
         return {row: rank for row, rank in named.items() if self._allowed is None or self._allowed[row]}
 
     def candidates(self, *, every: bool) -> Candidates:
-        """Scores all chunks that match, and others.
+        """Scores the chunks that can match.
 
         Args:
-            every: all allowed chunks, or where words alone rank all hits; else those without any evidence are left
-                out, for their score is 0.
+            every: score all allowed chunks (in lexical mode all hits); otherwise chunks that no side returns are left
+                out, because their score is 0.
         """
         phrased = bool(self._question.phrases)
         if self._vector is None:
@@ -187,7 +188,7 @@ class Scoring:
         if not self._by_words:
             return self._matched(self._scored(near.rows, near.similarities, scale))
         literal = np.fromiter(self._literal, np.int64, len(self._literal))
-        found = np.zeros(len(self._priors), np.bool_)  # faster than sorting
+        found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
         for rows in (near.rows, self._hits.rows, literal):
             found[rows] = True
         rows = np.flatnonzero(found)
@@ -196,7 +197,7 @@ class Scoring:
         return self._matched(self._scored(rows, similarities, scale))
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
-        """Returns a copy that has the true similarity of some members, which only the words had found."""
+        """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
         if candidates.semantic is None or self._vector is None:
             return candidates
         unknown = [place for place in positions if candidates.semantic[place] == UNKNOWN]
@@ -210,14 +211,14 @@ class Scoring:
         return replace(candidates, semantic=semantic)
 
     def _matched(self, candidates: Candidates) -> Candidates:
-        """Returns the candidates: all match a phrase, none matches a question that the site cannot answer."""
+        """Marks all candidates as matches of a phrase, and none if the site cannot answer the question."""
         if self._question.phrases:
             return candidates.all_matching()
         if not self._sides.is_measured or self._vector is None or self._literal or not len(candidates.rows):
             return candidates
         assert candidates.semantic is not None
         hits = self._hits
-        # Where the best hit of the words is in no language of the model, similarities say nothing.
+        # If the model does not cover the language of the best lexical hit, similarities tell nothing about it.
         if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] < 1:
             return candidates
         similarity = float(candidates.semantic.max())
@@ -229,18 +230,18 @@ class Scoring:
         )
 
     def _near(self, vector: NDArray[np.float32], reach: int | None) -> tuple[Neighbors, SemanticScale]:
-        """Returns the nearest chunks, as many as count for anything, and the scale of their similarities."""
+        """Returns the nearest chunks that can have a score above 0, and the scale of their similarities."""
         near = self._sides.vectors.nearest(vector, self._allowed, reach)
         scale = SemanticScale.of(near.similarities)
         if reach is None or len(near.rows) < reach:
             return near, scale
         least = scale.floor if self._by_words else self._least_match(near)
-        if at_rank(near.similarities, reach) > least:  # on a large site, more than a few hundred chunks count
+        if at_rank(near.similarities, reach) > least:  # on a large site, more than `reach` chunks can count
             near = self._sides.vectors.nearest(vector, self._allowed, reach, least)
         return near, scale
 
     def _least_match(self, near: Neighbors) -> float:
-        """Returns the similarity below which no chunk can match, whatever the kind of its page."""
+        """Returns the similarity below which no chunk can match, for pages of any kind."""
         best = float((near.similarities * self._priors[near.rows]).max())
         return SEMANTIC_MATCH_SHARE * best
 
@@ -257,10 +258,10 @@ class Scoring:
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
-    """Returns the number of lexical hits that take part: `_LEXICAL_LIMIT` times the share of chunks that filters leave.
+    """Returns the number of lexical hits to use: `_LEXICAL_LIMIT` times the share of chunks that pass the filters.
 
     Args:
-        filtered: bool `[n]`, the chunks that filters leave; None for all.
+        filtered: bool `[n]`, the chunks that pass the filters; None for all.
     """
     if filtered is None:
         return _LEXICAL_LIMIT
@@ -268,7 +269,7 @@ def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
 
 
 def _by_row(hits: LexicalHits) -> LexicalHits:
-    scores = np.zeros(hits.rows.max(initial=-1) + 1, np.float32)  # faster than sorting
+    scores = np.zeros(hits.rows.max(initial=-1) + 1, np.float32)  # an array is faster than sorting
     scores[hits.rows] = hits.scores
     rows = np.flatnonzero(scores)
     return LexicalHits(rows, scores[rows])

@@ -1,4 +1,4 @@
-"""The one door to an index: a query in, ranked results out. HTTP, CLI, MCP and the preview all come through here."""
+"""Answers queries on an open index. HTTP, CLI, MCP and the preview all use this class."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["Searcher", "open_searcher"]
 log = logging.getLogger(__name__)
 
 VERIFIED_BY_DEFAULT = 256 << 20
-"""Bytes of an index whose files are compared with their hashes unless the caller says otherwise."""
+"""By default the hashes of an index of up to this many bytes are verified (256 MiB); chosen, not measured."""
 
 
 def open_searcher(
@@ -52,7 +52,8 @@ def open_searcher(
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
-        StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
+        StoreUnavailableError: the index is in a Qdrant cluster that cannot be reached.
+        ConfigurationError: the index is in a Qdrant cluster whose URL is not configured.
     """
     index = open_index(Path(index_dir), verify=bool(verify), verify_up_to=VERIFIED_BY_DEFAULT if verify is None else 0)
     manifest, build_dir = index.manifest, index.build_dir
@@ -70,8 +71,8 @@ class Searcher:
     """An open index; immutable, safe to share between threads.
 
     Attributes:
-        manifest: what the index is.
-        defaults: options of queries that are given as a text and leave them out.
+        manifest: the manifest of the index.
+        defaults: default options for queries that are passed as text.
     """
 
     def __init__(self, manifest: Manifest, backend: Backend, encoder: QueryEncoder) -> None:
@@ -88,21 +89,21 @@ class Searcher:
         self.close()
 
     def close(self) -> None:
-        """Releases the index; mapped files are released when the last answer that uses them is gone."""
+        """Closes the index; memory-mapped files are released when the last reference to them is gone."""
         self._backend.close()
 
     @property
     def build_id(self) -> str:
-        """Identity of the build that answers."""
+        """Identifier of the build that is open."""
         return self.manifest.build_id
 
     def warm_up(self) -> None:
-        """Makes the backend ready, loads the query encoder and runs it once, so that no reader waits for it.
+        """Prepares the backend, loads the query encoder and runs it once, so that no reader waits for it.
 
         Raises:
-            EmbeddingError: no embedder can be loaded; lexical queries work all the same.
-            ConfigurationError: the index names a kind of embedder that this version does not know.
-            StoreUnavailableError: the cluster that holds the chunks does not answer.
+            EmbeddingError: no embedder can be loaded; lexical queries still work.
+            ConfigurationError: the index names a kind of embedder that this version does not support.
+            StoreUnavailableError: the Qdrant cluster does not answer.
         """
         self._backend.prepare()
         self._encoder.load()
@@ -124,20 +125,20 @@ class Searcher:
     def search(self, query: SearchQuery | str, **options: Any) -> SearchResponse[Any]:
         """Answers a query: `search("rotate api keys", limit=5, filters={"tags": "security"})`.
 
-        In hybrid mode, where the embedder fails, words alone rank, and the response
-        says `degraded`. A query without text lists the pages that its filters leave: the mode of the answer is
-        `browse`, and results have no scores.
+        If the embedder fails in hybrid mode, only the lexical score ranks, and the response has `degraded` set. A query
+        without text lists the pages that pass its filters: the mode of the response is `browse`, and results have no
+        scores.
 
         Args:
-            query: a query, or its text. For a text, `SEMSEARCH_DEFAULT_LIMIT` and `SEMSEARCH_MIN_SCORE` are the
-                defaults of the options, as they were when the index was opened.
-            **options: of the query, as in `SearchQuery`.
+            query: a query, or its text. For a text, `SEMSEARCH_DEFAULT_LIMIT` and `SEMSEARCH_MIN_SCORE`, as they were
+                when the index was opened, are the defaults of the options.
+            **options: options of the query, as in `SearchQuery`.
 
         Raises:
-            QueryError: an option that there is not, or with a value that it cannot have.
-            FilterError: a filter value that its field cannot have.
+            QueryError: an option is unknown or has an invalid value.
+            FilterError: a filter value has the wrong type for its field.
             EmbeddingError: in semantic mode, the query could not be embedded.
-            StoreUnavailableError: the cluster that holds the chunks does not answer.
+            StoreUnavailableError: the Qdrant cluster does not answer.
         """
         started = time.perf_counter()
         if isinstance(query, SearchQuery):
@@ -169,22 +170,22 @@ class Searcher:
 
     @property
     def semantic_share(self) -> float:
-        """Share of meaning in hybrid scores."""
+        """Weight of the semantic score in hybrid scores."""
         return semantic_share(self.manifest.lexical)
 
     def with_semantic_share(self, share: float) -> Searcher:
-        """Returns a searcher of the same index that ranks with another share of meaning.
+        """Returns a searcher of the same index with another weight of the semantic score.
 
         Raises:
-            ConfigurationError: the chunks are in a cluster.
+            ConfigurationError: the chunks are in a Qdrant cluster.
         """
         if not isinstance(self._backend, EmbeddedBackend):
-            raise ConfigurationError("The chunks of this index are in a cluster: use one whose store is embedded.")
+            raise ConfigurationError("The chunks of this index are in Qdrant: use an index with an embedded store.")
         manifest = replace(self.manifest, lexical={**self.manifest.lexical, "semantic": share})
         return Searcher(manifest, self._backend.with_semantic_share(share), self._encoder)
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Returns the vector of a text as a query: float32 `[d]`, unit length.
+        """Embeds a text as a query: float32 `[d]`, unit length.
 
         Raises:
             EmbeddingError: the text could not be embedded.
@@ -205,26 +206,26 @@ class Searcher:
     async def search_async(self, query: SearchQuery | str, **options: Unpack[QueryOptions]) -> SearchResponse: ...
 
     async def search_async(self, query: SearchQuery | str, **options: Any) -> SearchResponse[Any]:
-        """Answers a query on a worker thread, off the event loop; see `search`."""
+        """Answers a query in a worker thread without blocking the event loop; see `search`."""
         return await asyncio.to_thread(lambda: self.search(query, **options))
 
     def facet_fields(self) -> tuple[FacetField, ...]:
-        """Returns every declared facet with its values and the number of pages for each."""
+        """Returns every facet field with its values and the number of pages for each value."""
         return self._facet_fields
 
     def has_page(self, path: str) -> bool:
-        """Returns whether the index has a page with that path."""
+        """Returns whether the index has a page with this path."""
         return self._backend.page_row(path) is not None
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
-        """Yields path and URL of every page."""
+        """Yields the path and the URL of every page."""
         yield from self._backend.page_urls()
 
     def page(self, path: str) -> PageDetail:
         """Returns a page with the text of its sections in order.
 
         Raises:
-            PageNotFoundError: no page with that path.
+            PageNotFoundError: the index has no page with this path.
         """
         row = self._page_row(path)
         chunks = self._backend.chunk_map.chunks_of(row)
@@ -232,10 +233,10 @@ class Searcher:
         return PageDetail(records.page(row), tuple(records.section(chunk) for chunk in chunks))
 
     def related(self, path: str, limit: int = 5) -> tuple[SectionResult, ...]:
-        """Returns the pages nearest to a page by the k-NN graph, each with the section that is nearest.
+        """Returns the pages nearest to a page in the k-NN graph, each with its nearest section.
 
         Raises:
-            PageNotFoundError: no page with that path.
+            PageNotFoundError: the index has no page with this path.
         """
         row = self._page_row(path)
         chunk_map = self._backend.chunk_map
@@ -282,7 +283,7 @@ class Searcher:
         return row
 
     def _embed(self, query: SearchQuery, question: Question) -> tuple[NDArray[np.float32] | None, bool]:
-        """Returns the vector of a query, None where words alone rank, and whether the embedder failed."""
+        """Returns the vector of a query, None in text-only mode, and whether the embedder failed."""
         if query.mode == "lexical" or not self._backend.chunk_map.chunks:
             return None, False
         try:
@@ -290,7 +291,7 @@ class Searcher:
         except EmbeddingError as error:
             if query.mode == "semantic":
                 raise
-            log.warning("Answering by words alone: %s", error)
+            log.warning("Answering in text-only mode: %s", error)
             return None, True
 
     def _results(self, query: SearchQuery, matches: Matches, vector: NDArray[np.float32] | None) -> tuple[Result, ...]:

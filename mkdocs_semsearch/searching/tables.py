@@ -1,7 +1,7 @@
-"""The pages and chunks of an open build: their structure, rows for display, and typed columns for filters and counts.
+"""Reads the pages and chunks of an open build: their structure, their displayed rows, and typed columns for filters.
 
-A column is stored as its distinct values and two parallel arrays, (row, value) pairs. Every filter then is a choice of
-values, and every count a `bincount`, for single values and lists alike.
+A column is stored as its distinct values and two parallel arrays of (row, value) pairs. A filter then selects values,
+and a count is a `bincount`, for fields with one value and for list fields alike.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Column:
     """One filterable field over `rows` rows.
 
     Attributes:
-        name: in queries.
-        type: how filter values are read.
+        name: name of the field in queries.
+        type: type of the field, to which filter values are converted.
         rows: number of rows.
         values: distinct values, in no particular order.
         code_of: value to its position in `values`.
-        entry_rows, entry_codes: int32 `[m]`; row and value of every (row, value) pair.
+        entry_rows, entry_codes: int32 `[m]`; row and value position of every (row, value) pair.
     """
 
     name: str
@@ -61,24 +61,24 @@ class Column:
     entry_codes: NDArray[np.int32]
 
     def mask(self, condition: Filter) -> NDArray[np.bool_]:
-        """Returns bool `[rows]`: the rows for which a filter on this column holds, negation included.
+        """Returns bool `[rows]`: the rows that pass a filter on this column; `negate` is respected.
 
         Raises:
-            FilterError: a value that cannot be one of this column's type.
+            FilterError: a filter value has the wrong type for this column.
         """
         mask = np.zeros(self.rows, np.bool_)
         mask[self._matching_rows(condition)] = True
         return ~mask if condition.negate else mask
 
     def counts(self, rows: NDArray[np.integer[Any]], groups: NDArray[np.integer[Any]]) -> list[tuple[Value, int]]:
-        """Counts groups of rows by value: a group counts once for a value, however many of its rows have it.
+        """Counts groups of rows for each value; a group counts once, even if several of its rows have the value.
 
         Args:
             rows: int `[m]`; a row may be in several groups.
-            groups: int `[m]`; the group of each, 0 or more.
+            groups: int `[m]`; the group of each row, 0 or more.
 
         Returns:
-            Values with at least one group, most frequent first, equal counts by value.
+            Values with at least one group, most frequent first, ties ordered by value.
         """
         alone = np.bincount(groups)[groups] == 1 if len(groups) else np.zeros(0, np.bool_)
         weights = np.bincount(rows[alone], minlength=self.rows)
@@ -88,7 +88,7 @@ class Column:
         return self._sorted(counts)
 
     def _shared_counts(self, rows: NDArray[Any], groups: NDArray[Any]) -> NDArray[Any]:
-        """Counts groups of several rows, by joining them with the (row, value) pairs."""
+        """Counts groups that have several rows, by joining them with the (row, value) pairs."""
         order = np.argsort(rows, kind="stable")
         rows, groups = rows[order], groups[order]
         begins, ends = (np.searchsorted(rows, self.entry_rows, side=side) for side in ("left", "right"))
@@ -124,7 +124,7 @@ class Column:
 
 
 def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
-    """Builds a column from one value a row: None, a value of the type, or a sequence of values."""
+    """Builds a column from one entry per row: None, a value of the type, or a sequence of values."""
     codes: dict[Value, int] = {}
     entry_rows: list[int] = []
     entry_codes: list[int] = []
@@ -143,17 +143,17 @@ def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
 
 
 _REMEMBERED_ROWS = 500
-"""Chunks, and pages, that are kept as they were shown: those of the last fifty answers."""
+"""Number of cached display rows of each table: those of about fifty responses with ten results."""
 
 _TEXTS_AT_ONCE = 1000
-"""Texts in memory at once while phrases are searched."""
+"""Number of texts in memory at once during a phrase search; chosen, not measured."""
 
 
 class Tables:
     """The content of `pages.parquet` and `chunks.parquet`.
 
     Attributes:
-        chunk_map: which page, section and group every chunk belongs to.
+        chunk_map: the page, the section and the duplicate group of every chunk.
     """
 
     def __init__(self, pages: pa.Table, chunks: pa.Table, manifest: Manifest) -> None:
@@ -184,7 +184,7 @@ class Tables:
         """Reads both tables.
 
         Raises:
-            IndexCorruptError: a table cannot be read or its rows are not those of the manifest.
+            IndexCorruptError: a table cannot be read or contradicts the manifest.
         """
         import pyarrow as pa
 
@@ -199,15 +199,15 @@ class Tables:
             raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
         tables = cls(pages, _with_all_definitions(chunks), manifest)
         if not tables.chunk_map.is_consistent:
-            raise IndexCorruptError(f"The tables in {build_dir} do not fit one another: build the index again.")
+            raise IndexCorruptError(f"The tables in {build_dir} do not fit each other: build the index again.")
         return tables
 
     def page_row(self, path: str) -> int | None:
-        """Returns the row of a page by its path, or None."""
+        """Returns the row of the page with this path, or None."""
         return self._row_of_path.get(path)
 
     def chunk_mask(self, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
-        """Returns bool `[chunks]`: the chunks for which all filters hold; None where there is no filter."""
+        """Returns bool `[chunks]`: the chunks that pass all filters; None without filters."""
         mask: NDArray[np.bool_] | None = None
         for condition in filters:
             column = self.column(condition.field)
@@ -218,16 +218,16 @@ class Tables:
         return mask
 
     def is_chunk_field(self, name: str) -> bool:
-        """Returns whether a field belongs to chunks rather than pages."""
+        """Returns whether a field belongs to chunks and not to pages."""
         return name in CHUNK_FIELDS
 
     def column(self, name: str) -> Column:
-        """Returns the column of a field, built on first use; an empty one for a field that no page has."""
+        """Returns the column of a field, built on first use; an empty column for a field that no page has."""
         with self._lock:
             if name not in self._columns:
                 column = self._build(name)
                 if not len(column.values):
-                    return column  # not kept: requests can name any number of fields that do not exist
+                    return column  # not cached: requests can name any number of fields that do not exist
                 self._columns[name] = column
             return self._columns[name]
 
@@ -240,23 +240,23 @@ class Tables:
             return self._front_matter_column(name)
         table = self._pages if name in PAGE_FIELDS else self._chunks
         column, read = stored_field(name)
-        there = column in table.column_names  # an index of version 0.1.0 has fewer
+        there = column in table.column_names  # an index of version 0.1.0 has fewer columns
         cells = table[column].to_pylist() if there else [None] * table.num_rows
         return build_column(name, known[name], map(read, cells))
 
     def _front_matter_column(self, name: str) -> Column:
-        """Builds a front-matter field that the configuration does not declare; its values decide its type."""
+        """Builds the column of a front-matter field without a declared type; its values decide the type."""
         kind, values = front_matter_values(self.front_matter(), name)
         return build_column(name, kind, values)
 
     def front_matter(self) -> list[dict[str, Any]]:
-        """Returns every page's front matter."""
+        """Returns the front matter of every page."""
         if self._front_matter is None:
             self._front_matter = [json.loads(text) for text in self._pages["front_matter"].to_pylist()]
         return self._front_matter
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
-        """Reads what readers see of some chunks, their pages, and further pages."""
+        """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         page_rows = {*self.chunk_map.page_of[np.asarray(chunks, np.int64)].tolist(), *pages}
         created = self._manifest.created
         shown = self._recent_pages.of(page_rows)
@@ -267,20 +267,20 @@ class Tables:
         )
 
     def with_keywords(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yields row and front matter of the pages that may have keywords."""
+        """Yields the row and the front matter of every page that may have keywords."""
         for row, text in enumerate(self._pages["front_matter"].to_pylist()):
             if '"keywords"' in text:
                 yield row, json.loads(text)
 
     def exact_texts(self, rows: NDArray[np.int32]) -> Iterator[str]:
-        """Yields the texts of some chunks in which phrases are searched."""
+        """Yields the texts of some chunks, for phrase search."""
         for begin in range(0, len(rows), _TEXTS_AT_ONCE):
             some = self._chunks.select(["heading_hierarchy", "content"]).take(rows[begin : begin + _TEXTS_AT_ONCE])
             headings, contents = (column.to_pylist() for column in some.columns)
             yield from map(exact_text, headings, contents)
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
-        """Yields path and URL of every page."""
+        """Yields the path and the URL of every page."""
         yield from zip(self._pages["path"].to_pylist(), self._pages["url"].to_pylist(), strict=True)
 
     def heading_paths(self) -> Iterator[list[str]]:
@@ -289,7 +289,7 @@ class Tables:
 
 
 class _RecentRows:
-    """Rows of a table as mappings; those that were read last are kept, since the same are shown while a reader types.
+    """Reads rows of a table as mappings and caches the latest, because results repeat from keystroke to keystroke.
 
     Safe to share between threads.
     """
@@ -299,7 +299,7 @@ class _RecentRows:
         self._kept: dict[int, dict[str, Any]] = {}
 
     def of(self, rows: Collection[int]) -> dict[int, dict[str, Any]]:
-        """Returns rows by their number; they must not be changed."""
+        """Returns the rows with these numbers; callers must not change them."""
         kept = self._kept
         found = {row: kept[row] for row in rows if row in kept}
         missing = [row for row in rows if row not in found]
@@ -312,7 +312,7 @@ class _RecentRows:
 
 
 def _read(path: Path) -> pa.Table:
-    """Reads a table and frees the memory of reading: `read_table` on several threads keeps ten times the table."""
+    """Reads a table in one thread: `read_table` with several threads keeps ten times the table's size in memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -323,7 +323,7 @@ def _read(path: Path) -> pa.Table:
 
 
 def _with_all_definitions(chunks: pa.Table) -> pa.Table:
-    """Adds the columns about all definitions of a chunk to a table that only knows the main one."""
+    """Adds the columns for all definitions of a chunk to a table that has only the main definition."""
     import pyarrow as pa
 
     for name in ("node_types", "node_names", "parent_contexts"):
@@ -337,7 +337,7 @@ def _with_all_definitions(chunks: pa.Table) -> pa.Table:
 
 
 def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:
-    """Returns some columns, as one batch if possible: taking rows from a batch takes a third of the time."""
+    """Returns some columns, as one record batch if possible: reading rows from it takes a third of the time."""
     batches = table.select(list(columns)).to_batches()
     return batches[0] if len(batches) == 1 else table.select(list(columns))
 
@@ -349,7 +349,7 @@ def _languages(pages: pa.Table, manifest: Manifest) -> PageLanguages:
 
 
 def _kinds(pages: pa.Table) -> NDArray[np.int8]:
-    """Returns int8 `[pages]`: each page's kind as its place in `PAGE_KINDS`; a guide where the index has no kinds."""
+    """Returns int8 `[pages]`: each page's kind as its position in `PAGE_KINDS`; `guide` if the index has no kinds."""
     if "kind" not in pages.column_names:
         return np.zeros(pages.num_rows, np.int8)
     places = {kind: place for place, kind in enumerate(PAGE_KINDS)}
@@ -357,14 +357,14 @@ def _kinds(pages: pa.Table) -> NDArray[np.int8]:
 
 
 def _modified(pages: pa.Table) -> NDArray[np.int32]:
-    """Returns int32 `[pages]`: the day on which each page was last changed, 0 where that is not known."""
+    """Returns int32 `[pages]`: the day on which each page was last changed, 0 if unknown."""
     if "last_modified" not in pages.column_names:
         return np.zeros(pages.num_rows, np.int32)
     return np.array(list(map(day_of, pages["last_modified"].to_pylist())), np.int32)
 
 
 def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:
-    """Returns the first column that differs from the schema, or None; columns of a later version are ignored."""
+    """Returns the first column that contradicts the schema, or None; columns added by later versions are ignored."""
     for field in schema:
         if table.schema.get_field_index(field.name) < 0:
             if field.name in ADDED_LATER:

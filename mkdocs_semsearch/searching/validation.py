@@ -1,4 +1,4 @@
-"""Validates queries with pydantic, and turns its list of errors into one sentence that a person can act on."""
+"""Validates queries with pydantic and turns its errors into one sentence for the user."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EXPECTED = {
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, Field))
 def validated(kind: type[Validated]) -> type[Validated]:
-    """Makes an immutable dataclass whose constructor checks every value and raises `QueryError` for a wrong one."""
+    """Makes an immutable dataclass whose constructor validates every value and raises `QueryError` for a wrong one."""
     config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_operator_is_required)
     checked: Any = dataclass(frozen=True, slots=True, config=config)(kind)
     check = checked.__init__
@@ -53,7 +53,7 @@ def validated(kind: type[Validated]) -> type[Validated]:
 
 
 def _operator_is_required(schema: dict[str, Any]) -> None:
-    """Lists `op` as required: it has a default for Python, where the class says it; in JSON nothing else does."""
+    """Lists `op` as required in the JSON schema; its default is only for Python, where the class implies it."""
     if "op" in schema.get("properties", ()):
         schema["properties"]["op"].pop("default", None)
         schema["required"] = ["op", *schema["required"]]
@@ -66,7 +66,7 @@ def _query_error(error: ValidationError, kind: type[Any]) -> QueryError:
     if first["type"] == "filter_value":
         context = first["ctx"]
         return FilterError(
-            f"The filter on {context['field']} has the value {context['value']}: give text, number, date or bool.",
+            f"The filter on {context['field']} has the value {context['value']}: use text, a number, a date or a bool.",
             field="filters",
         )
     sentence, field = complaint(error, kind)
@@ -77,18 +77,18 @@ def _query_error(error: ValidationError, kind: type[Any]) -> QueryError:
 
 
 def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] = ()) -> tuple[str, str | None]:
-    """Returns the sentence for the first thing wrong, and the name of the top-level field it is in (or None).
+    """Returns a sentence about the first error, and the name of the top-level field that has it (or None).
 
     Args:
-        error: from the validation.
+        error: the error that pydantic raised.
         kind: the class that was validated.
-        operators: every `op` that a filter can have.
+        operators: all values of `op` that a filter can have.
     """
     first = error.errors(include_url=False, include_input=False)[0]
     fields = kind.__dataclass_fields__
     if first["type"] == "empty_query":
         return str(EmptyQueryError()), "query"
-    if first["loc"] and isinstance(first["loc"][0], int):  # an argument without its name
+    if first["loc"] and isinstance(first["loc"][0], int):  # a positional argument
         first["loc"] = (list(fields)[first["loc"][0]], *first["loc"][1:])
     location = _location(first)
     field = str(first["loc"][0]) if first["loc"] and first["loc"][0] in fields else None
@@ -101,7 +101,7 @@ def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] 
 
 
 def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
-    """Returns what is wrong, in the words that follow the name of the field."""
+    """Returns the predicate of the error sentence, which follows the name of the field."""
     kind = first["type"]
     match kind:
         case "missing":
@@ -129,7 +129,7 @@ def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
 
 
 def _location(first: ErrorDetails) -> str:
-    """Returns the name of a field by its path: `filters[0].value` for `("filters", 0, "equals", "value")`."""
+    """Returns a field's path as text: `filters[0].value` for `("filters", 0, "equals", "value")`."""
     path = list(first["loc"])
     if first["type"] == "unexpected_keyword_argument":
         path = path[:-1]
@@ -139,7 +139,7 @@ def _location(first: ErrorDetails) -> str:
             text += f"[{part}]"
         elif position == 0:
             text = _shortened(part)
-        elif not (position == 2 and path[0] == "filters"):  # the tag of the union
+        elif not (position == 2 and path[0] == "filters"):  # omit the tag of the union
             text += f".{_shortened(part)}"
     return text
 

@@ -1,14 +1,14 @@
-"""The vectors and the k-NN graph of an index folder, and the rows nearest to a query: by exact scans or walks.
+"""Searches the vectors and the k-NN graph of an index folder: exact scans, and walks over the graph of a large index.
 
-A scan: 8-bit codes select the rows that can matter, the stored vectors decide. The error of every code is known, so no
-row is lost: rows whose coded similarity lies within twice the largest error of the edge are compared by their stored
-values.
+A scan compares 8-bit codes first, then the stored vectors of the rows that can still be among the nearest. The largest
+error of the codes is known, so no row is lost: every row whose coded similarity is within twice that error of the last
+place is compared with its stored vector.
 
-A walk finds the nearest rows, nearly always, without looking at most rows: a beam search as in graph indexes of the
-HNSW family (Malkov, Yashunin: Efficient and robust approximate nearest neighbor search using Hierarchical Navigable
-Small World graphs, 2018) with one coarse level in place of a hierarchy: every sixteenth row is compared with the query,
-and the nearest of them are where the walk begins. Each step looks at the neighbours of many rows at once, which makes
-NumPy as fast as it needs to be.
+A walk finds nearly all of the nearest rows and compares only a small part of the index. It is a beam search as in graph
+indexes of the HNSW family (Malkov, Yashunin: Efficient and robust approximate nearest neighbor search using
+Hierarchical Navigable Small World graphs, 2018), with one coarse level instead of a hierarchy: the query is compared
+with every sixteenth row, and the walk begins at the nearest of these. Each step expands the neighbours of many rows at
+once, which keeps the number of NumPy calls small.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from mkdocs_semsearch.errors import IndexCorruptError
 __all__ = ["WALK_ABOVE", "Approximation", "Codes", "GraphWalk", "Neighbors", "VectorStore", "similarities"]
 
 WALK_ABOVE = 200_000
-"""Rows above which a walk costs less than a scan, see `benchmarks/nearest.py`; below it every answer is exact."""
+"""Rows above which a graph walk is faster than a scan (`benchmarks/nearest.py`); up to this size search is exact."""
 
 _GATHER_BELOW = 0.12
-"""Share of rows below which comparing them one by one costs less than scanning all; see `benchmarks/nearest.py`."""
+"""Share of allowed rows below which comparing only these is faster than scanning all (`benchmarks/nearest.py`)."""
 
 _SCANNED_IN_A_STEP = 200
-"""Rows that are scanned in the time in which a walk finds one more; see `benchmarks/nearest.py`."""
+"""Number of rows that are scanned in the time that a walk needs for one more row (`benchmarks/nearest.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Neighbors:
     """Rows and their cosine similarity to a query.
 
     Attributes:
-        rows: int64 `[m]`, rising.
+        rows: int64 `[m]`, ascending.
         similarities: float32 `[m]`, -1 to 1.
     """
 
@@ -56,11 +56,11 @@ class Neighbors:
 
 
 class VectorStore:
-    """Vectors in `vectors.npy`, mapped into memory; neighbour lists in `graph.npz`.
+    """Searches vectors in `vectors.npy`, which is memory-mapped, and neighbour lists in `graph.npz`.
 
-    The cheapest of three ways answers: few allowed rows are compared one by one; else all rows are scanned in 8 bits
-    and those that can matter are compared; an index of more than `WALK_ABOVE` rows is walked, if enough allowed rows
-    are met that way in less time than a scan takes. Only the walk may miss a row.
+    A search takes the cheapest of three ways. If few rows are allowed, it compares each of them. Otherwise it scans all
+    rows as 8-bit codes and compares those that can be among the nearest. In an index of more than `WALK_ABOVE` rows it
+    walks the graph, if that reaches enough allowed rows in less time than a scan. Only the walk can miss a row.
     """
 
     def __init__(self, vectors: Stored, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
@@ -72,10 +72,10 @@ class VectorStore:
 
     @classmethod
     def load(cls, build_dir: Path, rows: int, dimension: int) -> VectorStore:
-        """Opens vectors and graph.
+        """Opens the vectors and the graph.
 
         Raises:
-            IndexCorruptError: an array has another shape or type than the manifest says.
+            IndexCorruptError: an array cannot be read, or its shape or type contradicts the manifest.
         """
         try:
             stored = _read_vectors(build_dir / VECTORS, rows)
@@ -88,7 +88,7 @@ class VectorStore:
         return cls(stored, indptr, indices)
 
     def prepare(self) -> None:
-        """Encodes what the first query scans."""
+        """Encodes the vectors in advance, so that the first query does not have to."""
         if self._walk is not None:
             self._walk.prepare()
         elif len(self._vectors):
@@ -123,7 +123,7 @@ class VectorStore:
         codes = Codes.of(self._vectors)
         mapped = self._vectors.base
         if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
-            mapped.madvise(mmap.MADV_DONTNEED)  # few pages are needed again, and those are in the disk cache
+            mapped.madvise(mmap.MADV_DONTNEED)  # few of these memory pages are needed again
         return codes
 
     def _compared(self, allowed: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> Neighbors:
@@ -144,7 +144,7 @@ class VectorStore:
         near = coded.similarities if allowed is None else coded.similarities[allowed]
         edge = np.inf
         if limit:
-            # The limit-th best may be `error` less similar than its code says, another row as much more similar.
+            # Any coded similarity may be wrong by `error`: too high for the limit-th row, too low for another one.
             edge = np.partition(near, len(near) - limit)[len(near) - limit] - 2 * coded.error
         if at_least is not None:
             edge = min(edge, at_least - coded.error)
@@ -152,9 +152,9 @@ class VectorStore:
         return self._compared(kept if allowed is None else allowed[kept], vector)
 
     def _coded(self, vector: NDArray[np.float32]) -> Approximation:
-        """Scans once for a query that is run several times: under other filters, or for more rows.
+        """Returns the scan for a query vector, which is reused when the same query runs with other filters or limits.
 
-        What was compared exactly for it is kept as well; other threads ask with vectors of their own.
+        Exact similarities are reused as well. The vector is compared by identity, so threads do not share results.
         """
         last = self._last
         if last is None or last[0] is not vector:
@@ -185,7 +185,7 @@ def _read_graph(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _is_graph(indptr: NDArray[Any], indices: NDArray[Any], rows: int) -> bool:
-    """Returns whether CSR arrays stay within the rows, so that following them cannot fail later."""
+    """Returns whether all indices of the CSR arrays are valid rows, so that a walk cannot fail later."""
     if indptr.shape != (rows + 1,) or indices.ndim != 1 or indptr.dtype.kind != "i" or indices.dtype.kind != "i":
         return False
     rises = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
@@ -195,10 +195,10 @@ def _is_graph(indptr: NDArray[Any], indices: NDArray[Any], rows: int) -> bool:
 Stored = NDArray[np.float16] | NDArray[np.float32]
 
 _LARGEST = 127
-"""Largest code: codes are signed bytes."""
+"""The largest code, because codes are signed bytes."""
 
 _BLOCK_ROWS = 1024
-"""Rows that are converted to float32 at once: 1.5 MB with 384 dimensions."""
+"""Number of rows that are converted to float32 at once: 1.5 MB with 384 dimensions."""
 
 _ROUNDING = 1e-5
 """Upper bound of the rounding error of a dot product of two unit vectors in float32."""
@@ -215,7 +215,7 @@ class Approximation:
 
     Attributes:
         similarities: float32 `[n]`.
-        error: largest difference to the true similarity that any of them can have.
+        error: upper bound of the difference between an approximate and the exact similarity.
     """
 
     similarities: NDArray[np.float32]
@@ -223,7 +223,7 @@ class Approximation:
 
 
 class Codes:
-    """Vectors in 8 bits, a scale for each row."""
+    """Vectors as 8-bit codes, with a scale for each row."""
 
     def __init__(self, codes: NDArray[np.int8], scales: NDArray[np.float32], error: float) -> None:
         self._codes = codes
@@ -252,7 +252,7 @@ class Codes:
 
 
 def similarities(vectors: Stored, rows: NDArray[np.int64] | None, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns the dot products of rows (None for all) with a query; those of a row are always the same bits."""
+    """Returns the dot products of rows (None for all) with a query; a row always gets bit-identical results."""
     found = np.empty(len(vectors) if rows is None else len(rows), np.float32)
     for part, values in _blocks(vectors, rows):
         np.vecdot(values, vector, out=found[part])
@@ -260,7 +260,7 @@ def similarities(vectors: Stored, rows: NDArray[np.int64] | None, vector: NDArra
 
 
 def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Yields rows in float32, block by block, so that never all of them are in memory."""
+    """Yields rows in float32, block by block; the whole array is never in memory at once."""
     for start in range(0, len(vectors) if rows is None else len(rows), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         block = vectors[part] if rows is None else vectors[rows[part]]
@@ -268,7 +268,7 @@ def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[
 
 
 def _widened(block: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Returns finite 16-bit floats in 32 bits, six times as fast as NumPy, which converts them one by one."""
+    """Converts finite float16 values to float32, six times as fast as NumPy, which converts one value at a time."""
     bits = block.view(np.int16).astype(np.int32)
     bits <<= _MANTISSA_SHIFT
     bits &= np.int32(~_COPIES_OF_SIGN)
@@ -278,7 +278,7 @@ def _widened(block: NDArray[np.float16]) -> NDArray[np.float32]:
 
 
 def _encode(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32], float]:
-    """Returns codes, scales, and the length of the largest difference that coding makes."""
+    """Returns the codes, their scales, and the greatest distance between a vector and its decoded form."""
     scales = np.maximum(values.max(axis=1), -values.min(axis=1)) / np.float32(_LARGEST)
     scales[scales == 0] = 1
     codes = np.rint(values / scales[:, None])
@@ -287,14 +287,14 @@ def _encode(values: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.f
 
 
 _COARSE_STRIDE = 16
-"""One row in so many is compared with the query to find where the walk begins."""
+"""Every sixteenth row is compared with the query to choose where the walk begins; chosen, not measured."""
 
 _LEAST_BEAM = 128
-"""Rows that a walk keeps at least; a test holds the recall of ten rows above 0.95 with it."""
+"""Smallest beam width; a test checks that recall@10 stays above 0.95 with it."""
 
 
 class GraphWalk:
-    """Neighbour lists as CSR arrays over stored vectors."""
+    """Walks over the neighbour lists of stored vectors, which are CSR arrays."""
 
     def __init__(self, vectors: Stored, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
         self._vectors = vectors
@@ -302,7 +302,7 @@ class GraphWalk:
         self._indices = indices
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Returns rows near a query and their similarities, in no order: most of the `limit` nearest are there."""
+        """Returns rows near a query and their similarities, unsorted; they include most of the `limit` nearest."""
         beam = max(_LEAST_BEAM, 2 * limit)
         step = max(16, beam // 4)
         rows = self._entries(vector, beam)
@@ -326,7 +326,7 @@ class GraphWalk:
         return rows, near
 
     def prepare(self) -> None:
-        """Encodes the coarse level, which the first walk would have to wait for."""
+        """Encodes the coarse level in advance, so that the first walk does not have to."""
         self._coarse  # noqa: B018
 
     @functools.cached_property
@@ -338,7 +338,7 @@ class GraphWalk:
         return _nearest_of(np.arange(len(coarse)), coarse, count) * _COARSE_STRIDE
 
     def _neighbors(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns the neighbours of all these rows."""
+        """Returns the neighbours of all these rows, repeated where two rows share one."""
         begins = self._indptr[rows]
         lengths = self._indptr[rows + 1] - begins
         before = np.cumsum(lengths) - lengths
@@ -347,7 +347,7 @@ class GraphWalk:
 
 
 def _nearest_of(places: NDArray[np.int64], near: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Returns the `count` places with the greatest similarity, in no order."""
+    """Returns the `count` positions with the greatest similarity, unsorted."""
     if len(places) <= count:
         return places
     return places[np.argpartition(near[places], len(places) - count)[len(places) - count :]]

@@ -289,7 +289,9 @@ def test_log_lines_of_a_request_have_its_id(tmp_path, lines):
     with client_of(LiveIndex(folder)) as client:  # nobody knows its embedder, so it answers by words
         client.get("/api/v1/search?q=keys", headers={"X-Request-ID": "me-2"})
         assert client.get("/readyz").json()["embedder"] == "unavailable"
-    assert [line["request_id"] for line in lines if line["message"].startswith("Answering by words")] == ["me-2"]
+    assert [line["request_id"] for line in lines if line["message"].startswith("Answering in text-only mode")] == [
+        "me-2"
+    ]
 
 
 def test_stages_are_timed(index_dir):

@@ -194,7 +194,7 @@ def test_the_embedders_endpoint(tmp_path, fault, caplog, monkeypatch):
             assert (status, body["error"]["code"].split("_")[0]) == (503, "embedder")
             assert client.get("/readyz").json()["embedder"] == "unavailable"
             (first, *_) = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
-            assert first.startswith("Answering by words alone: ")
+            assert first.startswith("Answering in text-only mode: ")
             assert sentence in first
             assert "\n" not in first
             server.answer = lambda request, number: good_answer(request)

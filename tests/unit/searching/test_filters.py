@@ -277,7 +277,7 @@ def test_a_filter_value_of_another_type_is_refused_at_construction(field, value)
         lambda: In(field, [value, "a"]),
         lambda: Range(field, ["a"] if value is None else value),
     ):
-        with pytest.raises(FilterError, match=rf"The filter on {field} has the value .*: give text, number, date"):
+        with pytest.raises(FilterError, match=rf"The filter on {field} has the value .*: use text, a number, a date"):
             written()
 
 
