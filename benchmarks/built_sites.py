@@ -27,7 +27,7 @@ from urllib.parse import unquote
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.site.built_site import SiteFolder
-from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.site.source_files import load_site_config
 
 CHROME = (
     "back to top",

@@ -45,7 +45,7 @@ from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
 from mkdocs_semsearch.site.built_site import index_built_site
 from mkdocs_semsearch.site.pipeline import Settings
-from mkdocs_semsearch.site.site_config import SiteConfig, load_site_config
+from mkdocs_semsearch.site.source_files import SiteConfig, load_site_config
 
 SEARCHES, GAPS, FIRST = 5000, 10, 20
 STOP, RIGHT, OTHER, AGAIN, TYPO = 0.15, 0.85, 0.04, 0.4, 0.15

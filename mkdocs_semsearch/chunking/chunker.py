@@ -35,9 +35,8 @@ from mkdocs_semsearch.chunking.front_matter import (
 )
 from mkdocs_semsearch.chunking.markdown_source import FenceLanguages, read_markdown
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
-from mkdocs_semsearch.chunking.page_language import page_language, written_language
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
-from mkdocs_semsearch.chunking.page_role import page_kind
+from mkdocs_semsearch.chunking.page_role import page_kind, page_language, written_language
 from mkdocs_semsearch.chunking.source_map import SourceMap, SourceSpan
 from mkdocs_semsearch.embedding.protocol import TokenCounter
 from mkdocs_semsearch.lexical import languages

@@ -1,18 +1,35 @@
-"""What a page is in its site: its kind, its version, and how other pages link to it."""
+"""What a page is in its site: its kind, version and language, its translations, and how other pages link to it."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
-from mkdocs_semsearch.chunking.document import ChunkedPage
+from mkdocs_semsearch.chunking.document import ChunkedPage, Document
+from mkdocs_semsearch.lexical.analyzers import telling_words
+from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_of
 
-__all__ = ["page_kind", "split_version", "version_order", "with_inbound_links"]
+if TYPE_CHECKING:
+    import tantivy
+
+
+__all__ = [
+    "page_kind",
+    "page_language",
+    "split_version",
+    "version_order",
+    "with_inbound_links",
+    "with_translations",
+    "written_language",
+]
 
 LEAST_DATED, DATED_SHARE = 3, 0.6
 """How many of a page's top headings must be versions or dates, and which share of them. On the thirteen sites that the
@@ -201,3 +218,168 @@ def _address(path: str) -> str:
     """Returns the same text for every address of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
     place = path.removesuffix("index.html").strip("/")
     return "" if place == "." else place
+
+
+_KEYS = ("language", "lang", "locale")
+_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
+_LANGUAGES = frozenset(
+    re.findall(
+        r"\w+",
+        "af am ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fil fr ga gl gu he hi hr hu hy id is it ja jv "
+        "ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no pa pl pt ro ru si sk sl sq sr sv sw ta te th tl "
+        "tr uk ur uz vi zh",
+    )
+)
+_CHARACTERS = 4000
+"""Characters of a page that are looked at."""
+
+_CERTAIN_SHARE = 0.3
+"""Share of letters of a script from which on a page is in a language of that script: the rest are names and code."""
+
+_SCRIPTS: Mapping[str, str] = {
+    "Jpan": "\u3040-\u30ff",
+    "Hani": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",
+    "Kore": "\uac00-\ud7af",
+    "Cyrl": "\u0400-\u04ff",
+    "Arab": "\u0600-\u06ff",
+    "Hebr": "\u0590-\u05ff",
+    "Grek": "\u0370-\u03ff",
+    "Thai": "\u0e00-\u0e7f",
+    "Deva": "\u0900-\u097f",
+    "Taml": "\u0b80-\u0bff",
+}
+_IN_SCRIPT = {script: re.compile(f"[{characters}]") for script, characters in _SCRIPTS.items()}
+_LANGUAGE_OF = {
+    "Jpan": "ja",
+    "Hani": "zh",
+    "Kore": "ko",
+    "Cyrl": "ru",
+    "Arab": "ar",
+    "Hebr": "he",
+    "Grek": "el",
+    "Thai": "th",
+    "Deva": "hi",
+    "Taml": "ta",
+}
+_UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
+_PERSIAN = re.compile("[پچژگ]")
+
+
+def written_language(front_matter: Mapping[str, Any]) -> str | None:
+    """Returns the language tag that an author writes: `language`, `lang` or `locale`; None where there is none."""
+    for key in _KEYS:
+        written = front_matter.get(key)
+        if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in _LANGUAGES:
+            return written.replace("_", "-")
+    return None
+
+
+def page_language(document: Document, texts: Iterable[str]) -> str | None:
+    """Returns the language tag of a page whose author writes none, None where nothing tells.
+
+    What the generator says, `document.language`, counts first, unless the script of the text is another: many themes
+    write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, where the text looks like
+    that language.
+
+    Args:
+        document: the page; only its address and language are looked at.
+        texts: of its chunks.
+    """
+    told = document.language.replace("_", "-") if document.language else None
+    text = "\n".join(islice(texts, 20))[:_CHARACTERS]
+    letters = sum(map(str.isalpha, text))
+    scripts = {script: len(pattern.findall(text)) for script, pattern in _IN_SCRIPT.items()}
+    certain = max(scripts, key=lambda script: scripts[script], default="") if letters else ""
+    if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is written in Chinese characters as well
+        certain, scripts["Jpan"] = "Jpan", letters
+    placed = _language_of_place(document.url)
+    if certain and scripts[certain] > _CERTAIN_SHARE * letters:
+        for candidate in (told, placed):
+            if candidate and script_of(candidate) == certain:
+                return candidate
+        return _language_in(certain, text)
+    if placed and (told is None or primary_subtag(placed) != primary_subtag(told)) and _reads_as(placed, told, text):
+        return placed
+    return told
+
+
+def with_translations(pages: Sequence[ChunkedPage]) -> list[ChunkedPage]:
+    """Returns pages that know their translations.
+
+    Translations have the same address but for a folder or suffix that names their language: `guide/` and `uk/guide/`.
+    """
+    groups: dict[tuple[str, str], dict[str, str]] = {}
+    twice = set()
+    for page in pages:
+        key = _address_without_language(page.url, page.language)
+        group = groups.setdefault(key, {}) if page.language else {}
+        if page.language in group:  # two pages of one language at one address are no translations
+            twice.add(key)
+        group[page.language or ""] = page.url
+    several = {key: group for key, group in groups.items() if len(group) > 1 and key not in twice}
+    if not several:
+        return list(pages)
+    return [
+        replace(page, translations=several.get(_address_without_language(page.url, page.language), {}))
+        if page.language
+        else page
+        for page in pages
+    ]
+
+
+def _address_without_language(url: str, language: str | None) -> tuple[str, str]:
+    """Returns version and path of an address without the folder or suffix of its language."""
+    version, path = split_version(url)
+    folder, slash, rest = path.partition("/")
+    if slash and language and _same_tag(folder, language):
+        path = rest
+        inner, path = split_version(path) if not version else (version, path)
+        version = inner
+    stem, dot, suffix = path.rpartition(".")
+    name, dot_too, tag = stem.rpartition(".")
+    if dot and dot_too and language and _same_tag(tag, language):
+        path = f"{name}.{suffix}"
+    return version, path
+
+
+def _same_tag(written: str, language: str) -> bool:
+    folded = written.replace("_", "-").lower()
+    return folded == language.lower() or folded == primary_subtag(language)
+
+
+def _language_of_place(url: str) -> str | None:
+    """Returns the language that the first folders or the suffix of an address name."""
+    _, path = split_version(url)
+    *folders, name = path.split("/")
+    for part in (*folders[:1], *name.split(".")[1:-1]):
+        if _TAG.fullmatch(part) and primary_subtag(part) in _LANGUAGES:
+            return part.replace("_", "-")
+    return None
+
+
+def _language_in(script: str, text: str) -> str:
+    if script == "Cyrl" and _UKRAINIAN.search(text):
+        return "uk"
+    if script == "Arab" and _PERSIAN.search(text):
+        return "fa"
+    return _LANGUAGE_OF[script]
+
+
+def _reads_as(candidate: str, told: str | None, text: str) -> bool:
+    """Returns whether a text has more of the stop words of one language than of another; both in Latin letters."""
+    stemmer = STEMMERS.get(primary_subtag(candidate))
+    if stemmer is None or script_of(candidate) != "Latn":
+        return False
+    other = STEMMERS.get(primary_subtag(told or "en"), "english")
+    words = text.split()
+    return _stop_words(stemmer, words) > _stop_words(other, words)
+
+
+def _stop_words(stemmer: str, words: Sequence[str]) -> int:
+    analyzer = _telling(stemmer)
+    return sum(not analyzer.analyze(word) for word in words if word.isalpha())
+
+
+@cache
+def _telling(stemmer: str) -> tantivy.TextAnalyzer:
+    return telling_words(stemmer)

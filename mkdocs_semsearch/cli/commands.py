@@ -77,7 +77,7 @@ def _index(given: argparse.Namespace) -> int:
     try:
         from mkdocs_semsearch.site.built_site import index_built_site
         from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
-        from mkdocs_semsearch.site.site_config import load_site_config
+        from mkdocs_semsearch.site.source_files import load_site_config
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"`semsearch index` needs {error.name}, which is not installed here: pip install mkdocs-semsearch."
@@ -297,7 +297,7 @@ def _lint(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.insights.lint import RULES, findings_in, github_annotation
     from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.searching import open_searcher
-    from mkdocs_semsearch.site.site_config import load_site_config
+    from mkdocs_semsearch.site.source_files import load_site_config
 
     unknown = sorted(set(given.quiet) - set(RULES))
     if unknown:
@@ -324,7 +324,7 @@ def _tune(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.insights.tune import fit_semantic_share, write_semantic_share
     from mkdocs_semsearch.searching import open_searcher
     from mkdocs_semsearch.searching.evaluation import read_queries
-    from mkdocs_semsearch.site.site_config import load_site_config
+    from mkdocs_semsearch.site.source_files import load_site_config
 
     with open_searcher(_index_dir(given.index)) as searcher:
         found = fit_semantic_share(searcher, read_queries(given.queries))

@@ -15,7 +15,7 @@ from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
-from mkdocs_semsearch.site.page_dates import PageDates
+from mkdocs_semsearch.site.source_files import PageDates
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

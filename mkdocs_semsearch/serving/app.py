@@ -26,9 +26,16 @@ from starlette.types import ASGIApp
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.insights.store import InsightStore, Recorder
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, Workers, host_name, parse_rate
-from mkdocs_semsearch.serving.agent_endpoint import AgentEndpoint, LazyEndpoint, Made
 from mkdocs_semsearch.serving.api import SearchApi
-from mkdocs_semsearch.serving.asgi import ApiEndpoint, EveryAnswer, SiteFiles, starlette_response
+from mkdocs_semsearch.serving.asgi import (
+    AgentEndpoint,
+    ApiEndpoint,
+    EveryAnswer,
+    LazyEndpoint,
+    Made,
+    SiteFiles,
+    starlette_response,
+)
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex

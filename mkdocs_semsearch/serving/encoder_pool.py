@@ -1,18 +1,41 @@
-"""Query encoders that several indexes share: builds and versions of a site mostly have the same encoder."""
+"""Query encoders that several indexes share, each published one in a process of its own with bounds.
+
+Builds and versions of a site mostly have the same encoder. Whoever publishes an index publishes the encoder in it too:
+a graph and a tokenizer that may take any time and any memory for some query, however well they did in the trial. A
+process that has a deadline for each query, and may take so much more memory than it has when it is ready, costs the
+server a query without meaning at worst.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import select
+import struct
+import subprocess
+import sys
 import threading
+import time
+import weakref
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.artifact.manifest import ENCODER
-from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.errors import EmbeddingError, IndexCorruptError
-from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from mkdocs_semsearch.embedding.onnx_encoder import load_default_encoder, load_query_encoder, read_identity
+from mkdocs_semsearch.embedding.protocol import Embedder, Role, unit_rows
+from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, IndexCorruptError, SemsearchError
 
-__all__ = ["EncoderPool"]
+if TYPE_CHECKING:
+    from mkdocs_semsearch.searching.searcher import Searcher
+
+__all__ = ["BoundedEncoder", "EncoderPool"]
 
 Key = tuple[tuple[str, str], ...]
 
@@ -39,6 +62,8 @@ class EncoderPool:
         Raises:
             IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         """
+        from mkdocs_semsearch.searching.searcher import open_searcher  # the processes of encoders need none of it
+
         for _ in range(3):
             index = open_index(index_dir, verify=True)
             with self._lock:
@@ -59,9 +84,6 @@ class EncoderPool:
             return None
         found = self._encoders.get(key)
         if found is None:
-            from mkdocs_semsearch.embedding.onnx_encoder import load_default_encoder, load_query_encoder
-            from mkdocs_semsearch.serving.bounded_encoder import BoundedEncoder
-
             try:
                 if manifest.encoder.bundled:
                     found = load_default_encoder(manifest.embedder)
@@ -73,3 +95,164 @@ class EncoderPool:
             except EmbeddingError:
                 return None  # the searcher tries again, knows the alternatives, and reports the error
         return found
+
+
+MEMORY = 512 << 20
+"""Bytes for one query, beyond what the encoder takes when it is ready; MiniLM takes 40 million for 256 tokens."""
+
+QUERY_SECONDS = 4.0
+START_SECONDS = 60.0
+LARGEST_ANSWER = 64 << 20
+_LENGTH = struct.Struct("<q")
+"""Before each answer: its number of bytes, negative where it is the sentence of an error."""
+
+
+class BoundedEncoder:
+    """An `Embedder` for queries in a process of its own, started for the first query and again when it has ended.
+
+    Attributes:
+        identity: of the encoder, as its folder says.
+    """
+
+    def __init__(self, folder: Path, *, memory: int | None = None, seconds: float = QUERY_SECONDS) -> None:
+        self.identity = read_identity(folder)
+        self._command = [sys.executable, "-m", __name__, str(folder), str(memory or MEMORY)]
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._end: weakref.finalize[..., BoundedEncoder] | None = None
+
+    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        """Embeds texts, see `Embedder.embed`.
+
+        Raises:
+            EmbedderUnavailableError: it took too long or too much memory.
+            EmbeddingError: it cannot be loaded.
+        """
+        with self._lock:
+            try:
+                process = self._ready()
+                answer = _ask(process, {"texts": list(texts), "role": role}, self._seconds)
+            except BaseException:
+                self._stop()
+                raise
+        rows = np.frombuffer(answer, "<f4")
+        if rows.size != len(texts) * self.identity.dimension:
+            raise EmbeddingError("The encoder of the published index gave vectors of another dimension.")
+        return unit_rows(
+            rows.reshape(len(texts), self.identity.dimension),
+            count=len(texts),
+            dimension=self.identity.dimension,
+            source="The encoder of the published index",
+        )
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._stop()
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            )
+            self._end = weakref.finalize(self, _end, self._process)
+            _read(self._process, time.monotonic() + START_SECONDS)  # nothing, once the encoder is loaded
+        return self._process
+
+    def _stop(self) -> None:
+        if self._end is not None:
+            self._end()
+        self._process = self._end = None
+
+
+def _ask(process: subprocess.Popen[bytes], question: object, seconds: float) -> bytes:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(json.dumps(question).encode() + b"\n")
+    except OSError:
+        raise _gone() from None
+    return _read(process, time.monotonic() + seconds)
+
+
+def _read(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+    (length,) = _LENGTH.unpack(_exactly(process, _LENGTH.size, deadline))
+    if abs(length) > LARGEST_ANSWER:
+        raise EmbeddingError("The encoder of the published index gave an answer that is too large.")
+    answer = _exactly(process, abs(length), deadline)
+    if length < 0:
+        raise EmbedderUnavailableError(answer.decode("utf-8", "replace"))
+    return answer
+
+
+def _exactly(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes:
+    assert process.stdout is not None
+    parts = bytearray()
+    while len(parts) < size:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+            raise EmbedderUnavailableError("The encoder of the published index took too long for a query.")
+        part = os.read(process.stdout.fileno(), size - len(parts))
+        if not part:
+            raise _gone()
+        parts += part
+    return bytes(parts)
+
+
+def _gone() -> EmbedderUnavailableError:
+    return EmbedderUnavailableError("The encoder of the published index ended, perhaps for want of memory.")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def _main(folder: Path, memory: int) -> None:
+    """Answers one line of JSON after the other until standard input ends."""
+    answers = sys.stdout.buffer
+    try:
+        encoder = load_query_encoder(folder)
+    except SemsearchError as error:
+        _write(answers, str(error).encode(), failed=True)
+        return
+    _bound_this_process(memory)
+    _write(answers, b"")
+    for line in sys.stdin.buffer:
+        question = json.loads(line)
+        try:
+            rows = encoder.embed(question["texts"], question["role"])
+        except (SemsearchError, MemoryError) as error:
+            _write(answers, f"The encoder of the published index failed: {error}"[:500].encode(), failed=True)
+        else:
+            _write(answers, rows.astype("<f4").tobytes())
+
+
+def _write(answers: object, content: bytes, *, failed: bool = False) -> None:
+    answers.write(_LENGTH.pack(-len(content) if failed else len(content)) + content)  # type: ignore[attr-defined]
+    answers.flush()  # type: ignore[attr-defined]
+
+
+def _bound_this_process(memory: int) -> None:
+    """Lets this process reserve so much more memory than now, write no files, and be the first that the system ends."""
+    try:
+        import resource
+
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except (ImportError, OSError):  # no bounds on this system but for the deadline
+        return
+    reserved = next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData:")), 0)
+    for limit, value in (
+        (resource.RLIMIT_DATA, reserved + memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(limit)
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (bound, bound))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), int(sys.argv[2]))

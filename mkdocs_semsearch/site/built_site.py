@@ -19,10 +19,9 @@ from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_re
 from mkdocs_semsearch.chunking.page_role import split_version, version_order
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.page_dates import PageDates
 from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_site, open_configured_embedder
 from mkdocs_semsearch.site.publishing import publish_search
-from mkdocs_semsearch.site.site_config import MARKDOWN_SUFFIXES, SiteConfig
+from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
 from mkdocs_semsearch.site.widget_files import write_results_page
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding.onnx_encoder import OnnxEmbedder
 from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexCorruptError
-from mkdocs_semsearch.serving import bounded_encoder, published_index
-from mkdocs_semsearch.serving.bounded_encoder import BoundedEncoder
-from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+from mkdocs_semsearch.serving import encoder_pool, published_index
+from mkdocs_semsearch.serving.encoder_pool import BoundedEncoder, EncoderPool
 from mkdocs_semsearch.serving.trial import try_build
 from tests.abuse.evil_encoder import write_encoder
 from tests.abuse.publisher import publisher
@@ -86,7 +85,7 @@ def test_a_published_encoder_runs_in_a_process_of_its_own(tmp_path):
 
 
 def test_a_published_encoder_that_goes_astray_costs_a_query_its_meaning_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(bounded_encoder, "MEMORY", 256 << 20)
+    monkeypatch.setattr(encoder_pool, "MEMORY", 256 << 20)
     publish_with_encoder(tmp_path / "index", bytes_per_token=10_000_000)
     with EncoderPool().open(tmp_path / "index", published=True) as searcher:
         assert not searcher.search(SearchQuery("keys")).degraded
@@ -99,7 +98,7 @@ def test_a_published_encoder_that_goes_astray_costs_a_query_its_meaning_only(tmp
 def published(tmp_path, monkeypatch):
     """Publishes an index whose encoder is good for short queries; returns its URL."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(bounded_encoder, "MEMORY", 256 << 20)
+    monkeypatch.setattr(encoder_pool, "MEMORY", 256 << 20)
     monkeypatch.setattr(published_index, "try_build", lambda *arguments, **options: None)  # it asks long queries
     publish_with_encoder(tmp_path / "web", bytes_per_token=10_000_000)
     with publisher(tmp_path / "web") as (url, _):

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.serving.agent_endpoint import LazyEndpoint
 from mkdocs_semsearch.serving.app import create_app
+from mkdocs_semsearch.serving.asgi import LazyEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.unit.serving.small_index import build
 from tests.word_hash import WordHashEmbedder

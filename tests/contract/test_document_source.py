@@ -15,7 +15,7 @@ from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, Document, DocumentSource
 from mkdocs_semsearch.plugin.pages import MkDocsPages
 from mkdocs_semsearch.site.built_site import SiteFolder
-from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.site.source_files import load_site_config
 
 THEMES = ("mkdocs", "readthedocs", "material")
 

@@ -12,7 +12,7 @@ from mkdocs.config import load_config
 
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, embedding_text
 from mkdocs_semsearch.site.built_site import SiteFolder
-from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.site.source_files import load_site_config
 
 CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 MAX_TOKENS = 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking import ChunkedPage, Document
-from mkdocs_semsearch.chunking.page_language import page_language, with_translations, written_language
+from mkdocs_semsearch.chunking.page_role import page_language, with_translations, written_language
 
 ENGLISH = "The firewall blocks what comes in from the network, and lets out what was asked for."
 GERMAN = "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will."

@@ -10,7 +10,7 @@ from mkdocs_semsearch.insights import tune
 from mkdocs_semsearch.insights.tune import Tuning, fit_semantic_share, write_semantic_share
 from mkdocs_semsearch.searching import SearchQuery, open_searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery
-from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.site.source_files import load_site_config
 from mkdocs_semsearch.static import write_bundle
 from tests.made_index import built, made_page, opened
 from tests.word_hash import WordHashEmbedder

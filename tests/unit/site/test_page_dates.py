@@ -14,8 +14,7 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.chunking.front_matter import date_in
 from mkdocs_semsearch.site.built_site import SiteFolder
-from mkdocs_semsearch.site.page_dates import PageDates
-from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.site.source_files import PageDates, load_site_config
 from tests.made_index import built
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -6,11 +6,11 @@ import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
-from mkdocs_semsearch.chunking.page_language import with_translations
 from mkdocs_semsearch.chunking.page_reader import read_page
+from mkdocs_semsearch.chunking.page_role import with_translations
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site.built_site import SiteFolder
-from mkdocs_semsearch.site.site_config import load_site_config
+from mkdocs_semsearch.site.source_files import load_site_config
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
