@@ -166,8 +166,9 @@ class Chunker:
         source_map = None
         if document.source is not None:
             markdown = read_markdown(document.source)
-            fences = FenceLanguages(markdown.fences)
-            found = [fences.restore(item) if isinstance(item, Block) else item for item in found]
+            code = [item for item in found if isinstance(item, Block) and item.kind == "code"]
+            with_language = iter(FenceLanguages(markdown.fences).restore(code))
+            found = [next(with_language) if isinstance(item, Block) and item.kind == "code" else item for item in found]
             source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
         sections = split_sections(found, plain_text(document.title), source_map.is_excluded if source_map else None)
         code_languages = _languages(block for section in sections for block in section.blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mkdocs_semsearch.chunking.blocks import Block
@@ -22,6 +22,8 @@ _MAX_HEADING = 1000
 _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
 _HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
+_INCLUDE = re.compile(r"-+8<-+|\{%-?include|\{!")
+"""Includes a file, written without spaces: pymdownx.snippets, mkdocs-macros or include-markdown, markdown-include."""
 _FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{?\s*)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
 # Every run is bounded, and an unclosed comment goes to the end: no text makes the search quadratic.
 _NOT_TEXT = re.compile(
@@ -197,22 +199,44 @@ def _language(info: str) -> str | None:
 class FenceLanguages:
     """Finds the fence of a code block in the Markdown source by the first two lines of its code.
 
-    `pymdownx.highlight` without `pygments_lang_class` leaves no language in the HTML.
+    `pymdownx.highlight` without `pygments_lang_class` leaves no language in the HTML. The code of a fence that includes
+    a file is not in the source: such fences are found by their place between others, where as many blocks stand there.
     """
 
-    def __init__(self, fences: Iterable[Fence]) -> None:
-        self._known: dict[tuple[str, ...], deque[str | None]] = defaultdict(deque)
-        for fence in fences:
-            self._known[fence.first_lines].append(fence.language)
+    def __init__(self, fences: Sequence[Fence]) -> None:
+        self._fences = fences
+        self._known: dict[tuple[str, ...], deque[int]] = defaultdict(deque)
+        for number, fence in enumerate(fences):
+            self._known[fence.first_lines].append(number)
 
-    def restore(self, block: Block) -> Block:
-        """Returns a block with its language; to be called with the blocks of a page in order."""
-        if block.kind != "code":
-            return block
+    def restore(self, blocks: Sequence[Block]) -> list[Block]:
+        """Returns the code blocks of a page, in the same order, with their languages."""
+        restored: list[Block] = []
+        last, unknown = -1, 0
+        for block in blocks:
+            number = self._fence_of(block)
+            if number is None:
+                unknown += 1
+            else:
+                self._place_included(restored, unknown, self._fences[last + 1 : number])
+                last, unknown = max(last, number), 0
+            restored.append(block if number is None else _in_language(block, self._fences[number].language))
+        self._place_included(restored, unknown, self._fences[last + 1 :])
+        return restored
+
+    def _fence_of(self, block: Block) -> int | None:
         lines = (line for line in block.text.split("\n") if line.strip())
-        key = tuple("".join(line.split()) for _, line in zip(range(2), lines, strict=False))
-        languages = self._known.get(key)
-        if not languages:
-            return block
-        language = languages.popleft() if len(languages) > 1 else languages[0]
-        return block if block.language or not language else replace(block, language=language)
+        numbers = self._known.get(tuple("".join(line.split()) for _, line in zip(range(2), lines, strict=False)))
+        if not numbers:
+            return None
+        return numbers.popleft() if len(numbers) > 1 else numbers[0]
+
+    def _place_included(self, restored: list[Block], unknown: int, fences: Sequence[Fence]) -> None:
+        """Gives the last blocks, whose code no fence has, the languages of as many fences that include files."""
+        included = [fence.language for fence in fences if fence.first_lines and _INCLUDE.match(fence.first_lines[0])]
+        if unknown and len(included) == unknown:
+            restored[-unknown:] = map(_in_language, restored[-unknown:], included)
+
+
+def _in_language(block: Block, language: str | None) -> Block:
+    return block if block.language or not language else replace(block, language=language)

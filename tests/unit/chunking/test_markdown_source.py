@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking.blocks import Heading
-from mkdocs_semsearch.chunking.markdown_source import comparable_heading, read_markdown
+from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.markdown_source import FenceLanguages, comparable_heading, read_markdown
 from mkdocs_semsearch.chunking.source_map import SourceMap
 
 SOURCE = """---
@@ -111,3 +111,29 @@ def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None
 
 def test_an_empty_source() -> None:
     assert lines("", "A") == [(1, 1), (1, 1)]
+
+
+def code(text: str) -> Block:
+    return Block("code", text)
+
+
+def languages_of(source: str, *texts: str) -> list[str | None]:
+    fences = read_markdown(source).fences
+    return [block.language for block in FenceLanguages(fences).restore([code(text) for text in texts])]
+
+
+INCLUDED = '```cpp\n--8<-- "knapsack.cpp"\n```\n'
+"""A fence whose code is in another file."""
+
+
+def test_code_from_another_file_has_the_language_of_its_fence() -> None:
+    source = f"```sh\nmake\n```\n{INCLUDED}```python\nprint()\n```\n"
+    assert languages_of(source, "make", "int main();", "print()") == ["bash", "cpp", "python"]
+    assert languages_of(INCLUDED, "int main();") == ["cpp"]
+    assert languages_of('```yaml\n{% include "values.yaml" %}\n```\n', "replicas: 2") == ["yaml"]
+
+
+def test_code_that_no_fence_has_keeps_no_language() -> None:
+    source = f"```sh\nmake\n```\n{INCLUDED}"
+    assert languages_of(source, "generated", "make", "int main();", "generated as well") == [None, "bash", None, None]
+    assert languages_of("```sh\nmake\n```\n", "generated") == [None]
