@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings
+from mkdocs_semsearch.chunking.translations import untranslated
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.source_files import load_site_config
@@ -111,12 +112,14 @@ def measure(folder: Path) -> dict[str, Any]:
     chunker = Chunker(ChunkSettings(), [], open_token_counter(open_embedder()), facets_declared=False)
     started = time.perf_counter()
     pages = [page for page in map(chunker.chunk, source) if page is not None]
+    copies = untranslated(pages)
+    pages = [page for page in pages if page.path not in copies]
     seconds = time.perf_counter() - started
     return {
         "files": sum(1 for _ in site_dir.rglob("*.html")),
         "pages": len(pages),
         "chunks": sum(len(page.chunks) for page in pages),
-        "left_out": dict(source.left_out()),
+        "left_out": dict(source.left_out()) | dict.fromkeys(copies, "not translated: repeats another page"),
         "anchors": missing_anchors(site_dir, pages),
         "chrome": chunks_with_chrome(pages),
         "repeated": share_of_repeated_text(pages),

@@ -146,6 +146,7 @@ class Chunker:
             languages=text.languages,
             kind=kind,
             links=text.links,
+            alternates=document.alternates,
             dated=document.committed or date_in(front_matter),
             written=document.written,
         )

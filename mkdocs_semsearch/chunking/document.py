@@ -46,6 +46,7 @@ class Document:
         file_size: bytes of the source file (of the HTML when there is no source).
         section: title of the top-level nav section the page is in, or None.
         language: language of the page (`en`, `pt-BR`), or None where unknown.
+        alternates: addresses of the page in other languages as the page names them, absolute or relative to itself.
         committed: day of the last commit that changed the source file, or None where git does not know.
         written: day on which the source file was last written, or None without one.
     """
@@ -59,6 +60,7 @@ class Document:
     file_size: int = 0
     section: str | None = None
     language: str | None = None
+    alternates: tuple[str, ...] = ()
     committed: datetime.date | None = None
     written: datetime.date | None = None
 
@@ -162,7 +164,7 @@ class ChunkedPage:
     """One page after chunking: what the index stores of it.
 
     Attributes:
-        path, url, title, file_size, section, language: as in `Document`.
+        path, url, title, file_size, section, language, alternates: as in `Document`.
         front_matter: as in `Document`, with string keys and JSON values only (dates as ISO 8601 text).
         facets: declared facet field to its typed value, or absent where the page has none: `str`, `tuple[str, ...]`,
             `int`, `float`, `datetime.date` or `bool`.
@@ -193,6 +195,7 @@ class ChunkedPage:
     links: tuple[Link, ...] = ()
     inbound_links: int = 0
     link_texts: tuple[str, ...] = ()
+    alternates: tuple[str, ...] = ()
     translations: Mapping[str, str] = field(default_factory=dict)
     dated: datetime.date | None = None
     written: datetime.date | None = None

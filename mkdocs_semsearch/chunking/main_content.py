@@ -11,7 +11,7 @@ from mkdocs_semsearch.chunking.inline_text import flat_text, normalise
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["NoPage", "RenderedPage", "read_rendered_page"]
+__all__ = ["NoPage", "RenderedPage", "read_alternates", "read_rendered_page"]
 
 _CONTENT = (
     "article.md-content__inner",  # Material, Zensical
@@ -109,6 +109,7 @@ class RenderedPage:
         language: of the page as the file tells, or None.
         generator: the program that wrote the file, as it tells: `Hugo 0.150.0`; else `""`.
         repeats: whether the page is a list of posts, which stand on pages of their own.
+        alternates: addresses of the page in other languages, as written.
     """
 
     content: str
@@ -118,6 +119,7 @@ class RenderedPage:
     language: str | None
     generator: str = ""
     repeats: bool = False
+    alternates: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str | None:
@@ -148,7 +150,22 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
         language=language or None,
         generator=_generator(tree),
         repeats=tree.css_first("article.md-post--excerpt") is not None or not _VIEWS.isdisjoint(_page_classes(tree)),
+        alternates=_alternates(tree),
     )
+
+
+def read_alternates(html: str) -> tuple[str, ...]:
+    """Returns the addresses of a page in other languages, as the links in its head have them."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    head = html.partition("</head>")[0]
+    return _alternates(LexborHTMLParser(head)) if "hreflang" in head else ()
+
+
+def _alternates(tree: LexborHTMLParser) -> tuple[str, ...]:
+    links = tree.css("link[rel~=alternate i][hreflang][href]")
+    others = (link.attributes for link in links if (link.attributes["hreflang"] or "").lower() != "x-default")
+    return tuple(dict.fromkeys(attributes["href"] or "" for attributes in others))
 
 
 def _why_no_page(tree: LexborHTMLParser) -> str | None:

@@ -1,4 +1,4 @@
-"""What a page is in its site: its kind, version and language, its translations, and how other pages link to it."""
+"""What a page is in its site: its kind, version and language, and how other pages link to it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "language_of_place",
+    "link_target",
+    "page_address",
     "page_kind",
     "page_language",
     "split_version",
+    "stop_words",
     "version_order",
     "with_inbound_links",
-    "with_translations",
     "written_language",
 ]
 
@@ -182,12 +185,12 @@ def with_inbound_links(pages: Sequence[ChunkedPage], site_url: str = "") -> list
         site_url: of the site; its path is what addresses that begin with a slash are relative to.
     """
     base = unquote(urlsplit(site_url).path).strip("/")
-    by_place = {_address(unquote(page.url)): number for number, page in enumerate(pages)}
+    by_place = {page_address(unquote(page.url)): number for number, page in enumerate(pages)}
     texts: list[Counter[str]] = [Counter() for _ in pages]
     linking = [0] * len(pages)
     for number, page in enumerate(pages):
         folder = posixpath.dirname(unquote(page.url))
-        targets = ((by_place.get(_target(link.href, folder, base)), link.text) for link in page.links)
+        targets = ((by_place.get(link_target(link.href, folder, base)), link.text) for link in page.links)
         found = {(target, text) for target, text in targets if target is not None and target != number}
         for target in {target for target, _ in found}:
             linking[target] += 1
@@ -204,17 +207,24 @@ def _most_frequent(texts: Counter[str]) -> tuple[str, ...]:
     return tuple(sorted(texts, key=lambda text: (-texts[text], text))[:MAX_TEXTS])
 
 
-def _target(href: str, folder: str, base: str) -> str:
+def link_target(href: str, folder: str, base: str) -> str:
+    """Returns the `page_address` that a link leads to; hosts are not compared.
+
+    Args:
+        href: as written.
+        folder: of the page with the link, relative to the site.
+        base: path of the site, without slashes around it.
+    """
     try:
         path = unquote(urlsplit(href).path)
     except ValueError:  # what a browser could not follow either
         return "\0"
     if path.startswith("/"):
-        return _address(posixpath.relpath(f"/{path.strip('/')}", f"/{base}"))
-    return _address(posixpath.normpath(posixpath.join(folder, path)))
+        return page_address(posixpath.relpath(f"/{path.strip('/')}", f"/{base}"))
+    return page_address(posixpath.normpath(posixpath.join(folder, path)))
 
 
-def _address(path: str) -> str:
+def page_address(path: str) -> str:
     """Returns the same text for every address of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
     place = path.removesuffix("index.html").strip("/")
     return "" if place == "." else place
@@ -235,6 +245,12 @@ _CHARACTERS = 4000
 
 _CERTAIN_SHARE = 0.3
 """Share of letters of a script from which on a page is in a language of that script: the rest are names and code."""
+
+_FOREIGN_SHARE = 0.02
+"""Share of letters of a language's script below which a page that is said to be in it is not: it was not translated."""
+
+_ENGLISH_SHARE = 0.15
+"""Share of words that are English stop words from which on a text is English; in code and names there are fewer."""
 
 _SCRIPTS: Mapping[str, str] = {
     "Jpan": "\u3040-\u30ff",
@@ -292,7 +308,7 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     certain = max(scripts, key=lambda script: scripts[script], default="") if letters else ""
     if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is written in Chinese characters as well
         certain, scripts["Jpan"] = "Jpan", letters
-    placed = _language_of_place(document.url)
+    placed = language_of_place(document.url)
     if certain and scripts[certain] > _CERTAIN_SHARE * letters:
         for candidate in (told, placed):
             if candidate and script_of(candidate) == certain:
@@ -300,54 +316,12 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
         return _language_in(certain, text)
     if placed and (told is None or primary_subtag(placed) != primary_subtag(told)) and _reads_as(placed, told, text):
         return placed
+    if told and scripts.get(script_of(told), letters) < _FOREIGN_SHARE * letters and _is_english(text):
+        return "en"
     return told
 
 
-def with_translations(pages: Sequence[ChunkedPage]) -> list[ChunkedPage]:
-    """Returns pages that know their translations.
-
-    Translations have the same address but for a folder or suffix that names their language: `guide/` and `uk/guide/`.
-    """
-    groups: dict[tuple[str, str], dict[str, str]] = {}
-    twice = set()
-    for page in pages:
-        key = _address_without_language(page.url, page.language)
-        group = groups.setdefault(key, {}) if page.language else {}
-        if page.language in group:  # two pages of one language at one address are no translations
-            twice.add(key)
-        group[page.language or ""] = page.url
-    several = {key: group for key, group in groups.items() if len(group) > 1 and key not in twice}
-    if not several:
-        return list(pages)
-    return [
-        replace(page, translations=several.get(_address_without_language(page.url, page.language), {}))
-        if page.language
-        else page
-        for page in pages
-    ]
-
-
-def _address_without_language(url: str, language: str | None) -> tuple[str, str]:
-    """Returns version and path of an address without the folder or suffix of its language."""
-    version, path = split_version(url)
-    folder, slash, rest = path.partition("/")
-    if slash and language and _same_tag(folder, language):
-        path = rest
-        inner, path = split_version(path) if not version else (version, path)
-        version = inner
-    stem, dot, suffix = path.rpartition(".")
-    name, dot_too, tag = stem.rpartition(".")
-    if dot and dot_too and language and _same_tag(tag, language):
-        path = f"{name}.{suffix}"
-    return version, path
-
-
-def _same_tag(written: str, language: str) -> bool:
-    folded = written.replace("_", "-").lower()
-    return folded == language.lower() or folded == primary_subtag(language)
-
-
-def _language_of_place(url: str) -> str | None:
+def language_of_place(url: str) -> str | None:
     """Returns the language that the first folders or the suffix of an address name."""
     _, path = split_version(url)
     *folders, name = path.split("/")
@@ -372,10 +346,16 @@ def _reads_as(candidate: str, told: str | None, text: str) -> bool:
         return False
     other = STEMMERS.get(primary_subtag(told or "en"), "english")
     words = text.split()
-    return _stop_words(stemmer, words) > _stop_words(other, words)
+    return stop_words(stemmer, words) > stop_words(other, words)
 
 
-def _stop_words(stemmer: str, words: Sequence[str]) -> int:
+def _is_english(text: str) -> bool:
+    words = text.split()
+    return stop_words("english", words) > _ENGLISH_SHARE * len(words)
+
+
+def stop_words(stemmer: str, words: Sequence[str]) -> int:
+    """Returns how many of these words are stop words of a language."""
     analyzer = _telling(stemmer)
     return sum(not analyzer.analyze(word) for word in words if word.isalpha())
 

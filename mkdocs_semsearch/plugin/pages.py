@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
-from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
+from mkdocs_semsearch.chunking.main_content import RenderedPage, read_alternates, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
 from mkdocs_semsearch.site.source_files import PageDates
 
@@ -98,10 +98,13 @@ class MkDocsPages:
             self._documents[key] = _document(page, self._sources.get(key), config, self._dates)
 
     def see(self, page: Page, output: str) -> None:
-        """Takes the text that a reader sees where the page's own template does not show its Markdown."""
+        """Takes links to translations, and the text that readers see where the template does not show the Markdown."""
         key = page.file.dest_uri
         document = self._documents.get(key)
-        if document is None or not page.meta.get("template"):
+        if document is None:
+            return
+        document = self._documents[key] = replace(document, alternates=read_alternates(output))
+        if not page.meta.get("template"):
             return
         body = flat_text(parse_html(output))
         # Headings may stand in a table of contents although the page itself does not show them.

@@ -195,6 +195,7 @@ class SiteFolder:
                 html=page.content,
                 file_size=file.stat().st_size,
                 language=page.language,
+                alternates=page.alternates,
             )
         file = self._config.docs_dir / source_path
         source = _read_source(file)
@@ -214,6 +215,7 @@ class SiteFolder:
             file_size=file.stat().st_size,
             section=plain_title(entry.section) or None if entry else None,
             language=page.language,
+            alternates=page.alternates,
             committed=self._dates.committed(file) if self._dates else None,
             written=self._dates.written(file) if self._dates else None,
         )

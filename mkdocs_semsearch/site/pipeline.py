@@ -268,7 +268,7 @@ def _chunked(
 ) -> tuple[list[ChunkedPage], tuple[str, ...]]:
     """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
-    from mkdocs_semsearch.chunking.page_role import with_translations
+    from mkdocs_semsearch.chunking.translations import untranslated, with_translations
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
     from mkdocs_semsearch.lexical.extra_words import ReaderWords
@@ -287,8 +287,10 @@ def _chunked(
         )
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
+    copies = untranslated(pages)
+    pages = [page for page in pages if page.path not in copies]
     complaints = ReaderWords(settings.synonyms, settings.pins).complaints(pages)
-    return with_translations(with_inbound_links(pages, site.url)), (*chunker.misfits(), *complaints)
+    return with_translations(with_inbound_links(pages, site.url), site.url), (*chunker.misfits(), *complaints)
 
 
 SECONDS_BETWEEN_LINES = 10.0

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from mkdocs_semsearch import open_searcher
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.site import built_site, publishing
 from tests.word_hash import WordHashEmbedder
@@ -71,3 +72,31 @@ def test_files_for_the_browser_come_with_the_box_up_to_a_size(page, monkeypatch,
     assert (page / "semsearch" / "static.json").is_file() is files
     config = page / "assets" / "semsearch" / "config.json"
     assert (json.loads(config.read_text(encoding="utf-8"))["static"] if config.is_file() else None) == static
+
+
+LANGUAGES = {
+    "guide/index.html": ("en", "/docs/guide/", "The rules of the firewall, and what they are for."),
+    "uk/posibnyk/index.html": ("uk", "/docs/uk/posibnyk/", "Правила мережевого екрана та їхні назви."),
+    "de/guide/index.html": ("de", "/docs/de/guide/", "The rules of the firewall, and what they are for."),
+}
+"""A page, its translation under another word, and a page that has its English text because nobody translated it."""
+
+
+def test_a_page_in_several_languages_names_its_translations(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    links = "".join(f'<link rel="alternate" hreflang="{tag}" href="{url}">' for tag, url, _ in LANGUAGES.values())
+    for path, (tag, _, text) in LANGUAGES.items():
+        (site / path).parent.mkdir(parents=True)
+        page = f"<html lang={tag}><head>{links}</head><body><main><h1>Guide</h1><p>{text}</p></main></body></html>"
+        (site / path).write_text(page, encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nsite_url: https://example.org/docs/\nplugins: [semsearch]\n")
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["index", str(site), "--config", "mkdocs.yml"]) == 0
+
+    with open_searcher("semsearch-index", embedder=WordHashEmbedder()) as searcher:
+        (found,) = searcher.search("firewall", mode="lexical")
+    assert found.url == "guide/"
+    assert found.page.translations == {"en": "guide/", "uk": "uk/posibnyk/"}

@@ -224,3 +224,24 @@ def test_a_page_that_was_copied_into_the_docs_folder_keeps_its_source_lines(site
     site.write({"copied/page.md": original.read_text(encoding="utf-8")}).build()
     lines = {row["content"]: row["end_line"] for row in site.table("chunks")}
     assert lines["Text on line three."] == 3
+
+
+def test_pages_that_link_to_each_other_as_translations_are_translations(site):
+    overrides = site.root / "overrides"
+    overrides.mkdir()
+    link = '<link rel="alternate" hreflang="{{ tag }}" href="{{ path | url }}">'
+    loop = f"{{% for tag, path in (page.meta if page else {{}}).get('alternates', {{}}).items() %}}{link}{{% endfor %}}"
+    main = f'{{% extends "base.html" %}}{{% block extrahead %}}{loop}{{% endblock %}}'
+    (overrides / "main.html").write_text(main, encoding="utf-8")
+    site.config["theme"] = {"name": "mkdocs", "custom_dir": "overrides"}
+    alternates = "---\nalternates: {en: guide/, uk: uk/posibnyk/}\n---\n"
+    site.write(
+        {
+            "guide.md": f"{alternates}# Guide\n\nThe rules of the firewall.\n",
+            "uk/posibnyk.md": f"{alternates}# Посібник\n\nПравила мережевого екрана.\n",
+        }
+    )
+    site.build()
+    urls = {"en": "guide/", "uk": "uk/posibnyk/"}
+    assert json.loads(site.page("guide.md")["translations"]) == urls
+    assert json.loads(site.page("uk/posibnyk.md")["translations"]) == urls

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking import ChunkedPage, Document
-from mkdocs_semsearch.chunking.page_role import page_language, with_translations, written_language
+from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
+from mkdocs_semsearch.chunking.page_role import page_language, written_language
+from mkdocs_semsearch.chunking.translations import untranslated, with_translations
 
 ENGLISH = "The firewall blocks what comes in from the network, and lets out what was asked for."
 GERMAN = "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will."
@@ -63,14 +64,22 @@ def test_folder_that_only_looks_like_a_language_says_nothing():
     assert language(ENGLISH, "de/guide/", told="en") == "en"
 
 
+def test_page_that_was_not_translated_is_in_english():
+    assert language(ENGLISH, "uk/guide/", told="uk") == "en"
+    assert language(ENGLISH, "zh/guide/", told="zh-Hans") == "en"
+    assert language("防火墙 " + ENGLISH, "zh/guide/", told="zh") == "zh"
+    assert language("nft add rule inet filter input tcp dport 22 accept", "uk/guide/", told="uk") == "uk"
+
+
 def test_folder_chooses_among_languages_of_a_script():
     assert language(TEXTS["ru"], "bg/guide/", told="en") == "bg"
 
 
-def groups(*pages):
+def groups(*pages, alternates=None):
     """Returns for every page the first one of which it is a translation."""
-    made = [ChunkedPage(url, url, "T", (), {}, {}, language=tag) for url, tag in pages]
-    found = [page.translations for page in with_translations(made)]
+    named = alternates or {}
+    made = [ChunkedPage(url, url, "T", (), {}, {}, language=tag, alternates=named.get(url, ())) for url, tag in pages]
+    found = [page.translations for page in with_translations(made, "https://docs.example.org/base/")]
     return [found.index(others) if others else row for row, others in enumerate(found)]
 
 
@@ -87,3 +96,54 @@ def test_versions_are_no_translations():
 
 def test_pages_without_a_language_are_no_translations():
     assert groups(("a/", None), ("uk/a/", "uk"), ("b/", "en"), ("uk/b/", None)) == [0, 1, 2, 3]
+
+
+POSIBNYK = (("guide/", "en"), ("uk/posibnyk/", "uk"), ("other/", "en"))
+"""A page, its translation under another word, and a further page."""
+
+
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [
+        ("../uk/posibnyk/", "../../guide/"),
+        ("/base/uk/posibnyk/", "/base/guide/"),
+        ("https://docs.example.org/base/uk/posibnyk/", "https://docs.example.org/base/guide/index.html"),
+    ],
+)
+def test_pages_that_name_each_other_are_translations(there, back):
+    alternates = {"guide/": ("./", there), "uk/posibnyk/": (back,)}
+    assert groups(*POSIBNYK, alternates=alternates) == [0, 0, 2]
+
+
+def test_links_to_the_home_page_of_each_language_say_nothing():
+    pages = (("", "en"), ("uk/", "uk"), *POSIBNYK)
+    alternates = {url: ("/base/", "/base/uk/") for url, _ in pages}
+    assert groups(*pages, alternates=alternates) == [0, 0, 2, 3, 4]
+
+
+def test_pages_of_one_language_that_name_each_other_are_no_translations():
+    assert groups(("a/", "en"), ("b/", "en"), alternates={"a/": ("../b/",), "b/": ("../a/",)}) == [0, 1]
+
+
+def test_named_translations_join_those_with_the_same_address():
+    pages = (("guide/", "en"), ("de/guide/", "de"), ("uk/posibnyk/", "uk"))
+    assert groups(*pages, alternates={"guide/": ("/base/uk/posibnyk/",), "uk/posibnyk/": ("/base/guide/",)}) == [0] * 3
+
+
+def page(url, text, title="Guide"):
+    return ChunkedPage(url, url, title, (Chunk(0, 0, (title, "Rules"), "rules", text),))
+
+
+def test_pages_that_were_not_translated_repeat_the_page_in_the_first_language():
+    pages = [page("guide/", ENGLISH), page("de/guide/", ENGLISH, "Anleitung"), page("uk/guide/", TEXTS["uk"])]
+    assert untranslated(pages) == {"de/guide/": "guide/"}
+
+
+def test_page_in_its_own_language_is_the_one_that_is_repeated():
+    assert untranslated([page("de/guide/", ENGLISH), page("en/guide/", ENGLISH)]) == {"de/guide/": "en/guide/"}
+    assert untranslated([page("de/guide/", GERMAN), page("en/guide/", GERMAN)]) == {"en/guide/": "de/guide/"}
+
+
+def test_pages_that_differ_by_a_word_repeat_nothing():
+    assert not untranslated([page("guide/", ENGLISH), page("de/guide/", f"{ENGLISH} Yes.")])
+    assert not untranslated([page("1.0/guide/", ENGLISH), page("2.0/guide/", ENGLISH)])
