@@ -33,6 +33,7 @@ __all__ = [
     "EncoderInfo",
     "IndexedFile",
     "Manifest",
+    "collection_name",
     "facet_column",
     "is_build_id",
     "manifest_from_json",
@@ -149,6 +150,11 @@ class Manifest:
     def size(self) -> int:
         """Bytes of all files of the build."""
         return sum(file.size for file in self.files)
+
+
+def collection_name(collection: str, build_id: str) -> str:
+    """Returns the name of the collection in a cluster that holds the chunks of one build."""
+    return f"{collection}-{build_id}"
 
 
 def manifest_to_json(manifest: Manifest) -> str:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
-from mkdocs_semsearch.artifact.manifest import ENCODER
-from mkdocs_semsearch.qdrant.collection import collection_name
+from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
 from mkdocs_semsearch.searching.evaluation import Evaluation
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo

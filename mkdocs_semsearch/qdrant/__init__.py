@@ -1,1 +1,12 @@
 """An index whose chunks are in a Qdrant cluster: one folder, loaded only when an index names such a store."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from mkdocs_semsearch.errors import ConfigurationError
+
+if find_spec("qdrant_client") is None:
+    raise ConfigurationError(
+        'This index is in a Qdrant cluster, and its client is missing: pip install "mkdocs-semsearch[qdrant]".'
+    )

@@ -10,14 +10,15 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from qdrant_client import QdrantClient, models
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import Value, day_of
-from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS
+from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
@@ -30,7 +31,6 @@ from mkdocs_semsearch.qdrant.collection import (
     PAGE_POINT,
     CollectionField,
     TermList,
-    collection_name,
     connect,
 )
 from mkdocs_semsearch.qdrant.queries import QdrantFilters, identifier_dimension, phrase_terms, sparse_question
@@ -52,9 +52,6 @@ from mkdocs_semsearch.searching.ranking import (
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
-
-if TYPE_CHECKING:
-    from qdrant_client import QdrantClient, models
 
 __all__ = ["QdrantBackend", "open_qdrant_backend"]
 

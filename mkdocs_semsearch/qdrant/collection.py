@@ -19,17 +19,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from qdrant_client import QdrantClient
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetType
 from mkdocs_semsearch.errors import ConfigurationError, StoreUnavailableError
-
-if TYPE_CHECKING:
-    from qdrant_client import QdrantClient
-
 
 __all__ = [
     "CHUNK",
@@ -48,7 +47,6 @@ __all__ = [
     "TermList",
     "answering",
     "collection_fields",
-    "collection_name",
     "connect",
     "fitting_type",
     "patiently",
@@ -76,14 +74,8 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
         timeout: seconds for a request.
 
     Raises:
-        ConfigurationError: there is no address, or the package is not installed.
+        ConfigurationError: there is no address, or one that is no web address.
     """
-    try:
-        from qdrant_client import QdrantClient
-    except ImportError:
-        raise ConfigurationError(
-            'This index is in a Qdrant cluster, and its client is missing: pip install "mkdocs-semsearch[qdrant]".'
-        ) from None
     address = url or os.environ.get(URL_VARIABLE, "").strip()
     if not address:
         raise ConfigurationError(
@@ -109,9 +101,6 @@ def answering(then: str) -> Iterator[None]:
     Raises:
         StoreUnavailableError: the cluster could not be reached, or refused.
     """
-    from qdrant_client.common.client_exceptions import QdrantException
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-
     try:
         yield
     except ResponseHandlingException as error:
@@ -124,9 +113,6 @@ def answering(then: str) -> Iterator[None]:
 
 def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], None] = time.sleep) -> T:
     """Repeats a call after lost connections, timeouts, 429 and 5xx, with longer and longer pauses."""
-    from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-
     for attempt in range(retries):
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt)
         try:
@@ -241,11 +227,6 @@ def collection_fields(types: Mapping[str, FacetType]) -> tuple[CollectionField, 
         number = next(i for i in range(len(types) + 1) if (f"{plain}_{i}" if i else plain) not in taken)
         keys[name] = f"{plain}_{number}" if number else plain
     return tuple(CollectionField(name, kind, keys[name]) for name, kind in types.items())
-
-
-def collection_name(collection: str, build_id: str) -> str:
-    """Returns the name of the collection that holds one build."""
-    return f"{collection}-{build_id}"
 
 
 def word_dimension(kind: str, *terms: str) -> int:

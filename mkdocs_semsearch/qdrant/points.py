@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from qdrant_client import models
+
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, FacetType, front_matter_values, stored_field
 from mkdocs_semsearch.artifact.manifest import facet_column
 from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS
@@ -52,7 +54,6 @@ from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS
 
 if TYPE_CHECKING:
     import tantivy
-    from qdrant_client import models
 
 __all__ = ["ChunkWords", "SparseWords", "WordStatistics", "fields_of", "points_of", "spoken_chunks"]
 
@@ -208,8 +209,6 @@ def spoken_chunks(rows: IndexedRows) -> Iterator[tuple[Chunk, Sequence[str]]]:
 
 def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: SparseWords) -> Iterator[models.PointStruct]:
     """Yields the points in the order of their ids: row i of the chunks is point i, page j is point `chunks + j`."""
-    from qdrant_client import models
-
     page_fields = _PageFields(rows, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
     paths = ((number, chunk.heading_hierarchy) for number, page in enumerate(rows.pages) for chunk in page.chunks)

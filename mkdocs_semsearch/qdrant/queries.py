@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from qdrant_client import models
 
 from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
@@ -21,9 +23,6 @@ from mkdocs_semsearch.searching.filters import (
     value_test,
     wanted_values,
 )
-
-if TYPE_CHECKING:
-    from qdrant_client import models
 
 __all__ = ["QdrantFilters", "identifier_dimension", "phrase_terms", "sparse_question"]
 
@@ -56,8 +55,6 @@ class QdrantFilters:
         Raises:
             FilterError: a value that cannot be one of its field.
         """
-        from qdrant_client import models
-
         must: list[models.Condition] = []
         must_not: list[models.Condition] = []
         for item in filters:
@@ -68,8 +65,6 @@ class QdrantFilters:
         return models.Filter(must=must, must_not=must_not) if must or must_not else None
 
     def _condition(self, item: Filter) -> models.Condition:
-        from qdrant_client import models
-
         field = self._fields.get(item.field)
         if field is None:
             return _nothing()
@@ -96,8 +91,6 @@ def _number(field: CollectionField, end: Any) -> float | None:
 
 
 def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition:
-    from qdrant_client import models
-
     if field.type == "number":
         same = [models.Range(gte=number, lte=number) for number in (_number(field, value) for value in values)]
         conditions: list[models.Condition] = [models.FieldCondition(key=field.key, range=one) for one in same]
@@ -118,8 +111,6 @@ def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition
 
 
 def _nothing() -> models.Condition:
-    from qdrant_client import models
-
     return models.FieldCondition(key=_NOWHERE, match=models.MatchValue(value=True))
 
 

@@ -1,14 +1,14 @@
-"""Requests to a Qdrant collection: chunks by meaning and by words, payloads, counts, neighbours."""
+"""Requests to a Qdrant collection chunks by meaning and by words, payloads, counts, neighbours."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from qdrant_client import QdrantClient, models
 
 from mkdocs_semsearch.qdrant.collection import (
     HEADING_NAME,
@@ -20,9 +20,6 @@ from mkdocs_semsearch.qdrant.collection import (
     answering,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
-
-if TYPE_CHECKING:
-    from qdrant_client import QdrantClient, models
 
 __all__ = ["WINDOW", "CollectionReader", "PointHits", "of_kind"]
 
@@ -83,15 +80,13 @@ class CollectionReader:
         Raises:
             StoreUnavailableError: the cluster does not answer.
         """
-        with self._answering():
+        with answering(_ADVICE):
             if not self._client.collection_exists(self._collection):
                 return None
             return self._client.count(self._collection, exact=True).count
 
     def neighbors(self, rows: Sequence[int]) -> Iterator[Neighbors]:
         """Yields for each chunk the chunks nearest to it, nearest first; all in one request."""
-        from qdrant_client import models
-
         requests = [
             models.QueryRequest(query=row, using=MEANING, limit=self._neighbors, with_payload=False) for row in rows
         ]
@@ -117,8 +112,6 @@ class CollectionReader:
             name: the query, normalised like titles and headings; `""` for none.
             allowed: filter for the chunks that may be found.
         """
-        from qdrant_client import models
-
         sides: list[dict[str, Any]] = []
         if words:
             sparse = models.SparseVector(indices=list(words), values=list(words.values()))
@@ -144,35 +137,31 @@ class CollectionReader:
 
     def any_matches(self, allowed: models.Filter | None) -> bool:
         """Returns whether a filter leaves any chunk."""
-        with self._answering():
-            points, _ = self._client.scroll(
-                self._collection, scroll_filter=_no_pages(allowed), limit=1, with_payload=False
-            )
-        return bool(points)
+        return bool(self.rows(allowed, 1).size)
 
     def rows(self, allowed: models.Filter | None, most: int) -> NDArray[np.int64]:
         """Returns the rows of the chunks that a filter leaves, rising: the first `most` of them."""
         rows: list[int] = []
         place: Any = None
         while len(rows) < most:
-            with self._answering():
+            with answering(_ADVICE):
                 points, place = self._client.scroll(
                     self._collection,
                     scroll_filter=_no_pages(allowed),
-                    limit=_LISTED_AT_ONCE,
+                    limit=min(most - len(rows), _LISTED_AT_ONCE),
                     offset=place,
                     with_payload=False,
                 )
             rows += (int(point.id) for point in points)
             if place is None:
                 break
-        return np.unique(np.array(rows[:most], np.int64))
+        return np.unique(np.array(rows, np.int64))
 
     def payloads(self, ids: Sequence[int], keys: Sequence[str]) -> dict[int, Any]:
         """Returns payload by point."""
         payloads: dict[int, Any] = {}
         for start in range(0, len(ids), _AT_ONCE):
-            with self._answering():
+            with answering(_ADVICE):
                 points = self._client.retrieve(
                     self._collection, list(ids[start : start + _AT_ONCE]), with_payload=list(keys)
                 )
@@ -181,16 +170,14 @@ class CollectionReader:
 
     def counts(self, key: str, allowed: models.Filter | None, limit: int) -> list[tuple[Any, int]]:
         """Counts points by the values of a key, exactly, most frequent first."""
-        with self._answering():
+        with answering(_ADVICE):
             answer = self._client.facet(self._collection, key, facet_filter=allowed, limit=limit, exact=True)
         return [(hit.value, hit.count) for hit in answer.hits]
 
     def point_with(self, key: str, value: str, kind: str) -> int | None:
         """Returns the first point of a kind with a value; None when there is none."""
-        from qdrant_client import models
-
         wanted: list[models.Condition] = [_is(KIND, kind), _is(key, value)]
-        with self._answering():
+        with answering(_ADVICE):
             points, _ = self._client.scroll(
                 self._collection, scroll_filter=models.Filter(must=wanted), limit=1, with_payload=False
             )
@@ -204,35 +191,23 @@ class CollectionReader:
         self, vector: NDArray[np.float32], allowed: models.Filter | None, others: list[models.Prefetch]
     ) -> models.QueryRequest:
         """Returns the request for the nearest chunks, and for the similarity of the chunks that `others` select."""
-        from qdrant_client import models
-
         if not others:
-            return self._by_meaning(vector, allowed, WINDOW, params=_compared())
+            return self._request(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW, params=_compared())
         near = models.Prefetch(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW, params=_compared())
         limit = WINDOW + sum(one.limit or 0 for one in others)
         return self._request(
             prefetch=[near, *others], query=vector.tolist(), using=MEANING, limit=limit, params=_compared()
         )
 
-    def _by_meaning(
-        self, vector: NDArray[np.float32], allowed: models.Filter | None, limit: int, **options: Any
-    ) -> models.QueryRequest:
-        return self._request(query=vector.tolist(), using=MEANING, filter=allowed, limit=limit, **options)
-
     def _request(self, **fields: Any) -> models.QueryRequest:
-        from qdrant_client import models
-
         return models.QueryRequest(**{"with_payload": False, **fields})
 
     def _answers(self, requests: list[models.QueryRequest]) -> list[list[models.ScoredPoint]]:
         if not requests:
             return []
-        with self._answering():
+        with answering(_ADVICE):
             answers = self._client.query_batch_points(self._collection, requests=requests)
         return [answer.points for answer in answers]
-
-    def _answering(self) -> contextlib.AbstractContextManager[None]:
-        return answering(_ADVICE)
 
 
 def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
@@ -245,8 +220,6 @@ def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
 
 def _compared() -> models.SearchParams:
     """Returns parameters that search in 8 bits and compare the result in 16, so that similarities are not rounded."""
-    from qdrant_client import models
-
     return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
 
 
@@ -256,15 +229,11 @@ def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDA
 
 
 def _named(name: str, allowed: models.Filter | None) -> models.Filter:
-    from qdrant_client import models
-
     either = models.Filter(should=[_is(TITLE_NAME, name), _is(HEADING_NAME, name)])
     return models.Filter(must=[either] if allowed is None else [either, allowed])
 
 
 def _no_pages(allowed: models.Filter | None) -> models.Filter:
-    from qdrant_client import models
-
     if allowed is None:
         return models.Filter(must_not=[_is(KIND, PAGE_POINT)])
     excluded = allowed.must_not if isinstance(allowed.must_not, list) else []
@@ -272,14 +241,10 @@ def _no_pages(allowed: models.Filter | None) -> models.Filter:
 
 
 def _is(key: str, value: str) -> models.FieldCondition:
-    from qdrant_client import models
-
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
 def of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
     """Returns the filter for points of a kind, among those that another filter leaves."""
-    from qdrant_client import models
-
     wanted = _is(KIND, kind)
     return models.Filter(must=[wanted] if allowed is None else [wanted, allowed])

@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from qdrant_client import QdrantClient, models
 
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, day_of
-from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, is_build_id
+from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name, is_build_id
 from mkdocs_semsearch.errors import StoreUnavailableError
 from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.qdrant.collection import (
@@ -26,13 +27,9 @@ from mkdocs_semsearch.qdrant.collection import (
     CollectionField,
     TermList,
     answering,
-    collection_name,
     patiently,
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of, spoken_chunks
-
-if TYPE_CHECKING:
-    from qdrant_client import QdrantClient, models
 
 __all__ = ["QdrantWriter", "Sizing"]
 
@@ -122,8 +119,6 @@ class QdrantWriter:
 
     def publish(self, build_id: str) -> None:
         """Moves the alias to a build in one step, then drops builds that are not kept, see `StoreWriter.publish`."""
-        from qdrant_client import models
-
         name = collection_name(self._collection, build_id)
         with answering("the index is complete, but the alias was not moved; build again when it can be reached"):
             aliases = patiently(self._client.get_aliases, retries=_RETRIES).aliases
@@ -149,8 +144,6 @@ class QdrantWriter:
 
     def _create(self, name: str, dimension: int, fields: Sequence[CollectionField]) -> None:
         """Creates the collection; points of an interrupted upload of the same build are overwritten."""
-        from qdrant_client import models
-
         if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
             patiently(
                 lambda: self._client.create_collection(
@@ -191,8 +184,6 @@ class QdrantWriter:
 
     def _wait_until_ready(self, name: str) -> None:
         """Waits until the cluster has built its graphs: without them, a large collection is scanned for every query."""
-        from qdrant_client import models
-
         deadline = time.monotonic() + self._sizing.ready_seconds
         while patiently(lambda: self._client.get_collection(name), retries=_RETRIES).status not in (
             models.CollectionStatus.GREEN,
@@ -260,8 +251,6 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
 
 
 def _payload_indexes(fields: Sequence[CollectionField]) -> Iterator[tuple[str, Any]]:
-    from qdrant_client import models
-
     keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
     # Without it, a prefix of a path would have to be looked for in every point.
     with_prefix = keyword.model_copy(update={"prefix": True})

@@ -174,32 +174,6 @@ class ChunkMap:
         first = int(self.first_chunk[page])
         return range(first, first + int(self.chunk_count[page]))
 
-    def in_pages(self, pages: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: the chunks of some pages."""
-        mask = np.zeros(self.chunks, np.bool_)
-        for page in pages.tolist():
-            first = self.first_chunk[page]
-            mask[first : first + self.chunk_count[page]] = True
-        return mask
-
-    def in_groups(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        """Returns bool `[chunks]`: the chunks of some near-duplicate groups."""
-        mask = np.zeros(self.chunks, np.bool_)
-        begins, ends = (np.searchsorted(self.section_of, groups, side=side) for side in ("left", "right"))
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            mask[begin:end] = True
-        mask[self._regrouped[np.isin(self.group_of[self._regrouped], groups)]] = True
-        return mask
-
-    def have_duplicates(self, rows: NDArray[np.int64]) -> bool:
-        """Returns whether any of these chunks is in a section that has a near-duplicate."""
-        return bool(np.isin(self.group_of[rows], self.group_of[self._regrouped]).any())
-
-    @functools.cached_property
-    def _regrouped(self) -> NDArray[np.int64]:
-        """Rows of the chunks whose section is a near-duplicate of an earlier one."""
-        return np.flatnonzero(self.group_of != self.section_of)
-
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mkdocs_semsearch
+from mkdocs_semsearch.errors import ConfigurationError
 
 PACKAGE = Path(mkdocs_semsearch.__file__).parent
 NAME = PACKAGE.name
@@ -131,3 +133,11 @@ def test_importing_the_package_loads_no_part_of_it():
     code = f"import sys, {NAME}; print([name for name in sys.modules if name.startswith('{NAME}.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_qdrant_without_its_client_names_the_extra(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(f"{NAME}.qdrant")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "qdrant_client", None)
+    with pytest.raises(ConfigurationError, match=r"mkdocs-semsearch\[qdrant\]"):
+        importlib.import_module(f"{NAME}.qdrant.collection")
