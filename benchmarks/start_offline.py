@@ -1,4 +1,4 @@
-"""Start to ready of a sidecar whose publisher is dead or slow, while the copy from last time is good.
+"""Start to ready of a sidecar whose publisher is dead or slow, while the copy from the last download is good.
 
     python benchmarks/start_offline.py [--rounds 5]
 

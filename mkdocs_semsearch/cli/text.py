@@ -25,7 +25,7 @@ def results_text(response: SearchResponse) -> str:
     for name, counts in response.facets.items():
         lines.append(f"{name}: " + ", ".join(f"{item.value} ({item.count})" for item in counts))
     shown, total = len(response.results), response.total_results
-    note = " (by words alone: the embedder does not answer)" if response.degraded else ""
+    note = " (text-only mode: the embedder does not answer)" if response.degraded else ""
     shown -= sum(result.weak for result in response.results)
     lines.append(f"{shown} of {total} results in {response.took_ms:.0f} ms{_weaker(response)}{note}")
     return "\n\n".join(lines)

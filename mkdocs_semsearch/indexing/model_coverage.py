@@ -107,7 +107,7 @@ def coverage_warning(coverage: Mapping[str, float], model: str) -> str | None:
     names = {share: _named(language for language in coverage if coverage[language] == share) for share in (0.0, 0.5)}
     parts = []
     if names[0.0]:
-        parts.append(f"does not know {names[0.0]}: these pages are searched by words alone")
+        parts.append(f"does not know {names[0.0]}: these pages are searched in text-only mode")
     if names[0.5]:
         parts.append(f"knows little {names[0.5]}: meaning counts half on these pages")
     if not parts:

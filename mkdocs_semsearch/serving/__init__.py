@@ -1,5 +1,5 @@
-"""Searcher in, protocol out: HTTP, OpenAPI and MCP.
+"""Serves a searcher over HTTP and MCP.
 
-`wire` reads requests, `api` answers them, `asgi` and `app` connect both with Starlette; `server` runs the application,
+`wire` parses requests, `api` answers them, `asgi` and `app` connect both to Starlette, `server` runs the application,
 and `plugin.preview` mounts it in `mkdocs serve`.
 """

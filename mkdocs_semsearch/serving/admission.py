@@ -1,9 +1,9 @@
-"""Which requests are let in: authentication, rate limits, and as many at a time as worker threads and memory allow.
+"""Decides which requests are admitted: authentication, rate limits, and limits by worker threads and memory.
 
-Where the address space is limited (`ulimit -v`, RLIMIT_AS), libraries must reserve little of it: Arrow's allocator
-takes 1 GB, the C library 64 MB for each of a few threads, OpenBLAS 32 MB for each product at a time, and each thread
-8 MB for its stack. Without a limit this costs nothing. With one, an allocation that fails ends the process, in
-OpenBLAS without an exception.
+If the address space is limited (`ulimit -v`, RLIMIT_AS), libraries must reserve little of it. By default Arrow's
+allocator reserves 1 GB, the C library 64 MB for each of a few threads, OpenBLAS 32 MB for each concurrent matrix
+product, and each thread 8 MB for its stack. Without a limit this costs nothing. With a limit, a failed allocation ends
+the process; in OpenBLAS even without an exception.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 MAX_CLIENTS = 10_000
-"""Addresses that are remembered, so that many clients cannot fill the memory."""
+"""Number of client addresses whose requests are counted; bounds the memory, chosen, not measured."""
 
 _SECONDS = {"s": 1.0, "second": 1.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 
@@ -51,7 +51,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def is_loopback(host: str) -> bool:
-    """Tells whether only this machine can reach a server that listens on this address."""
+    """Returns whether a server that listens on this address can be reached from this machine only."""
     try:
         return host.lower() == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -59,11 +59,11 @@ def is_loopback(host: str) -> bool:
 
 
 class Admission:
-    """Checks tokens and counts requests by client; shared by HTTP and MCP.
+    """Checks tokens and counts requests by client; HTTP and MCP share it.
 
     Args:
-        tokens: any of these, as `Authorization: Bearer …`, is accepted; without any, no token is needed.
-        rate_limiter: counts requests of a client; None counts none.
+        tokens: accepted tokens, sent as `Authorization: Bearer …`; if empty, no token is needed.
+        rate_limiter: limits the requests of each client; None for no limit.
     """
 
     def __init__(self, tokens: Sequence[str] = (), rate_limiter: RateLimiter | None = None) -> None:
@@ -72,16 +72,16 @@ class Admission:
         self.set_tokens(tokens)
 
     def set_tokens(self, tokens: Sequence[str]) -> None:
-        """Replaces the tokens, from the next request on."""
+        """Replaces the tokens for all requests that follow."""
         self._tokens = tuple(token.encode() for token in tokens)
 
     def is_known(self, authorization: str | None) -> bool:
-        """Tells whether an `Authorization` header has a valid token, in the same time for every invalid one."""
+        """Returns whether an `Authorization` header has a valid token; the duration does not reveal why one failed."""
         if not self._tokens:
             return True
         scheme, _, shown = (authorization or "").partition(" ")
         given = shown.strip().encode("utf-8", "replace")
-        # Every token is compared, so that the time does not show which one matched.
+        # Every token is compared, so that the duration does not reveal which one matched.
         matches = [hmac.compare_digest(given, token) for token in self._tokens]
         return scheme.lower() == "bearer" and any(matches)
 
@@ -89,7 +89,7 @@ class Admission:
         """Checks the token of a request.
 
         Raises:
-            HttpError: 401, there is no valid token.
+            HttpError: 401, the token is missing or invalid.
         """
         if not self.is_known(authorization):
             raise HttpError(
@@ -103,7 +103,7 @@ class Admission:
         """Counts one request against the limit of a client.
 
         Raises:
-            HttpError: 429, the client has sent too many.
+            HttpError: 429, the client has sent too many requests.
         """
         if self._rate_limiter is None:
             return
@@ -115,10 +115,11 @@ class Admission:
 
 
 def client_key(address: str | None) -> str:
-    """Returns the key that requests of one client are counted under: its IPv4 address, or its IPv6 /64 network.
+    """Returns the key under which a client's requests are counted: its IPv4 address or its IPv6 /64 network.
 
     Args:
-        address: from a connection or a proxy: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+        address: an address as connections and proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1` or
+            `[2001:db8::1]:4711`.
     """
     text = (address or "").strip().strip('"')
     bare = text.rpartition("]")[0].removeprefix("[") if text.startswith("[") else text
@@ -139,13 +140,13 @@ def host_name(header: str) -> str:
 
 
 def parse_rate(text: str) -> tuple[int, float]:
-    """Reads `60/minute`, `5/s`, or a bare number (a minute).
+    """Parses a rate limit: `60/minute`, `5/s`, or a bare number of requests per minute.
 
     Returns:
-        Requests, and the seconds in which they are allowed.
+        The number of requests, and the seconds in which they are allowed.
 
     Raises:
-        ConfigurationError: it is none of these.
+        ConfigurationError: the text is not a rate limit.
     """
     match = re.fullmatch(r"([0-9]{1,9})(?:\s*/\s*([a-z]+))?", text.strip().lower())
     if not match or (match[2] or "m") not in _SECONDS or int(match[1]) == 0:
@@ -156,12 +157,12 @@ def parse_rate(text: str) -> tuple[int, float]:
 
 
 class RateLimiter:
-    """Lets every client make `requests` in `seconds`, all at once or spread out.
+    """Allows every client `requests` requests in `seconds` seconds, in a burst or spread out (a token bucket).
 
     Args:
-        requests: how many.
-        seconds: in how long.
-        clock: seconds from any start, never going back.
+        requests: size of the bucket.
+        seconds: time in which an empty bucket fills up.
+        clock: a monotonic clock in seconds.
     """
 
     def __init__(self, requests: int, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -172,14 +173,14 @@ class RateLimiter:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str) -> float:
-        """Takes a token: returns 0.0, or the seconds after which the client may ask again."""
+        """Takes a token from the client's bucket; returns 0.0, or the seconds to wait if the bucket is empty."""
         now = self._clock()
         with self._lock:
             tokens, then = self._buckets.pop(client, (self._capacity, now))
             tokens = min(self._capacity, tokens + (now - then) * self._per_second)
-            allowed = tokens >= 1.0 - 1e-9  # sums of fractions fall a hair short
+            allowed = tokens >= 1.0 - 1e-9  # allow for rounding errors
             self._buckets[client] = (tokens - 1.0 if allowed else tokens, now)
-            # The client that was idle longest is forgotten, and gets a full bucket later: memory stays bounded.
+            # To bound the memory, remove the client that was idle longest; its next request starts with a full bucket.
             if len(self._buckets) > MAX_CLIENTS:
                 self._buckets.popitem(last=False)
         return 0.0 if allowed else (1.0 - tokens) / self._per_second
@@ -191,13 +192,13 @@ THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
 
 
 class Workers:
-    """Runs requests in threads: some at a time, some more in a queue, and none beyond that.
+    """Runs requests in threads, with a queue of limited length; further requests are refused.
 
-    A queue that grows makes every answer late; a client that is refused at once can try again.
+    A growing queue would delay every response, while a client that is refused at once can try again.
 
     Args:
-        max_concurrent: requests that run or wait.
-        request_seconds: time limit of a request. Its thread cannot be stopped, so it keeps its place until it ends.
+        max_concurrent: maximum number of requests that run or wait.
+        request_seconds: time limit of a request. A thread cannot be stopped, so it keeps its place until it ends.
     """
 
     def __init__(self, max_concurrent: int = 64, request_seconds: float = 10.0) -> None:
@@ -209,17 +210,17 @@ class Workers:
         """Runs `work` in a thread.
 
         Raises:
-            HttpError: 503, all places are taken, or it took too long.
+            HttpError: 503, the queue is full or the work took too long.
         """
         self._take_place()
         turn = _Turn(self._places)
-        if self._limiter is None:  # belongs to the event loop, which exists only now
+        if self._limiter is None:  # the limiter belongs to the event loop, which does not exist in the constructor
             self._limiter = anyio.CapacityLimiter(threads_that_fit(THREADS))
         try:
             with anyio.fail_after(self._seconds):
                 return await anyio.to_thread.run_sync(turn.take, work, abandon_on_cancel=True, limiter=self._limiter)
         except TimeoutError:
-            message = f"The answer took longer than {self._seconds:g} s and was given up: try again later."
+            message = f"The request took longer than {self._seconds:g} s and was cancelled: try again later."
             raise HttpError(503, "timed_out", message, headers=(("retry-after", "5"),)) from None
         finally:
             turn.give_up()
@@ -231,7 +232,7 @@ class Workers:
 
 
 class _Turn:
-    """A place in the queue that is released once: by the thread at its end, or by the waiter if it never started."""
+    """A place in the queue; released exactly once, by the thread when it ends or by the caller if it never started."""
 
     def __init__(self, places: threading.Semaphore) -> None:
         self._places = places
@@ -240,7 +241,7 @@ class _Turn:
 
     def take(self, work: Callable[[], Answer]) -> Answer:
         if not self._begin():
-            raise RuntimeError("given up before it began")  # no client waits for the answer
+            raise RuntimeError("cancelled before it started")  # no client waits for the response
         try:
             return work()
         finally:
@@ -257,25 +258,25 @@ class _Turn:
 
 
 NEEDED = 400 << 20
-"""Bytes that searching needs beyond the index, with one request at a time."""
+"""Bytes that searching needs in addition to the index, with one request at a time; chosen, not measured."""
 
 FOR_A_THREAD = 48 << 20
-"""Bytes for one request at a time: a stack, a buffer of OpenBLAS, what the encoder takes for a query."""
+"""Bytes for each concurrent request: a stack (8 MB), an OpenBLAS buffer (32 MB), and the encoder's memory."""
 
 STACK = 2 << 20
 _RESERVE_LITTLE = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _M_ARENA_MAX = -8
-"""Number of an option of glibc's `mallopt`, see `mallopt(3)`."""
+"""The constant `M_ARENA_MAX` of glibc, see `mallopt(3)`."""
 
 
 def keep_within_limit(index_bytes: int) -> None:
-    """Makes the libraries reserve little where the address space is limited; called before they are loaded.
+    """Makes libraries reserve less if the address space is limited; must be called before they are loaded.
 
     Args:
-        index_bytes: size of the indexes that will be opened, 0 if it is not known.
+        index_bytes: size of the indexes that will be opened, 0 if unknown.
 
     Raises:
-        ConfigurationError: the limit leaves too little.
+        ConfigurationError: the limit is too low.
     """
     limit = _limit()
     if limit is None:
@@ -296,7 +297,7 @@ def keep_within_limit(index_bytes: int) -> None:
 
 
 def _tell_glibc() -> None:
-    """Sets for this process what glibc takes from the environment only at its start."""
+    """Sets options in this process that glibc reads from the environment only when a process starts."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "pthread_setattr_default_np"):  # another C library
         return
@@ -308,7 +309,7 @@ def _tell_glibc() -> None:
 
 
 def threads_that_fit(most: int) -> int:
-    """Returns how many threads may answer requests at a time, at least 1 and at most `most`."""
+    """Returns how many threads may answer requests at the same time, from 1 to `most`."""
     limit = _limit()
     if limit is None:
         return most

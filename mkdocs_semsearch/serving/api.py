@@ -1,4 +1,4 @@
-"""The HTTP API: what each route answers. `serving.asgi` calls it, for the sidecar and for `mkdocs serve` alike."""
+"""Answers the routes of the HTTP API. `serving.asgi` calls it, for the sidecar and for `mkdocs serve`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One request; `details` collects what the log records about it."""
+    """One request; `details` collects the fields for the log."""
 
     query_string: str
     headers: Mapping[str, str]
@@ -67,15 +67,15 @@ class SearchApi:
     """Answers every route of the API.
 
     Args:
-        source: a callable that returns the searcher of the moment (None while there is no index), a `LiveIndex`, or
+        source: a callable that returns the current searcher (None while there is no index), a `LiveIndex`, or
             operations on one index or several.
         defaults: values of fields that a request leaves out.
-        admission: tokens and rate limit; None checks nothing.
-        metrics: where requests are counted.
-        name: of the index, where a server has several.
+        admission: tokens and rate limit; None for no checks.
+        metrics: counters for requests.
+        name: name of the index on a server with several.
         log_queries: whether the log contains the text of queries.
-        recorder: takes what browsers send about searches; None where nothing is recorded.
-        is_allowed_origin: tells of which other origins the pages may send it.
+        recorder: receives the records of searches that browsers send; None to record nothing.
+        is_allowed_origin: decides whether pages of another origin may send such records.
     """
 
     def __init__(
@@ -114,12 +114,13 @@ class SearchApi:
         """Answers one request; never raises.
 
         Args:
-            route: None for an address that the API does not have.
-            argument: the part of the path that varies, `""` for most routes.
-            method: in upper case.
-            query_string: as it stands in the address, without `?`.
-            headers: names in any case; `If-None-Match`, `Content-Length` and `Authorization` are read.
-            body: a body longer than `MAX_BODY_BYTES` is refused.
+            route: the route of the request, None if the API has no such route.
+            argument: the variable part of the path, `""` for most routes.
+            method: HTTP method in upper case.
+            query_string: the query string of the URL, without `?`.
+            headers: the request headers, names in any case; `If-None-Match`, `Content-Length` and `Authorization` are
+                used.
+            body: the request body; one longer than `MAX_BODY_BYTES` is refused.
             client: address of the client, for the rate limit.
         """
         started = time.perf_counter()
@@ -138,7 +139,7 @@ class SearchApi:
         return response.without_body() if method == "HEAD" else response
 
     def refuse(self, method: str, route: Route | None, error: HttpError, seconds: float = 0.0) -> ApiResponse:
-        """Answers a request that failed before `answer` was called; counts and logs it like all others."""
+        """Answers a request that failed before `answer` was called; it is counted and logged like every other."""
         self._record(method, route, error.status, seconds, {"error": error.code})
         return error_response(error)
 
@@ -146,11 +147,11 @@ class SearchApi:
         name = route.name if route else "unknown"
         known = method if method in _METHODS else "other"
         self._metrics.observe_request(route=name, method=known, status=status, seconds=seconds)
-        # Neither the query string nor the body is logged by default: what people search for is private.
+        # By default neither the query string nor the body is logged, because searches are private.
         line: dict[str, Any] = {"method": known, "route": name, "status": status, "ms": round(seconds * 1000, 1)}
         line |= ({"index": self._name} if self._name else {}) | details
         query = f" {json.dumps(details['query'])}" if "query" in details else ""
-        # Probes come every few seconds; only their failures are logged at the usual level.
+        # Probes arrive every few seconds, so only failed ones are logged at the usual level.
         level = logging.DEBUG if name in PROBED and status < 400 else logging.INFO
         log.log(level, "%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
 
@@ -207,7 +208,7 @@ class SearchApi:
             )
 
     def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:
-        """Records mode and query of a search for the log."""
+        """Adds the mode and the query of a search to the log details."""
         call.details["mode"] = request.mode
         if self._log_queries:
             call.details["query"] = request.query
@@ -221,10 +222,10 @@ class SearchApi:
         return body | {"insights": True} if self._recorder else body
 
     def _record_search(self, call: _Call) -> ApiResponse:
-        """Records what a browser says about one search, unless its reader wants no records."""
+        """Records one search that a browser reports, unless its reader has opted out."""
         if self._recorder is None:
             raise HttpError(404, "not_found", "This server does not record searches.")
-        # A page of any site can send a text here without asking before (CORS); browsers say where it comes from.
+        # Pages of any site can send plain text here without a CORS preflight, so check the origin that browsers send.
         if call.headers.get("sec-fetch-site") == "cross-site":
             origin = call.headers.get("origin", "")
             if not self._is_allowed_origin(origin):
@@ -283,7 +284,7 @@ class SearchApi:
 
     @functools.cached_property
     def _documents(self) -> tuple[ApiResponse, ApiResponse]:
-        """The OpenAPI document as JSON and as HTML; made once, because this takes a while."""
+        """The OpenAPI document as JSON and as HTML; cached, because rendering it is slow."""
         document = openapi_document(self._version, self._defaults)
         return json_response(200, document, (CACHE_CONTROL,)), docs_page(document, (CACHE_CONTROL,))
 
@@ -296,23 +297,23 @@ def check_body_size(declared: str, received: int = 0) -> None:
 
     Args:
         declared: the `Content-Length` header, valid or not.
-        received: bytes received so far.
+        received: number of bytes received so far.
 
     Raises:
-        HttpError: 413.
+        HttpError: 413, the body is too large.
     """
     if received > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
         raise HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
 
 
 def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> ApiResponse:
-    """Returns the answer with an entity tag, or 304 if the client has it already.
+    """Returns the response with an entity tag, or 304 if the client already has it.
 
-    A degraded answer has no tag: the client must not keep it after the embedder has recovered.
+    A degraded response has no tag, so that clients do not keep it after the embedder has recovered.
     """
     headers = (("etag", tag), CACHE_CONTROL)
     given = (call.headers.get("if-none-match") or "").strip()
-    if given == "*":  # matches any answer, if there is one
+    if given == "*":  # `*` matches any existing response
         produce()
     if given == "*" or tag_matches(given, tag):
         return ApiResponse.of(304, None, b"", headers)

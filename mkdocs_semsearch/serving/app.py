@@ -1,4 +1,4 @@
-"""The sidecar: the API, MCP and (on request) the built site, as one Starlette application."""
+"""Creates the sidecar: the API, MCP and optionally the built site as one Starlette application."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ __all__ = ["PREFIX", "create_app"]
 log = logging.getLogger(__name__)
 
 PREFIX = "/-/semsearch"
-"""Where every route answers too, for a reverse proxy that passes the path on as it is."""
+"""A second prefix under which every route answers, for reverse proxies that do not rewrite the path."""
 
 SECONDS_FOR_A_FIRST_COPY = 2.0
-"""Seconds that a server without an index waits at its start for the first copy; most publishers answer sooner."""
+"""Seconds that a server without an index waits at its start for the first copy; chosen, not measured."""
 
 Source = str | Path | SearcherSource
 
@@ -66,20 +66,20 @@ def create_app(
     settings: ServerSettings | None = None,
     **options: Any,
 ) -> Starlette:
-    """Makes the sidecar.
+    """Creates the sidecar application.
 
     Args:
-        index: folder or URL of an index, which is watched while the server runs; or a source of searchers; or several
-            of these by name, each of which answers under `/{name}/`, and all together at the root.
-        site_dir: a built site to serve from the same origin; the API's own addresses win.
-        settings: everything else; its `index` and `indexes` are ignored.
-        **options: fields of `ServerSettings`, in place of `settings`.
+        index: folder or URL of an index, which is watched while the server runs; or a source of searchers; or a mapping
+            of names to these. Named indexes answer under `/{name}/`, and all of them together at the root.
+        site_dir: a built site to serve from the same origin; routes of the API take precedence.
+        settings: all other settings; `index` and `indexes` in it are ignored.
+        **options: fields of `ServerSettings`, instead of `settings`.
 
     Returns:
-        The application; `app.state.reload()` looks for new builds and new tokens at once.
+        The application; `app.state.reload()` checks for new builds and new tokens at once.
 
     Raises:
-        ConfigurationError: a value that cannot work.
+        ConfigurationError: a setting is invalid.
     """
     settings = settings or ServerSettings(**options)
     if site_dir is not None and settings.tokens():
@@ -188,7 +188,7 @@ class _Parts:
         return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
 
     def mcp(self) -> Made:
-        """Makes the endpoint for agents. It is made on demand: the SDK takes half a second to load and 30 MB."""
+        """Creates the MCP endpoint; only on demand, because its SDK takes half a second to load and 30 MB of memory."""
         from mkdocs_semsearch.serving.mcp import streamable_http
 
         return streamable_http(
@@ -202,7 +202,7 @@ class _Parts:
         )
 
     def admitted(self, endpoint: ASGIApp) -> ASGIApp:
-        """Puts token check, rate limit and time limit before the endpoint for agents."""
+        """Adds the token check, the rate limit and the time limit to the MCP endpoint."""
         return AgentEndpoint(
             endpoint,
             self.admission,
@@ -211,7 +211,7 @@ class _Parts:
         )
 
     def is_known_host(self, header: str) -> bool:
-        """Tells whether a `Host` header names this server: one of the settings, of this machine, or of its sites."""
+        """Returns whether a `Host` header is a configured name, a name of this machine or the host of a served site."""
         allowed = {host.lower() for host in self.settings.hosts}
         name = host_name(header)
         if not allowed or "*" in allowed or name in allowed or name in LOOPBACK_NAMES:
@@ -219,7 +219,7 @@ class _Parts:
         return name in map(str.lower, self.settings.mcp_hosts) or any(live.site_host() == name for live in self.watched)
 
     def reload(self) -> None:
-        """Looks for new builds and reads the tokens again; if these cannot be read, the previous ones stay valid."""
+        """Checks for new builds and reads the tokens again; if they cannot be read, the previous ones stay valid."""
         with _logged_errors():
             self.admission.set_tokens(self.settings.tokens())
         for live in self.watched:
@@ -227,10 +227,10 @@ class _Parts:
 
 
 def _origin_check(settings: ServerSettings) -> Callable[[str], bool]:
-    """Returns what tells whether pages of an origin are on the list of the settings."""
+    """Returns a function that decides whether the settings allow an origin."""
 
     async def nothing(scope: object, receive: object, send: object) -> None:
-        """Is never called: only the check of the middleware is used."""
+        """Does nothing and is never called; only the origin check of the middleware is used."""
 
     cors = CORSMiddleware(nothing, allow_origins=settings.cors_origins, allow_origin_regex=settings.cors_origin_regex)
     return lambda origin: cors.is_allowed_origin(origin=origin)
@@ -269,7 +269,7 @@ def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) 
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Answers what Starlette refuses itself (a missing file of the site, a wrong method) in the shape of the API."""
+    """Turns an error of Starlette itself (a missing file of the site, a wrong method) into an error of the API."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = tuple((error.headers or {}).items()) if isinstance(error, HTTPException) else ()
     code = {404: "not_found", 405: "method_not_allowed"}.get(status, "refused")
@@ -279,5 +279,5 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Answers an unexpected error. The traceback goes to the log of the server, not to the client."""
+    """Answers an unexpected error; the traceback goes to the server's log, not to the client."""
     return starlette_response(error_response(HttpError(500, "internal", "The server failed; its log says why.")))

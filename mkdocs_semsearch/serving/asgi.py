@@ -1,4 +1,4 @@
-"""The ASGI applications of the sidecar: the API around `SearchApi.answer`, a site's files, the agents' endpoint."""
+"""The ASGI applications of the sidecar: the API, the files of a built site, and the MCP endpoint for agents."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 INLINE = frozenset({"healthz", "readyz", "metrics"})
-"""Answered in the event loop: they are quick, and matter most while all workers are busy."""
+"""Routes that are answered in the event loop: they are fast, and matter most while all workers are busy."""
 
 
 BODY_REFUSED = (408, 413)
 BODY_SECONDS = 10.0
-"""Seconds in which a body must arrive. A request takes a place in the queue only after that."""
+"""Seconds in which a body must arrive; chosen, not measured. A request takes a place in the queue only after that."""
 
 PROBES = ("/healthz", "/readyz")
-"""Orchestrators request these by IP address, so their `Host` header is not checked."""
+"""Orchestrators request these routes by IP address, so their `Host` header is not checked."""
 
 
 class ApiEndpoint:
@@ -57,11 +57,11 @@ class ApiEndpoint:
 
     Args:
         api: the API.
-        workers: the threads.
-        route: of the API; None for all other addresses.
-        client_header: header that holds the address of the client.
-        varies_by_origin: answers depend on the origin (CORS), so shared caches must store them by origin.
-        body_seconds: how long a client may take to send its body.
+        workers: the worker threads.
+        route: the route that this endpoint answers; None for all paths that the API does not have.
+        client_header: name of the header with the address of the client.
+        varies_by_origin: responses depend on the origin (CORS), so shared caches must store them by origin.
+        body_seconds: time limit for receiving a body.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ApiEndpoint:
         self._varies_by_origin = varies_by_origin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one HTTP request; there are no WebSockets here."""
+        """Answers one HTTP request; WebSockets are not supported."""
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
@@ -90,14 +90,14 @@ class ApiEndpoint:
         if answer is None:
             return
         response = starlette_response(answer, vary=self._vary(scope))
-        if answer.status in BODY_REFUSED:  # otherwise the server would go on reading the body
+        if answer.status in BODY_REFUSED:  # otherwise the server would continue to read the body
             response.headers["connection"] = "close"
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ApiResponse | None:
         started = time.perf_counter()
         method, argument = scope["method"], scope.get("path_params", {}).get("path", "")
-        # Starlette's `{path:path}` matches an empty path too, and no page has that.
+        # Starlette's `{path:path}` also matches an empty path, which no page has.
         route = None if self._route is not None and "{path}" in self._route.path and not argument else self._route
         try:
             headers = dict(Headers(scope=scope))
@@ -119,20 +119,20 @@ class ApiEndpoint:
             return self._api.refuse(method, route, error, time.perf_counter() - started)
 
     def _vary(self, scope: Scope) -> str | None:
-        # For a request with an Origin, the CORS middleware adds the header itself.
+        # For a request with an `Origin` header, the CORS middleware adds `Vary` itself.
         return "Origin" if self._varies_by_origin and "origin" not in Headers(scope=scope) else None
 
 
 class EveryAnswer:
-    """Wraps the whole application: refuses malformed requests, and adds headers to every answer.
+    """Wraps the whole application: refuses malformed requests, and adds headers to every response.
 
-    Answers get the id of the request and any missing security headers. A panic, which is no `Exception`, is answered
-    like every other error.
+    Responses get the request id and the security headers that they lack. A panic of a Rust library, which is not an
+    `Exception`, is answered like every other error.
 
     Args:
         app: the application.
-        is_known_host: tells whether a `Host` header names this server. Starlette's `TrustedHostMiddleware` reads
-            `[::1]` as `[` and answers in plain text.
+        is_known_host: decides whether a `Host` header names this server. Starlette's `TrustedHostMiddleware` is not
+            used because it reads `[::1]` as `[` and answers in plain text.
     """
 
     def __init__(self, app: ASGIApp, is_known_host: Callable[[str], bool]) -> None:
@@ -140,7 +140,7 @@ class EveryAnswer:
         self._is_known_host = is_known_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hands the request on."""
+        """Passes a request to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -175,8 +175,8 @@ class EveryAnswer:
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers and "content-length" in headers:
-            # Two servers in a row could disagree about where the body ends (RFC 9112, 6.3).
-            message = "A request has Content-Length or Transfer-Encoding, not both."
+            # A proxy and this server could disagree about where the body ends (RFC 9112, section 6.3).
+            message = "A request must not have both Content-Length and Transfer-Encoding."
             raise HttpError(400, "bad_request", message, headers=(("connection", "close"),))
         if not scope["path"].endswith(PROBES) and not self._is_known_host(headers.get("host", "")):
             name = headers.get("host", "")[:100]
@@ -187,10 +187,10 @@ class SiteFiles(StaticFiles):
     """Serves a built site: `index.html` of folders, its own `404.html`, and no hidden files.
 
     Args:
-        site_dir: the folder.
+        site_dir: folder of the built site.
 
     Raises:
-        ConfigurationError: there is no such folder.
+        ConfigurationError: the folder does not exist.
     """
 
     def __init__(self, site_dir: Path) -> None:
@@ -199,22 +199,22 @@ class SiteFiles(StaticFiles):
         super().__init__(directory=site_dir, html=True)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Answers with a file. Names with a leading dot are hidden, except `.well-known`, which is public."""
+        """Answers with a file. Names with a leading dot are hidden, except for `.well-known`."""
         hidden = any(part.startswith(".") and part not in (".", ".well-known") for part in Path(path).parts)
         response = await super().get_response("404.html" if hidden else path, scope)
         if hidden and response.status_code < 400:
             response.status_code = 404
         if isinstance(response, RedirectResponse):
-            # A relative address stays valid behind a proxy that ends TLS or adds a path.
+            # A relative URL stays valid behind a proxy that terminates TLS or adds a path.
             query = scope.get("query_string", b"").decode("latin-1")
             response.headers["location"] = f"./{quote(Path(path).name)}/" + (f"?{query}" if query else "")
         return response
 
 
 def client_address(scope: Scope, header: str | None) -> str | None:
-    """Returns the address of the client: from the header of a trusted proxy, else of the connection.
+    """Returns the address of the client: from the header of a trusted proxy, otherwise from the connection.
 
-    Of a list such as `X-Forwarded-For` the last entry is used: the proxy added it, earlier ones may be forged.
+    The last entry of a list such as `X-Forwarded-For` is used: the trusted proxy added it, others may be forged.
     """
     if header is not None:
         given = Headers(scope=scope).getlist(header)
@@ -225,7 +225,7 @@ def client_address(scope: Scope, header: str | None) -> str | None:
 
 
 def starlette_response(answer: ApiResponse, *, vary: str | None = None) -> Response:
-    """Returns an answer of the API as Starlette sends it."""
+    """Converts a response of the API to one of Starlette."""
     response = Response(answer.body, answer.status)
     response.raw_headers = [
         (name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers
@@ -236,15 +236,15 @@ def starlette_response(answer: ApiResponse, *, vary: str | None = None) -> Respo
 
 
 async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECONDS) -> bytes | None:
-    """Reads the body of a request; None when the client has gone.
+    """Reads the body of a request; returns None if the client has disconnected.
 
     Args:
         declared: the `Content-Length` header, valid or not.
-        receive: of the request.
-        seconds: in which it must have arrived.
+        receive: the ASGI callable of the request.
+        seconds: time limit.
 
     Raises:
-        HttpError: 413 for one that is too large, 408 for one that is too slow.
+        HttpError: 413 if the body is too large, 408 if it arrives too slowly.
     """
     check_body_size(declared)
     body = bytearray()
@@ -261,14 +261,14 @@ async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECON
 
 
 Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
-"""An application, and the context in which it must be used."""
+"""An application, and a function that returns the context in which it must be used."""
 
 
 class LazyEndpoint:
-    """Makes an application on demand, because it takes time and memory that most servers do not need.
+    """Creates an application on demand, because it costs time and memory that most servers do not need.
 
     Args:
-        make: makes it, on a worker thread.
+        make: creates the application; called in a worker thread.
     """
 
     def __init__(self, make: Callable[[], Made]) -> None:
@@ -282,23 +282,23 @@ class LazyEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Runs the application within this context, once it is made."""
+        """Keeps the application running inside this context, once it is created."""
         async with anyio.create_task_group() as self._group:
             yield
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes one request on."""
+        """Passes a request to the application."""
         async with self._lock:
             if self._app is None:
-                assert self._group is not None, "asked outside of running()"
+                assert self._group is not None, "called outside of running()"
                 self._app = await self._group.start(self._live)
         await self._app(scope, receive, send)
 
     async def _live(self, *, task_status: TaskStatus[ASGIApp]) -> None:
         """Enters and leaves the context of the application in one task, as task groups inside it require.
 
-        A failure of the application ends nothing else: it is made again for the next request.
+        A failure of the application affects nothing else: the next request creates it again.
         """
         app, context = await anyio.to_thread.run_sync(self._make)
         try:
@@ -308,7 +308,7 @@ class LazyEndpoint:
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException:
-            log.exception("The endpoint for agents failed; it is made anew for the next request")
+            log.exception("The endpoint for agents failed; the next request creates it again")
         finally:
             self._app = None
 
@@ -316,13 +316,13 @@ class LazyEndpoint:
 class AgentEndpoint:
     """Protects the endpoint for agents: checks token, method and rate limit, and reads the body under a deadline.
 
-    Only POST gets through: the stream that MCP offers by GET would hold a connection for as long as its client likes,
-    waiting for messages that a server without sessions never sends.
+    Only POST is allowed: the stream that MCP offers by GET would keep a connection open for as long as the client
+    wants, for messages that a server without sessions never sends.
 
     Args:
         app: the application; it receives the whole body at once.
         admission: tokens and rate limit.
-        client_header: header that holds the address of the client.
+        client_header: name of the header with the address of the client.
         seconds: time limit of one HTTP request.
     """
 
@@ -335,7 +335,7 @@ class AgentEndpoint:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hands the request on, or answers 401, 405, 408, 413, 429 or 503."""
+        """Passes the request to the application, or answers 401, 405, 408, 413, 429 or 503."""
         begun = False
 
         async def send_once_begun(message: Message) -> None:
@@ -355,7 +355,7 @@ class AgentEndpoint:
             with anyio.move_on_after(self._seconds) as limit:
                 await self._app(scope, _replay(body, receive), send_once_begun)
             if limit.cancelled_caught and not begun:
-                message = f"The answer took longer than {self._seconds:g} s and was given up: try again later."
+                message = f"The request took longer than {self._seconds:g} s and was cancelled: try again later."
                 raise HttpError(503, "timed_out", message, headers=(("retry-after", "5"),))
         except HttpError as error:
             response = starlette_response(error_response(error))
@@ -365,7 +365,7 @@ class AgentEndpoint:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that yields a body that was already read, and then further messages."""
+    """Returns a `receive` that yields the body that was already read, then the messages that follow."""
     parts = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -1,9 +1,8 @@
-"""Query encoders that several indexes share, each published one in a process of its own with bounds.
+"""Shares query encoders between indexes; the encoder of a published index runs in a separate, limited process.
 
-Builds and versions of a site mostly have the same encoder. Whoever publishes an index publishes the encoder in it too:
-a graph and a tokenizer that may take any time and any memory for some query, however well they did in the trial. A
-process that has a deadline for each query, and may take so much more memory than it has when it is ready, costs the
-server a query without meaning at worst.
+Builds and versions of a site mostly have the same encoder. A published index brings its own encoder, which the server
+does not control: it may pass the trial and still use unlimited time or memory for some query. In a separate process
+with a deadline for each query and a memory limit, the worst result is that a query is answered in text-only mode.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ Key = tuple[tuple[str, str], ...]
 
 
 class EncoderPool:
-    """Opens indexes; those with the default encoder or with the same `encoder/` files share one, loaded once.
+    """Opens indexes; those with the default encoder or with equal `encoder/` files share one loaded encoder.
 
-    An encoder takes some 100 MB, the rest of a small index far less. It is released with the last index that uses it.
-    The default encoder is the package's own; one that came with a published index runs in a process with bounds.
+    An encoder takes about 100 MB, the rest of a small index far less. It is released with the last index that uses it.
+    The default encoder comes from the package; an encoder from a published index runs in a `BoundedEncoder`.
     """
 
     def __init__(self) -> None:
@@ -56,7 +55,7 @@ class EncoderPool:
 
         Args:
             index_dir: the index folder.
-            published: it is the copy of an index that somebody else published.
+            published: whether the index is the copy of a published one.
             store_url: see `open_searcher`.
 
         Raises:
@@ -68,8 +67,8 @@ class EncoderPool:
             index = open_index(index_dir, verify=True)
             with self._lock:
                 embedder = self._encoder(index.manifest, index.build_dir, published)
-            searcher = open_searcher(index_dir, embedder=embedder, verify=False, store_url=store_url)  # it just was
-            if searcher.build_id == index.manifest.build_id:  # else the index was replaced
+            searcher = open_searcher(index_dir, embedder=embedder, verify=False, store_url=store_url)  # verified
+            if searcher.build_id == index.manifest.build_id:  # otherwise the index was replaced meanwhile
                 return searcher
             searcher.close()
         raise IndexCorruptError(f"The index in {index_dir} is being replaced faster than it can be read: try again.")
@@ -93,25 +92,25 @@ class EncoderPool:
                     found = load_query_encoder(build_dir / ENCODER)
                 self._encoders[key] = found
             except EmbeddingError:
-                return None  # the searcher tries again, knows the alternatives, and reports the error
+                return None  # the searcher then looks for the encoder itself and reports the error
         return found
 
 
 MEMORY = 512 << 20
-"""Bytes for one query, beyond what the encoder takes when it is ready; MiniLM takes 40 million for 256 tokens."""
+"""Bytes that a query may use in addition to the loaded encoder. MiniLM uses 40 MB for 256 tokens."""
 
 QUERY_SECONDS = 4.0
 START_SECONDS = 60.0
 LARGEST_ANSWER = 64 << 20
 _LENGTH = struct.Struct("<q")
-"""Before each answer: its number of bytes, negative where it is the sentence of an error."""
+"""The header of each reply: its length in bytes, negative if the reply is an error message."""
 
 
 class BoundedEncoder:
-    """An `Embedder` for queries in a process of its own, started for the first query and again when it has ended.
+    """An `Embedder` for queries in a separate process, which is started for the first query and after every failure.
 
     Attributes:
-        identity: of the encoder, as its folder says.
+        identity: identity of the encoder, read from its folder.
     """
 
     def __init__(self, folder: Path, *, memory: int | None = None, seconds: float = QUERY_SECONDS) -> None:
@@ -126,8 +125,8 @@ class BoundedEncoder:
         """Embeds texts, see `Embedder.embed`.
 
         Raises:
-            EmbedderUnavailableError: it took too long or too much memory.
-            EmbeddingError: it cannot be loaded.
+            EmbedderUnavailableError: the encoder used too much time or memory.
+            EmbeddingError: the encoder cannot be loaded.
         """
         with self._lock:
             try:
@@ -138,7 +137,7 @@ class BoundedEncoder:
                 raise
         rows = np.frombuffer(answer, "<f4")
         if rows.size != len(texts) * self.identity.dimension:
-            raise EmbeddingError("The encoder of the published index gave vectors of another dimension.")
+            raise EmbeddingError("The encoder of the published index returned vectors of another dimension.")
         return unit_rows(
             rows.reshape(len(texts), self.identity.dimension),
             count=len(texts),
@@ -153,7 +152,7 @@ class BoundedEncoder:
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
             )
             self._end = weakref.finalize(self, _end, self._process)
-            _read(self._process, time.monotonic() + START_SECONDS)  # nothing, once the encoder is loaded
+            _read(self._process, time.monotonic() + START_SECONDS)  # an empty reply, once the encoder is loaded
         return self._process
 
     def _stop(self) -> None:
@@ -174,7 +173,7 @@ def _ask(process: subprocess.Popen[bytes], question: object, seconds: float) -> 
 def _read(process: subprocess.Popen[bytes], deadline: float) -> bytes:
     (length,) = _LENGTH.unpack(_exactly(process, _LENGTH.size, deadline))
     if abs(length) > LARGEST_ANSWER:
-        raise EmbeddingError("The encoder of the published index gave an answer that is too large.")
+        raise EmbeddingError("The encoder of the published index returned a reply that is too large.")
     answer = _exactly(process, abs(length), deadline)
     if length < 0:
         raise EmbedderUnavailableError(answer.decode("utf-8", "replace"))
@@ -196,7 +195,7 @@ def _exactly(process: subprocess.Popen[bytes], size: int, deadline: float) -> by
 
 
 def _gone() -> EmbedderUnavailableError:
-    return EmbedderUnavailableError("The encoder of the published index ended, perhaps for want of memory.")
+    return EmbedderUnavailableError("The encoder of the published index ended; it may have run out of memory.")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -209,7 +208,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _main(folder: Path, memory: int) -> None:
-    """Answers one line of JSON after the other until standard input ends."""
+    """Answers requests, one line of JSON each, until standard input ends."""
     answers = sys.stdout.buffer
     try:
         encoder = load_query_encoder(folder)
@@ -234,12 +233,12 @@ def _write(answers: object, content: bytes, *, failed: bool = False) -> None:
 
 
 def _bound_this_process(memory: int) -> None:
-    """Lets this process reserve so much more memory than now, write no files, and be the first that the system ends."""
+    """Limits this process: `memory` more bytes than now, no file writes, and first choice of the OOM killer."""
     try:
         import resource
 
         status = Path("/proc/self/status").read_text(encoding="ascii")
-    except (ImportError, OSError):  # no bounds on this system but for the deadline
+    except (ImportError, OSError):  # this system has no such limits; the deadline remains
         return
     reserved = next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData:")), 0)
     for limit, value in (

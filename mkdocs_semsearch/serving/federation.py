@@ -1,4 +1,4 @@
-"""Searches several indexes at once: versions, languages or sites behind one server."""
+"""Searches several indexes at once: the versions, languages or sites of one server."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from mkdocs_semsearch.serving.responses import HttpError
 __all__ = ["FederatedOperations", "OpenedIndexes"]
 
 DEEPEST_RESULT = 200
-"""The last result that can be reached: every page requires all results before it from every index."""
+"""Greatest `offset + limit`; chosen, because each index must return all results up to this one."""
 
 EVIDENCE = 10
-"""The number of best results of each index whose scores are compared with those of the others."""
+"""Number of best results of each index that are compared to weight the indexes; chosen, not measured."""
 
 
 class FederatedOperations:
     """The operations on several indexes at once.
 
     Args:
-        indexes: by name, in the order in which answers list them.
+        indexes: name to index, in the order in which responses list them.
     """
 
     def __init__(self, indexes: Mapping[str, IndexOperations]) -> None:
@@ -41,7 +41,7 @@ class FederatedOperations:
 
     @contextmanager
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndexes]:
-        """Lends the searchers of the moment, see `Operations.open`."""
+        """Opens the current searchers, see `Operations.open`."""
         for name in names:
             if name not in self._indexes:
                 message = f"There is no index {name[:80]!r} here: there are {', '.join(self._indexes)}."
@@ -51,7 +51,7 @@ class FederatedOperations:
             yield OpenedIndexes({name: stack.enter_context(self._indexes[name].open()) for name in wanted})
 
     def ready(self) -> dict[str, Any]:
-        """Returns what is loaded, see `Operations.ready`."""
+        """Returns the loaded builds, see `Operations.ready`."""
         found: list[dict[str, Any]] = []
         for name, index in self._indexes.items():
             try:
@@ -62,7 +62,7 @@ class FederatedOperations:
         return {"status": "ready", "indexes": found}
 
     def gauges(self, version: str) -> Gauges:
-        """Returns the state of the moment, see `Operations.gauges`."""
+        """Returns the current state, see `Operations.gauges`."""
         together: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         for index in self._indexes.values():
             for gauge, values in index.gauges(version).items():
@@ -71,10 +71,10 @@ class FederatedOperations:
 
 
 class OpenedIndexes:
-    """Several indexes, for the length of a request.
+    """Several indexes that are open for one request.
 
     Args:
-        indexes: by name.
+        indexes: name to open index.
     """
 
     def __init__(self, indexes: Mapping[str, OpenedIndex]) -> None:
@@ -82,21 +82,21 @@ class OpenedIndexes:
 
     @property
     def build_id(self) -> str:
-        """Identity of all builds together; changes when one of them does."""
+        """Combined identifier of all builds; changes when one of them changes."""
         builds = "\n".join(f"{name} {index.build_id}" for name, index in self._indexes.items())
         return hashlib.sha256(builds.encode()).hexdigest()[:16]
 
     @property
     def manifests(self) -> Mapping[str, Manifest]:
-        """What is open, by name of the index."""
+        """The manifests of the open indexes by name."""
         return {name: index.searcher.manifest for name, index in self._indexes.items()}
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
-        """Returns the body of one ranked answer; every result names its index.
+        """Returns the body of one merged response; every result names its index.
 
-        The scores of an index are scaled to its own best result. Before they are merged they are multiplied by the
-        ratio of its best evidence to the best evidence of all: the order within an index stays, and an index without
-        good matches does not come first.
+        The scores of an index are relative to its own best result. Before merging, they are multiplied by the ratio of
+        the index's best evidence to the best evidence of all indexes. The order within an index is kept, and an index
+        without good matches does not come first.
 
         Raises:
             HttpError: 422, the scores cannot be compared, or the offset is too large.
@@ -119,12 +119,12 @@ class OpenedIndexes:
         )
         results = list(merged)[:deepest]
         if query.sort == "relevance":
-            for before, result in itertools.pairwise(results):  # no score rises, whatever a weak result has
+            for before, result in itertools.pairwise(results):  # a weaker result may score higher than a match
                 result["score"] = min(before["score"], result["score"])
         return self._merged_body(query, answers, results[query.offset :])
 
     def facets(self) -> dict[str, Any]:
-        """Returns the facet fields of all indexes; the counts of fields with the same name and type are added up."""
+        """Returns the facet fields of all indexes; counts of fields with the same name and type are added."""
         fields: dict[str, dict[str, Any]] = {}
         for index in self._indexes.values():
             for field in index.facets()["facets"]:
@@ -134,18 +134,18 @@ class OpenedIndexes:
         return {"build_id": self.build_id, "indexes": self._described(), "facets": list(fields.values())}
 
     def page(self, path: str) -> dict[str, Any]:
-        """Returns one page of the only index that is open.
+        """Returns one page of the index, if only one is open.
 
         Raises:
-            HttpError: 422, there are several.
+            HttpError: 422, several indexes are open.
         """
         return self._only().page(path)
 
     def related(self, path: str, limit: int = 5) -> dict[str, Any]:
-        """Returns the pages nearest to one page of the only index that is open.
+        """Returns the pages nearest to one page of the index, if only one is open.
 
         Raises:
-            HttpError: 422, there are several.
+            HttpError: 422, several indexes are open.
         """
         return self._only().related(path, limit)
 
@@ -200,7 +200,7 @@ class OpenedIndexes:
             "facets": facets,
             "results": results,
         }
-        # Where indexes read a word differently, the reading of the first one is told.
+        # If indexes correct a word differently, the correction of the first index is reported.
         corrected = {word: read for body in reversed(bodies) for word, read in body.get("corrected", {}).items()}
         added = {
             "degraded": any(body.get("degraded") for body in bodies),
@@ -215,7 +215,7 @@ class OpenedIndexes:
 
 
 def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any]:
-    """Returns the answer of one index with its first `wanted` results."""
+    """Returns the response of one index with its first `wanted` results."""
     body = index.search(replace(query, offset=0, limit=min(wanted, MAX_LIMIT)))
     there = body["total_results"] + (body["weaker_results"] if query.include_weak else 0)
     while len(body["results"]) < min(wanted, there):
@@ -227,7 +227,7 @@ def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any
 
 
 def _place(result: Mapping[str, Any], query: SearchQuery) -> tuple[float, ...]:
-    """Returns what results of several indexes are ordered by, as the order within an index is."""
+    """Returns the sort key for results of several indexes, which agrees with the order within one index."""
     page = result["page"]
     if query.sort == "newest":
         return -day_of(page["last_modified"]), -result["score"]
@@ -237,7 +237,7 @@ def _place(result: Mapping[str, Any], query: SearchQuery) -> tuple[float, ...]:
 
 
 def _leave_to_those_with_the_phrase(answers: Mapping[str, dict[str, Any]]) -> None:
-    """Takes out what indexes without a phrase found instead of it, where another index has the phrase."""
+    """Removes the results of indexes in which a phrase does not occur, if it occurs in another index."""
     missing = [body for body in answers.values() if body.get("missing_phrases")]
     if len(missing) < len(answers):
         for body in missing:
@@ -247,7 +247,7 @@ def _leave_to_those_with_the_phrase(answers: Mapping[str, dict[str, Any]]) -> No
 
 def _factors(answers: Mapping[str, dict[str, Any]], query: SearchQuery, *, similarities: bool) -> dict[str, float]:
     """Returns the factor for the scores of each index: 1 for the index with the best evidence, less for the others."""
-    if query.mode == "semantic":  # these scores are similarities, and mean the same everywhere
+    if query.mode == "semantic":  # these scores are similarities, which are comparable between indexes
         return dict.fromkeys(answers, 1.0)
     words = _shares({name: _best(body, "lexical") for name, body in answers.items()})
     meaning = _shares({name: _best(body, "semantic") for name, body in answers.items()}) if similarities else None
@@ -267,7 +267,7 @@ def _shares(best: dict[str, float]) -> dict[str, float] | None:
 
 
 def _added_up(counts: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adds counts of the same values; most frequent first, equals in the order in which they came."""
+    """Adds counts of equal values; most frequent first, ties in their original order."""
     together: dict[tuple[str, Any], dict[str, Any]] = {}
     for item in (*counts, *more):
         key = (

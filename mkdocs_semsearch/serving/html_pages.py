@@ -1,6 +1,6 @@
-"""The HTML pages of the server: search results for readers without JavaScript, and the documentation at `/docs`.
+"""Renders the HTML pages of the server: search results for readers without JavaScript, and `/docs`.
 
-Style sheets and scripts are part of this package, without a CDN.
+Style sheets and scripts are part of this package; no CDN is used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
 
     Args:
         opened: the index or indexes.
-        query_string: the parameters of `GET /api/v1/search`; those without a value, as forms send them, are left out.
+        query_string: the parameters of `GET /api/v1/search`; parameters with an empty value, which HTML forms send, are
+            ignored.
         search: answers a query.
     """
     import jinja2
@@ -95,9 +96,7 @@ def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
 
 
 def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Says which words were read as others, with the address of the search for the words as typed, and which phrases
-    occur nowhere.
-    """
+    """Returns notes about corrected words, with a link that searches the words as typed, and about missing phrases."""
     notes: list[dict[str, Any]] = []
     corrected = (body or {}).get("corrected", {})
     if corrected:
@@ -119,11 +118,11 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
 def _weaker(
     strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None
 ) -> dict[str, str] | None:
-    """Returns text and address of the search that has the weaker results too; None where there are none to add."""
+    """Returns text and URL of a link that includes the weaker results; None if there are none."""
     if body is None or not body["weaker_results"] or _wants_weak(parameters):
         return None
     if int(parameters.get("offset", ["0"])[0]) + PAGES < body["total_results"]:
-        return None  # on the last page of matches, where they would follow
+        return None  # the link is shown only on the last page of matches
     text = strings["weaker"].replace("{count}", str(body["weaker_results"]))
     return {"text": text, "href": _changed(parameters, {"include_weak": ["true"]})}
 
@@ -137,7 +136,7 @@ def _changed(parameters: Parameters, changed: Parameters) -> str:
 
 
 def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Describes one group of the form: check boxes with the values of the facet, or the two ends of a range."""
+    """Describes one field group of the form: check boxes for the facet's values, or two inputs for a range."""
     name = f"f.{field['name']}"
     group = {"label": field["label"], "name": name, "range": RANGES.get(field["type"])}
     if group["range"]:
@@ -177,7 +176,7 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
 
 
 def _root(site_url: str) -> str:
-    """Returns the root URL of the site; without `site_url`, the root of this host."""
+    """Returns the root URL of the site, or the root of this host if `site_url` is empty."""
     return site_url.rstrip("/") + "/" if site_url.startswith(("http://", "https://")) else "/"
 
 
@@ -190,7 +189,7 @@ def _pieces(text: str, highlights: Sequence[tuple[int, int]]) -> list[tuple[str,
 
 
 def _following(parameters: Parameters, body: Mapping[str, Any] | None) -> str | None:
-    """Address of the next results."""
+    """Returns the URL of the next results, or None."""
     if body is None or not body["results"]:
         return None
     offset = int(parameters.get("offset", ["0"])[0]) + PAGES
@@ -230,7 +229,7 @@ def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiRespo
 
 
 def _bounds(schema: dict[str, Any]) -> str:
-    """Describes the values that a parameter may have, in words."""
+    """Describes in words which values a parameter may have."""
     words = [str(schema["type"])]
     if "enum" in schema:
         words = [", ".join(schema["enum"])]

@@ -1,4 +1,4 @@
-"""An index that may be replaced while it is being read."""
+"""Keeps the newest build of an index open while requests use it and new builds replace it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ __all__ = ["IndexHealth", "LiveIndex"]
 log = logging.getLogger(__name__)
 
 _ALLOCATIONS_BETWEEN_ROUNDS = 10_000
-"""Allocations between two rounds of the garbage collector; Python has 700 to 2,000."""
+"""Threshold of the garbage collector, in allocations; Python's default is 700 to 2,000. Chosen, not measured."""
 
 POLLS_UNTIL_RETRY = 10
-"""Looks at the folder before a refused build is tried again."""
+"""Number of polls before a refused build is tried again; chosen, not measured."""
 
 SECONDS_BETWEEN_UPDATES = 60.0
 SECONDS_TO_CLOSE = 5.0
@@ -51,8 +51,8 @@ class IndexHealth:
     """Health of a watched index.
 
     Attributes:
-        update: `ok`, or why the loaded build may not be the newest: the newest was `refused`, or its publisher is
-            `unreachable`.
+        update: `ok`, or the reason why the loaded build may be outdated: the newest one was `refused`, or its publisher
+            is `unreachable`.
         by_words: the query encoder did not load, so queries are answered in text-only mode.
         loaded, refused: number of builds loaded and refused since the start.
         loaded_at: Unix time when the current build was loaded; 0 while there is none.
@@ -66,7 +66,7 @@ class IndexHealth:
 
 
 class _Loaded:
-    """A searcher with the number of requests that are reading it."""
+    """A searcher with the number of requests that use it."""
 
     def __init__(self, searcher: Searcher, by_words: bool) -> None:
         self.searcher = searcher
@@ -78,18 +78,18 @@ class _Loaded:
 class LiveIndex:
     """Lends the searcher of the newest readable build of an index folder.
 
-    A new build is opened beside the old one and then takes its place at once; the old one is closed when its last
-    request has ended. A build that cannot be opened, whose files have other hashes than the manifest says, or whose
-    questions cannot be embedded here is refused with one line in the log, and the old one stays; it is tried again now
-    and then, because a copy in progress may bring the manifest before the other files. Where there is no old one, a
-    build without an embedder is better than none: it answers by words.
+    A new build is opened while the old one still answers, and then replaces it at once. The old one is closed when its
+    last request has ended. A build is refused if it cannot be opened, if a file does not have the hash in the manifest,
+    or if its query encoder does not work here. The log then has one line, and the old build stays. A refused build is
+    tried again later, because a copy in progress may contain the manifest before the other files. If there is no old
+    build, a build without a working encoder is used anyway; it answers in text-only mode.
 
     Args:
         index_dir: the index folder; it need not exist yet.
-        poll_seconds: how often the background thread looks at the manifest.
+        poll_seconds: seconds between two checks of the manifest by the background thread.
         open_index: opens a folder and compares every file with its hash.
-        update: called before every look; brings a copy of a published index up to date.
-        give_up: ends an `update` that is under way.
+        update: called before every check; updates a copy of a published index.
+        give_up: cancels an `update` in progress.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class LiveIndex:
 
     @classmethod
     def at(cls, index: str | Path, *, encoders: EncoderPool | None = None) -> LiveIndex:
-        """Watches a folder, or the URL of a published index through a copy in this user's cache.
+        """Watches a folder, or a copy in this user's cache of an index that is published at a URL.
 
         Args:
             index: folder or URL.
             encoders: shares query encoders with other indexes.
 
         Raises:
-            ConfigurationError: the URL cannot be one of an index.
+            ConfigurationError: the URL is invalid.
         """
         open_index = (encoders or EncoderPool()).open
         if not is_url(str(index)):
@@ -141,7 +141,7 @@ class LiveIndex:
 
     @contextmanager
     def lease(self) -> Iterator[Searcher | None]:
-        """Lends the searcher of the moment; None while there is no index."""
+        """Lends the current searcher; None while there is no index."""
         with self._lock:
             loaded = self._loaded
             if loaded is not None:
@@ -153,14 +153,14 @@ class LiveIndex:
                 self._release(loaded)
 
     def site_name(self) -> str:
-        """Returns the name of the site as the manifest has it now; `""` while there is none to read."""
+        """Returns the name of the site from the current manifest; `""` while there is no manifest."""
         try:
             return read_manifest(self.index_dir).site_name
         except (SemsearchError, OSError):
             return ""
 
     def site_host(self) -> str:
-        """Returns the host name of the site whose index is loaded, in lower case; `""` where there is none."""
+        """Returns the host name of the loaded index's site in lower case; `""` if it has none."""
         loaded = self._loaded
         return (urlsplit(loaded.searcher.manifest.site_url).hostname or "") if loaded is not None else ""
 
@@ -174,10 +174,10 @@ class LiveIndex:
         return replace(self._health, update=update)
 
     def refresh(self, *, again: bool = False) -> bool:
-        """Looks at the manifest once and loads a new build; returns whether the searcher changed.
+        """Checks the manifest once and loads a new build; returns whether the searcher changed.
 
         Args:
-            again: look also at a build that was just refused, and report again what is wrong with it.
+            again: also try a build that was refused before, and log the reason again.
         """
         with self._refreshing:
             if again:
@@ -188,7 +188,7 @@ class LiveIndex:
             return self._look()
 
     def _look(self) -> bool:
-        """Loads the build in the folder if it is new; the caller holds the lock."""
+        """Loads the build in the folder if it is new; the caller must hold the lock."""
         stamp = self._stamp()
         if stamp is not None and stamp == self._seen and time.monotonic() < self._retry_at:
             return False
@@ -205,19 +205,19 @@ class LiveIndex:
             log.debug("Refused build", exc_info=True)
             self._refuse(stamp, f"{type(error).__name__}: {error}")
             return False
-        # The stamp from before opening: what is written while opening is looked at next time.
+        # The stamp is taken before opening, so that a change during opening is noticed at the next check.
         self._seen, self._retry_at = stamp, math.inf
         self._complaints.pop("open", None)
         return loaded is not None and self._take_in(loaded)
 
     def start(self, *, patience: float = 0.0) -> None:
-        """Opens the index in the folder, and watches it from a background thread from now on.
+        """Opens the index in the folder, and starts a background thread that watches it.
 
-        If the index is a copy of a published one, the background thread updates it: the start does not wait for the
-        publisher while there is a build to search.
+        The background thread also updates the copy of a published index, so the start does not wait for the publisher
+        if a build is available.
 
         Args:
-            patience: seconds to wait for the first look of the background thread while there is nothing to search.
+            patience: seconds to wait for the first check of the background thread if no build is available.
         """
         if self._thread is not None:
             return
@@ -232,12 +232,12 @@ class LiveIndex:
             first_look.wait(patience)
 
     def close(self) -> None:
-        """Stops watching and closes the searcher when its last request has ended; never waits long."""
+        """Stops watching, and closes the searcher as soon as its last request has ended; does not wait for requests."""
         self._stop.set()
         thread, self._thread = self._thread, None
         deadline = time.monotonic() + SECONDS_TO_CLOSE
         while thread is not None and thread.is_alive() and time.monotonic() < deadline:
-            if self._give_up is not None:  # more than once: an update may begin at this very moment
+            if self._give_up is not None:  # repeatedly, because an update may just be starting
                 self._give_up()
             thread.join(0.2)
         self._seen = None
@@ -251,7 +251,7 @@ class LiveIndex:
             self.refresh()
 
     def _updated(self) -> bool:
-        """Updates the copy; returns whether this worked. If not, the existing copy stays in use."""
+        """Updates the copy and returns whether this succeeded; otherwise the existing copy stays in use."""
         try:
             if self._update is not None:
                 self._update()
@@ -265,7 +265,7 @@ class LiveIndex:
         return True
 
     def _stamp(self) -> Stamp | None:
-        """Returns values that change whenever the manifest is replaced; costs one `stat`."""
+        """Returns values that change whenever the manifest is replaced; needs only one `stat`."""
         try:
             status = (self.index_dir / "manifest.json").stat()
         except OSError:
@@ -331,7 +331,7 @@ class LiveIndex:
         return f"Build {self._loaded.searcher.build_id} stays in use."
 
     def _complain(self, stage: Stage, trouble: Trouble, sentence: str) -> None:
-        """Logs a problem once, not every second, and as one line, whatever the manifest contains."""
+        """Logs a problem once, not at every poll, and always as one line."""
         sentence = " ".join(sentence.split())
         if self._complaints.get(stage) == (trouble, sentence):
             return
@@ -345,23 +345,23 @@ def _warm_up(searcher: Searcher, *, must_load: bool) -> bool:
     """Loads the query encoder, so that the first query does not wait for it; returns whether it works.
 
     Raises:
-        IndexFolderError: it must load, and trying again will not help.
+        IndexFolderError: `must_load` is set, and the encoder has an error that trying again does not solve.
     """
     try:
         searcher.warm_up()
     except (EmbeddingError, ConfigurationError) as error:
         if must_load and not isinstance(error, EmbedderUnavailableError):
             raise IndexFolderError(str(error)) from None
-        log.warning("The query encoder does not answer, searches go by words alone until it does: %s", error)
+        log.warning("The query encoder does not answer; searches use text-only mode until it does: %s", error)
         return False
     return True
 
 
 def _spare_the_collector() -> None:
-    """Excludes all present objects from garbage collection; called after an index was loaded.
+    """Excludes all existing objects from garbage collection; called after an index was loaded.
 
-    A full collection visits every object of the process, which takes tens of milliseconds while a request waits. What
-    remains of a replaced index is collected here, once.
+    A full collection visits every object of the process, which delays requests by tens of milliseconds. The remains of
+    a replaced index are collected here, once.
     """
     gc.unfreeze()
     gc.collect()

@@ -1,4 +1,4 @@
-"""The tools for agents: the JSON of the HTTP routes or Markdown, errors with the same sentence (extra `mcp`)."""
+"""The MCP tools for agents (extra `mcp`), with the JSON and the error messages of the HTTP routes, or with Markdown."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["compact_answer", "tools"]
 
 MAX_TOKENS = 20_000
-"""Length of a compact answer at most."""
+"""Greatest length of a Markdown response, in tokens; chosen, not measured."""
 
 
 _MaxTokens = Annotated[
     int,
-    Field(ge=0, le=MAX_TOKENS, description="Answers in Markdown with citations, about so long; 0: in JSON, whole."),
+    Field(ge=0, le=MAX_TOKENS, description="Above 0: respond in Markdown with citations, of about this length."),
 ]
 
 
@@ -56,14 +56,14 @@ def _search(opened: Opened, query: AgentQuery | AgentRequest) -> dict[str, Any]:
 
 @validated
 class PagePath:
-    """Which page."""
+    """The arguments that name a page."""
 
-    path: Annotated[str, Field(description="Source path of the page, as results have it.")]
+    path: Annotated[str, Field(description="Source path of the page, as in results.")]
 
 
 @validated
 class PageOfIndex(PagePath):
-    """Which page of which index."""
+    """The arguments that name a page and its index."""
 
     index: Annotated[str, Field(description="Name of the index.")]
 
@@ -75,9 +75,9 @@ class Nothing:
 
 @validated
 class IndexNames:
-    """Which indexes."""
+    """The argument that names indexes."""
 
-    indexes: Annotated[Names, Field(description="Names of indexes; all where there are none.")] = ()
+    indexes: Annotated[Names, Field(description="Names of indexes; all by default.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ class Use:
     """Description of one tool.
 
     Attributes:
-        name: of the tool.
-        title: for people.
-        description: for agents.
-        arguments: the validated class of its arguments, on a server with one index.
+        name: name of the tool.
+        title: title for people.
+        description: description for agents.
+        arguments: the validated class of its arguments on a server with one index.
         arguments_of_several: the same on a server with several indexes.
-        answer: what the tool returns.
+        answer: computes the result of the tool.
     """
 
     name: str
@@ -123,7 +123,7 @@ USES = (
     Use(
         "list_facets",
         "List the facets",
-        "Lists the fields that filters can use, with their values and how often each occurs.",
+        "Lists the fields that filters can use, with their values and the number of pages for each value.",
         Nothing,
         IndexNames,
         lambda opened, _: opened.facets(),
@@ -140,12 +140,12 @@ USES = (
 
 
 def tools(operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> list[Tool]:
-    """Makes the tools of a server with one index, or with several."""
+    """Creates the tools of a server with one index, or with several."""
     return [_tool(use, operations, defaults, workers, several=several) for use in USES]
 
 
 def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> Tool:
-    """Makes a tool that passes its arguments on unchecked: `serving.wire` validates them, as for HTTP."""
+    """Creates a tool that does not check its arguments; `serving.wire` validates them, as for HTTP."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata
@@ -194,7 +194,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Returns a JSON schema with its definitions where they are used: many clients do not follow references."""
+    """Replaces the references in a JSON schema by their definitions, because many clients do not resolve references."""
     definitions = schema.pop("$defs", {})
 
     def walk(part: Any) -> Any:
@@ -210,7 +210,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_list(value: Any) -> Any:
-    """Reads a list that came as JSON text, as some clients send it."""
+    """Parses a list that some clients send as JSON text."""
     try:
         return from_json(value) if isinstance(value, str) else value
     except ValueError:
@@ -218,18 +218,18 @@ def _read_list(value: Any) -> Any:
 
 
 CHARACTERS_PER_TOKEN = 4
-"""The average of English and code; scripts without spaces have fewer, so that their answers exceed the budget."""
+"""A common estimate for English and code, not measured. Scripts without spaces have fewer, so responses get longer."""
 
 
 def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
-    """Returns results as Markdown, best first: a citation and the text of each section.
+    """Converts search results to Markdown, best first, with a citation and the text of each section.
 
-    A section that does not fit is shown by its excerpt; where that does not fit either, the answer ends. How the query
-    was read and how many results there are comes first, always.
+    It begins with the number of results and the corrections of the query. If the text of a section does not fit into
+    `max_tokens`, its excerpt is used; if that does not fit either, the response ends.
 
     Args:
-        body: of a search answer.
-        max_tokens: about how long the answer may be.
+        body: body of a search response.
+        max_tokens: approximate maximum length.
     """
     parts = [_head(body)]
     left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])
@@ -251,7 +251,7 @@ def _head(body: Mapping[str, Any]) -> str:
 
 
 def _sections(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields every section with its citation: headings, place in the source, address."""
+    """Yields every section with its citation: headings, place in the source file, URL."""
     number = 0
     for result in body["results"]:
         page = result["page"]

@@ -1,7 +1,7 @@
-"""What operators see: counters and histograms in the Prometheus text format, and a line of the log for each request.
+"""Counters and histograms in the Prometheus text format, and log records in JSON.
 
-prometheus_client was tried: a metric has one set of label names there, so that every duration would carry empty labels,
-and each counter a `_created` series, which can be switched off for the whole process only.
+prometheus_client was tried and not taken. It allows one set of label names for each metric, so every duration would
+have empty labels. It also adds a `_created` series to each counter, which can be disabled only for the whole process.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Metrics:
         """Counts one answered search.
 
         Args:
-            mode: how it was ranked.
-            seconds: of every stage of it.
-            results: how many there are.
-            degraded: the embedder failed, and words alone ranked.
-            index: name of the index, on a server with several.
+            mode: search mode.
+            seconds: duration of every stage.
+            results: number of results.
+            degraded: whether the embedder failed, so that only text search was used.
+            index: name of the index on a server with several.
         """
         labels = (("index", index), ("mode", mode)) if index else (("mode", mode),)
         with self._lock:
@@ -66,7 +66,7 @@ class Metrics:
                 self._histograms[(("stage", stage), *labels)].add(spent)
 
     def render(self, gauges: Gauges | None = None) -> str:
-        """Returns all counters, histograms and the given gauges in the Prometheus text format 0.0.4."""
+        """Returns all counters, histograms and `gauges` in the Prometheus text format 0.0.4."""
         with self._lock:
             lines = [
                 line for name in sorted(self._counters) for line in _samples(name, "counter", self._counters[name])
@@ -101,22 +101,22 @@ class _Histogram:
 _HELP = {
     "semsearch_requests_total": "Requests answered, by route, method and status.",
     "semsearch_searches_total": "Searches answered, by mode.",
-    "semsearch_results_total": "Results found in all searches.",
-    "semsearch_searches_without_results_total": "Searches that found nothing.",
-    "semsearch_searches_degraded_total": "Hybrid searches answered by words alone because the embedder was down.",
-    "semsearch_duration_seconds": "Time of a request and of its stages: search, and in it encode; write, its JSON.",
+    "semsearch_results_total": "Results of all searches.",
+    "semsearch_searches_without_results_total": "Searches without results.",
+    "semsearch_searches_degraded_total": "Hybrid searches answered in text-only mode because the embedder failed.",
+    "semsearch_duration_seconds": "Duration of requests and their stages: search, encode (part of search), write.",
     "semsearch_index_info": "The loaded build of the index; always 1.",
-    "semsearch_index_built_timestamp_seconds": "When the loaded build was made, as Unix time.",
+    "semsearch_index_built_timestamp_seconds": "Unix time when the loaded build was made.",
     "semsearch_index_pages": "Pages in the loaded build.",
     "semsearch_index_chunks": "Chunks in the loaded build.",
-    "semsearch_index_loaded_timestamp_seconds": "When the loaded build was taken in, as Unix time; 0 for never.",
-    "semsearch_index_reloads_total": "Builds taken in (result loaded) and refused (result refused) since the start.",
-    "semsearch_index_stale": "1 while the newest build is refused or the place it comes from does not answer.",
+    "semsearch_index_loaded_timestamp_seconds": "Unix time when the loaded build was loaded; 0 for never.",
+    "semsearch_index_reloads_total": "Builds loaded (result loaded) and refused (result refused) since the start.",
+    "semsearch_index_stale": "1 while the newest build is refused or its publisher does not answer.",
     "semsearch_insights_records_total": "Records of searches: written, dropped from a full queue, or failed.",
     "semsearch_ready": "1 while an index is loaded, else 0.",
     "process_resident_memory_bytes": "Memory of this process.",
     "process_cpu_seconds_total": "Processor time of this process.",
-    "process_start_time_seconds": "When this process started, as Unix time.",
+    "process_start_time_seconds": "Unix time when this process started.",
 }
 
 
@@ -142,7 +142,7 @@ def _number(value: float) -> str:
 
 
 def process_gauges() -> Gauges:
-    """Returns processor time, start and, on Linux, resident memory."""
+    """Returns the processor time, the start time and, on Linux, the resident memory of this process."""
     times = os.times()
     gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {
         "process_cpu_seconds_total": {(): round(times.user + times.system, 2)},
@@ -157,7 +157,7 @@ def process_gauges() -> Gauges:
 
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("semsearch_request_id", default=None)
-"""Id of the request of the current context; worker threads inherit it."""
+"""Id of the current request; worker threads inherit it."""
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -168,7 +168,7 @@ def accepted_request_id(given: str | None) -> str:
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a record as one line of JSON: time, level, message, the id of the request, and what `extra` adds.
+    """Writes a record as one line of JSON: time, level, message, request id, and the fields from `extra`.
 
     Line breaks in a message are escaped.
     """

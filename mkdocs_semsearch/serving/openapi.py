@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document: hand-written routes around the schemas of requests and answers.
+"""Makes the OpenAPI 3.1 document: hand-written routes, with schemas derived from the classes of requests and responses.
 
-Those of answers are derived from the records that `searching.response` writes.
+The response schemas are derived from the records in `searching.response`.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ __all__ = [
 
 
 class AnswerModel(BaseModel):
-    """The base of all answer models. Unknown keys are ignored, because later versions add some."""
+    """The base of all response models; unknown keys are ignored, because later versions may add some."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
 def _body_of(record: type[Any], name: str, doc: str | None = None, **changed: Any) -> Any:
-    """Makes the model of a record's JSON form.
+    """Derives the model of a record's JSON form.
 
     Args:
-        record: a dataclass; fields with a default are left out of the JSON while they have it.
-        name: of the model.
-        doc: describes it; by default what describes the record.
-        **changed: types of fields that the JSON form has besides or that differ there, with their defaults.
+        record: a dataclass; the JSON form omits fields that have their default value.
+        name: name of the model.
+        doc: description of the model; by default the docstring of the record.
+        **changed: types and defaults of fields that the JSON form adds or changes.
     """
     hints = get_type_hints(record)
     same: dict[str, Any] = {item.name: (hints[item.name], _default(item)) for item in fields(record)}
@@ -62,7 +62,7 @@ def _list_of(kind: Any) -> Any:
 
 
 class IndexAnswer(AnswerModel):
-    """The part of one index in an answer of several; URLs of its results are relative to `site_url`."""
+    """One of several indexes in a response; the URLs of its results are relative to `site_url`."""
 
     name: str
     build_id: str
@@ -144,14 +144,14 @@ class NamedReadyIndex(ReadyIndex):
 
 
 class ReadyResponse(ReadyIndex):
-    """The index is loaded, or all indexes are. Without a token, where one is needed, `status` is the only key."""
+    """The index is loaded, or all indexes are. If a token is needed but missing, `status` is the only key."""
 
     status: Literal["ready"]
     indexes: list[NamedReadyIndex] | None = None
 
 
 class ErrorDetail(AnswerModel):
-    """What is wrong, and the request field that is wrong, if it is one."""
+    """The error message, and the request field that caused the error, if there is one."""
 
     code: str
     message: str
@@ -175,13 +175,13 @@ _ANSWERS: tuple[type[BaseModel], ...] = (
     SearchResponse,
 )
 _PROBLEMS = {
-    304: "The client already has this answer (`If-None-Match`).",
-    403: "The page that sent it is of another site, which is not on the list of origins.",
-    404: "There is no such page.",
+    304: "The client already has this response (`If-None-Match`).",
+    403: "The request comes from a page of another site, whose origin is not allowed.",
+    404: "The page does not exist.",
     413: "The body is larger than 64 KiB.",
-    422: "The request is wrong; the message says what to change.",
-    429: "Too many requests; `Retry-After` says when to come back.",
-    401: "This server wants a token that was not sent.",
+    422: "The request is invalid; the message says what to change.",
+    429: "Too many requests; `Retry-After` says when to try again.",
+    401: "This server needs a token, which is missing or invalid.",
     503: "There is no index yet, the embedder does not answer, or the server is busy.",
 }
 
@@ -190,8 +190,8 @@ def openapi_document(version: str, defaults: Defaults = Defaults()) -> dict[str,
     """Returns the OpenAPI document.
 
     Args:
-        version: of the package.
-        defaults: values of this server for fields that a request leaves out.
+        version: version of the package.
+        defaults: this server's values for fields that a request leaves out.
     """
     schemas = _schemas()
     schemas["SearchRequest"] = with_defaults(schemas["SearchRequest"], defaults)
@@ -203,7 +203,7 @@ def openapi_document(version: str, defaults: Defaults = Defaults()) -> dict[str,
             "version": version,
             "description": "Searches one documentation site by meaning and by words.",
         },
-        "servers": [{"url": ".", "description": "Where this document is."}],
+        "servers": [{"url": ".", "description": "The address of this document."}],
         "paths": _paths(properties),
         "components": {"schemas": schemas},
     }
@@ -226,7 +226,7 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
             "post": _operation("searchPost", "Search", SearchResponse, (413, 422, 429, 503))
             | {"requestBody": {"required": True, "content": _json(SearchRequest)}},
         },
-        "/api/v1/search.html": {"get": _plain("searchPage", "The answer to GET /api/v1/search as a page", "text/html")},
+        "/api/v1/search.html": {"get": _plain("searchPage", "GET /api/v1/search as an HTML page", "text/html")},
         "/api/v1/facets": {
             "get": _operation("facets", "Facet fields with their values", FacetsResponse, (304, 429, 503))
         },
@@ -254,9 +254,9 @@ def _insights() -> dict[str, Any]:
     }
     return {
         "operationId": "recordSearch",
-        "summary": "What a browser says about one search, where the server records searches (404 elsewhere)",
+        "summary": "Record of one search, sent by a browser (404 if the server does not record searches)",
         "requestBody": {"required": True, "content": _json(Beacon)},
-        "responses": {"204": {"description": "Recorded, or left out because the reader wants no records."}}
+        "responses": {"204": {"description": "Recorded, or ignored because the reader has opted out."}}
         | {str(status): problem for status, problem in problems.items()},
     }
 

@@ -1,4 +1,4 @@
-"""The operations that HTTP and MCP share: the same answers, the same errors, the same counters."""
+"""The operations that HTTP and MCP share, with the same responses, errors and counters."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = [
 ]
 
 SearcherProvider = Callable[[], Searcher | None]
-"""Returns the searcher of the moment, or None while there is no index."""
+"""A function that returns the current searcher, or None while there is no index."""
 
 
 @runtime_checkable
 class SearcherLender(Protocol):
-    """A provider of searchers that learns when a request has finished with one, so that it can close replaced ones."""
+    """Provides searchers and notices when a request has ended, so that it can close replaced ones."""
 
     def lease(self) -> AbstractContextManager[Searcher | None]:
-        """Lends the searcher of the moment for the length of the `with` block; None while there is no index."""
+        """Lends the current searcher for a `with` block; None while there is no index."""
         ...
 
 
@@ -46,16 +46,16 @@ MAX_RELATED = 20
 
 
 class Opened(Protocol):
-    """Indexes that are open for one request, which sees the same builds throughout."""
+    """The indexes that are open for one request; their builds do not change during the request."""
 
     @property
     def build_id(self) -> str:
-        """Identity of the builds that answer."""
+        """Identifier of the open builds."""
         ...
 
     @property
     def manifests(self) -> Mapping[str, Manifest]:
-        """What is open, by name of the index; the name is empty where a server has one."""
+        """The manifests of the open indexes by name; the name is empty on a server with one index."""
         ...
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Opened(Protocol):
         ...
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """Yields every page: the name of its index, empty where a server has one, and its path."""
+        """Yields the index name and the path of every page; the name is empty on a server with one index."""
         ...
 
 
@@ -83,19 +83,19 @@ class Operations(Protocol):
     """Opens indexes for requests, and reports their state."""
 
     def open(self, names: Sequence[str] = ()) -> AbstractContextManager[Opened]:
-        """Opens the indexes with these names for the length of a request; all there are where there are no names.
+        """Opens the indexes with these names for one request; all indexes if there are no names.
 
         Raises:
-            HttpError: 503 while there is no index, 422 for a name that no index has.
+            HttpError: 503 while there is no index, 422 for an unknown name.
         """
         ...
 
     def ready(self) -> dict[str, Any]:
-        """Returns what is loaded; raises `HttpError` 503 while something is not."""
+        """Returns the loaded builds; raises `HttpError` 503 while an index is not loaded."""
         ...
 
     def gauges(self, version: str) -> Gauges:
-        """Returns the state of the moment for `/metrics`; `version` is that of the package."""
+        """Returns the current state for `/metrics`; `version` is the version of the package."""
         ...
 
 
@@ -104,8 +104,8 @@ class IndexOperations:
 
     Args:
         source: provides the searcher.
-        metrics: counts searches.
-        name: of the index, where a server has several.
+        metrics: counters for searches.
+        name: name of the index on a server with several.
     """
 
     def __init__(self, source: SearcherSource, metrics: Metrics | None = None, name: str = "") -> None:
@@ -117,9 +117,9 @@ class IndexOperations:
 
     @contextmanager
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndex]:
-        """Lends the searcher of the moment, see `Operations.open`."""
+        """Opens the current searcher, see `Operations.open`."""
         if names:
-            message = "There is one index at this address: leave indexes out."
+            message = "This address has only one index: leave out indexes."
             raise HttpError(422, "invalid_request", message, field="indexes")
         with self._lease() as lent:
             yield OpenedIndex(_required(lent), self)
@@ -134,7 +134,7 @@ class IndexOperations:
             self._answers_by_words = degraded
 
     def ready(self) -> dict[str, Any]:
-        """Returns what is loaded, see `Operations.ready`."""
+        """Returns the loaded build, see `Operations.ready`."""
         with self.open() as opened:
             manifest = opened.searcher.manifest
         health = self._source.health if isinstance(self._source, LiveIndex) else None
@@ -155,7 +155,7 @@ class IndexOperations:
         }
 
     def gauges(self, version: str) -> Gauges:
-        """Returns the state of the moment, see `Operations.gauges`."""
+        """Returns the current state, see `Operations.gauges`."""
         own = (("index", self.name),) if self.name else ()
         gauges: dict[str, Any] = {}
         if isinstance(self._source, LiveIndex):
@@ -183,11 +183,11 @@ class IndexOperations:
 
 
 class OpenedIndex:
-    """One index, for the length of a request.
+    """One index that is open for one request.
 
     Args:
-        searcher: of the build that answers.
-        counted_by: counts its searches.
+        searcher: searcher of the open build.
+        counted_by: counts the searches.
     """
 
     def __init__(self, searcher: Searcher, counted_by: IndexOperations) -> None:
@@ -196,12 +196,12 @@ class OpenedIndex:
 
     @property
     def build_id(self) -> str:
-        """Identity of the build."""
+        """Identifier of the build."""
         return self.searcher.build_id
 
     @property
     def manifests(self) -> Mapping[str, Manifest]:
-        """What is open, by name of the index."""
+        """The manifest of the open index by name."""
         return {self._operations.name: self.searcher.manifest}
 
     def search(self, query: SearchQuery) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class OpenedIndex:
 
         Raises:
             PageNotFoundError: the index has no such page.
-            HttpError: 422, the limit is out of its bounds.
+            HttpError: 422, the limit is out of bounds.
         """
         if not 1 <= limit <= MAX_RELATED:
             raise HttpError(

@@ -1,6 +1,6 @@
-"""A local copy of an index that is published at a URL (`publish_index: true`), kept up to date.
+"""Keeps a local copy of an index that is published at a URL (`publish_index: true`) up to date.
 
-Files have a known size and hash; a download goes on where it was interrupted.
+Size and hash of every file are known in advance, and an interrupted download is resumed.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = ["Downloads", "PublishedIndex", "default_folder", "get", "is_url", "lo
 
 PATIENCE_SECONDS = 120
 SLOWEST_BYTES_PER_SECOND = 20_000
-"""A file may take `PATIENCE_SECONDS` and this much more; an attempt that takes longer is given up."""
+"""A file may take `PATIENCE_SECONDS` plus the time for its size at this rate; both are chosen, not measured."""
 
 
 class Downloads:
-    """A folder of files under their hashes; what an attempt got of them, the next one need not fetch again.
+    """Downloads files into a folder and names them by hash; a partial download is resumed by the next attempt.
 
     Args:
-        folder: made when missing.
+        folder: the folder; created if it does not exist.
         client: sends the requests.
     """
 
@@ -49,7 +49,7 @@ class Downloads:
         self._client = client
 
     def keep_only(self, files: tuple[IndexedFile, ...]) -> None:
-        """Removes what is left of other builds."""
+        """Removes the files of other builds."""
         self._folder.mkdir(parents=True, exist_ok=True)
         wanted = {name for file in files for name in (file.sha256, f"{file.sha256}.part")}
         for entry in self._folder.iterdir():
@@ -57,11 +57,11 @@ class Downloads:
                 entry.unlink()
 
     def get(self, address: str, file: IndexedFile) -> Path:
-        """Returns the path of a file with the wanted size and hash, fetched if it is not there.
+        """Returns the path of a file with the expected size and hash; downloads it if it is missing.
 
         Raises:
-            IndexNotFoundError: the server does not answer, or too slowly; what has come so far is kept.
-            IndexCorruptError: it sends something else.
+            IndexNotFoundError: the server does not answer or sends too slowly; the received part is kept.
+            IndexCorruptError: the server sends other content.
         """
         done, part = self._folder / file.sha256, self._folder / f"{file.sha256}.part"
         if done.is_file() and done.stat().st_size == file.size:
@@ -72,7 +72,7 @@ class Downloads:
             raise unreachable(address, "it sends too slowly") from None
         except ConnectionError as error:
             raise unreachable(address, str(error)) from None
-        if status == 416:  # the file there ends before the part we have
+        if status == 416:  # the published file is shorter than the part that is already here
             part.unlink()
         if status not in (200, 206):
             raise unreachable(address, f"status {status}")
@@ -88,7 +88,7 @@ class Downloads:
         return part.replace(done)
 
     def _fetch(self, address: str, file: IndexedFile, part: Path) -> int:
-        """Adds to `part` what it lacks, and at most one byte more than the file has; returns the status."""
+        """Appends the missing bytes to `part`, at most one more than the file's size; returns the HTTP status."""
         have = part.stat().st_size if part.is_file() else 0
         if have > file.size:
             have = 0
@@ -96,7 +96,7 @@ class Downloads:
             return 200
 
         def open_part(status: int) -> BinaryIO | None:
-            # A server that knows no ranges sends the whole file with status 200.
+            # A server without support for ranges sends the whole file with status 200.
             mode = {200: "wb", 206: "ab"}.get(status)
             return cast(BinaryIO, part.open(mode)) if mode else None
 
@@ -107,7 +107,7 @@ class Downloads:
 
 
 def get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bounds: Any) -> Reply:
-    """Asks a web server for a file as it is now; redirects are followed within its host.
+    """Requests the current version of a file, bypassing caches; follows redirects within the host.
 
     Raises:
         OSError: `TimeoutError` or `ConnectionError`, see `HttpClient.send`.
@@ -116,7 +116,7 @@ def get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bound
 
 
 def unreachable(address: str, reason: str) -> IndexNotFoundError:
-    """Returns the error for an address that gives no index."""
+    """Returns the error for a URL at which no index can be read."""
     return IndexNotFoundError(f"No index can be read at {address} ({reason}): publish one there, or name its folder.")
 
 
@@ -124,26 +124,26 @@ log = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
 PUBLISHED_UNDER = "semsearch/"
-"""Where the plugin puts the index of a site."""
+"""The folder of a site into which the plugin publishes the index."""
 
 MAX_MANIFEST_BYTES = 8 * 1024 * 1024
 MANIFEST_SECONDS = 30.0
-"""A manifest has some kilobytes; a publisher that needs longer counts as unreachable."""
+"""Time limit for downloading a manifest, which has a few kilobytes; chosen, not measured."""
 
 DOWNLOADS = ".downloads"
 
 SIZE_VARIABLE = "SEMSEARCH_MAX_INDEX_BYTES"
 LARGEST_INDEX = 8 << 30
-"""The most bytes that a published index may have, unless the environment sets another limit."""
+"""Default limit for the size of a published index in bytes (8 GiB); chosen, not measured."""
 
 
 def is_url(index: str) -> bool:
-    """Returns whether an index is named by a URL rather than a folder."""
+    """Returns whether an index is a URL and not a folder."""
     return index.lower().startswith(("http://", "https://"))
 
 
 def default_folder(url: str) -> Path:
-    """Returns the folder of this user's cache where the copy of a published index lives."""
+    """Returns the folder in this user's cache for the copy of a published index."""
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:  # a container user without a home
@@ -152,13 +152,13 @@ def default_folder(url: str) -> Path:
 
 
 def local_folder(index: str | Path) -> Path:
-    """Returns the folder of an index; of a URL, that of its copy in this user's cache, brought up to date.
+    """Returns the folder of an index; for a URL, updates the copy in this user's cache and returns its folder.
 
     If the URL does not answer, the existing copy is used.
 
     Raises:
-        ConfigurationError: the URL cannot be one of an index.
-        IndexFolderError: there is nothing at the URL, nor a copy of it.
+        ConfigurationError: the URL is invalid.
+        IndexFolderError: the URL has no readable index, and there is no copy.
     """
     if not is_url(str(index)):
         return Path(index)
@@ -168,29 +168,28 @@ def local_folder(index: str | Path) -> Path:
     except IndexNotFoundError as error:
         if not (published.folder / MANIFEST).exists():
             raise
-        log.warning("%s The copy from last time is used.", error)
+        log.warning("%s Using the copy from the last download.", error)
     return published.folder
 
 
 class PublishedIndex:
-    """Copies what is published, whenever its build id changes.
+    """Copies a published index whenever its build id changes.
 
-    Only files whose size and SHA-256 are those of the manifest get into the copy, and a build gets into place as a
-    whole, so the copy is readable at any moment. What the previous build has already is not fetched again, nor what an
-    attempt that was interrupted got. Before it gets into place a build is opened in a process of its own, so that a
-    bad build cannot break the server.
+    Every file must have the size and the SHA-256 hash in the manifest. A build replaces the previous one as a whole, so
+    the copy is always readable. Files that the previous build has, and the results of an interrupted download, are not
+    downloaded again. Before a build is used, a separate process opens it, so that a bad build cannot break the server.
 
     Args:
-        url: of the index, of its manifest, or of the site that has the index under `semsearch/`.
-        folder: of the copy.
+        url: URL of the index, of its manifest, or of a site that has the index under `semsearch/`.
+        folder: folder of the copy.
 
     Raises:
-        ConfigurationError: not an http or https URL.
+        ConfigurationError: the URL is not an http or https URL.
     """
 
     def __init__(self, url: str, folder: Path) -> None:
         if not is_url(url) or not urlsplit(url).netloc:
-            raise ConfigurationError(f"{url!r} is no http or https address of an index.")
+            raise ConfigurationError(f"{url!r} is not an http or https URL.")
         self.folder = folder
         base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
         self._places = [base, urljoin(base, PUBLISHED_UNDER)]
@@ -200,15 +199,15 @@ class PublishedIndex:
         self._refused: tuple[Manifest, str] | None = None
 
     def close(self) -> None:
-        """Gives up an update that is under way, in whichever thread; the next `update` begins anew."""
+        """Cancels an update that another thread is running; the next `update` starts again."""
         self._closed.set()
         self._client.close()
 
     def update(self) -> bool:
-        """Looks at the published manifest once; returns whether there was a new build to copy.
+        """Checks the published manifest once and copies a new build; returns whether there was one.
 
         Raises:
-            IndexFolderError: it cannot be reached, read or copied; the copy is as it was.
+            IndexFolderError: the index cannot be reached, read or copied; the existing copy is unchanged.
         """
         self._closed.clear()
         found = self._published()
@@ -225,7 +224,7 @@ class PublishedIndex:
         return here is None or here.build_id != manifest.build_id
 
     def _published(self) -> tuple[str, Manifest, str | None] | None:
-        """Returns address, manifest and entity tag of the published index; None when nothing has changed."""
+        """Returns URL, manifest and entity tag of the published index; None if it has not changed."""
         problem: IndexFolderError | None = None
         for place in self._places:
             address = urljoin(place, MANIFEST)
@@ -245,7 +244,7 @@ class PublishedIndex:
                 manifest = manifest_from_json(reply.body.decode("utf-8", "replace"), address)
             except IndexFormatError:
                 raise
-            except IndexCorruptError as error:  # many sites have a manifest.json of another kind
+            except IndexCorruptError as error:  # many sites have another kind of manifest.json
                 problem = error
             else:
                 return place, manifest, reply.headers.get("etag")
@@ -265,7 +264,7 @@ class PublishedIndex:
         fetched: dict[str, Path] = {}
         for file in manifest.files:
             if self._closed.is_set():
-                raise unreachable(place, "the update was given up")
+                raise unreachable(place, "the update was cancelled")
             target = staging / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             old = known.get(file.sha256)
@@ -282,7 +281,7 @@ class PublishedIndex:
         return manifest
 
     def _refuse_if_known(self, manifest: Manifest) -> None:
-        """Raises the error of a build that was refused before, so that it is not fetched again every minute."""
+        """Raises the error of a build that was refused before, so that it is not downloaded again every minute."""
         if self._refused is not None and self._refused[0] == manifest:
             raise IndexCorruptError(self._refused[1])
 
@@ -306,7 +305,7 @@ def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Puts a file into a build, by a hard link where possible; the source is deleted soon."""
+    """Adds a file to a build, as a hard link if possible, because the source is deleted soon."""
     try:
         os.link(source, target)
     except OSError:

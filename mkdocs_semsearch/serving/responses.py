@@ -1,7 +1,7 @@
-"""Answers and errors as they leave the process: status, headers and bytes.
+"""Makes HTTP responses and errors: status, headers and bytes.
 
-Panics of libraries that are written in Rust (tokenizers, tantivy) are errors like others. PyO3 raises them as a
-`BaseException`, which passes every `except Exception` and ends whatever task it meets.
+Also turns panics of Rust libraries (tokenizers, tantivy) into ordinary errors. PyO3 raises them as `BaseException`,
+which no `except Exception` catches, so they would end the task.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ Headers = tuple[tuple[str, str], ...]
 
 NO_STORE = ("cache-control", "no-store")
 SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
-"""Headers of every answer."""
+"""Headers of every response."""
 
 _INERT = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
-"""Policy for answers that are not pages: a browser must not run or embed them."""
+"""Content security policy for responses that are not pages: browsers must not run or embed them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """One HTTP answer; header names are in lower case, `content-length` is among them."""
+    """One HTTP response; header names are in lower case and include `content-length`."""
 
     status: int
     headers: Headers
@@ -62,24 +62,24 @@ class ApiResponse:
 
     @classmethod
     def of(cls, status: int, content_type: str | None, body: bytes, headers: Headers = ()) -> ApiResponse:
-        """Makes an answer with the common headers."""
+        """Makes a response with the common headers."""
         kind: Headers = (("content-type", content_type),) if content_type else ()
         length: Headers = (("content-length", str(len(body))),) if status not in (204, 304) else ()
         policy: Headers = () if any(name == _INERT[0] for name, _ in headers) else (_INERT,)
         return cls(status, (*kind, *length, *SECURITY_HEADERS, *policy, *headers), body)
 
     def without_body(self) -> ApiResponse:
-        """Returns the answer to HEAD: the same headers, no body."""
+        """Returns the response to HEAD: the same headers without the body."""
         return ApiResponse(self.status, self.headers, b"")
 
 
 def json_response(status: int, content: Any, headers: Headers = ()) -> ApiResponse:
-    """Makes a JSON answer."""
+    """Makes a JSON response."""
     return ApiResponse.of(status, "application/json", encode_json(content), headers)
 
 
 def encode_json(content: Any) -> bytes:
-    """Returns UTF-8 JSON that every parser reads: front matter may hold NaN (becomes null) and half surrogates."""
+    """Returns UTF-8 JSON that every parser accepts: NaN in front matter becomes null, lone surrogates are replaced."""
     try:
         return to_json(content, inf_nan_mode="null")
     except PydanticSerializationError:  # the slower encoder accepts lone surrogates and more than 255 levels
@@ -89,7 +89,7 @@ def encode_json(content: Any) -> bytes:
 
 
 def entity_tag(*parts: str) -> str:
-    """Returns a weak entity tag: answers with the same tag are equal except for `took_ms`."""
+    """Returns a weak entity tag: responses with the same tag are equal except for `took_ms`."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
     return f'W/"{digest[:32]}"'
 
@@ -103,14 +103,14 @@ def tag_matches(if_none_match: str | None, tag: str) -> bool:
 
 
 class HttpError(Exception):
-    """An answer that is an error.
+    """An error response.
 
     Attributes:
         status: HTTP status.
-        code: short name of the kind of error for programs (`invalid_request`, `not_found`, …).
-        message: one sentence for a person.
-        field: the request field at fault, or None.
-        headers: more headers of the answer.
+        code: kind of error, for programs (`invalid_request`, `not_found`, …).
+        message: one sentence for people.
+        field: the request field that caused the error, or None.
+        headers: additional response headers.
     """
 
     def __init__(
@@ -131,25 +131,25 @@ class HttpError(Exception):
 
 
 def error_response(error: HttpError) -> ApiResponse:
-    """Returns the answer for an error."""
+    """Returns the response for an error."""
     body = {"error": {"code": error.code, "message": error.message, "field": error.field}}
     return json_response(error.status, body, (NO_STORE, *error.headers))
 
 
 def from_semsearch_error(error: SemsearchError) -> HttpError:
-    """Returns the HTTP error for an error of the search, and logs the details that clients must not see."""
+    """Converts an error of the search to an HTTP error, and logs the details that clients must not see."""
     message = str(error)
     if isinstance(error, PageNotFoundError):
         return HttpError(404, "not_found", message, field=error.field)
     if isinstance(error, QueryError):
         return HttpError(422, "invalid_request", message, field=error.field)
-    # The text of the other errors names addresses, models and folders of the server, so it goes to the log only.
+    # The messages of all other errors name URLs, models and folders of the server, so they go to the log only.
     log.error("%s: %s", type(error).__name__, message)
     if isinstance(error, EmbedderUnavailableError):
-        message = "The embedder does not answer at the moment: try again, or search by words with mode lexical."
+        message = "The embedder does not answer at the moment: try again, or use the mode lexical."
         return HttpError(503, "embedder_unavailable", message, headers=(("retry-after", "5"),))
     if isinstance(error, EmbeddingError):
-        return HttpError(503, "embedder_failed", "The query could not be embedded: search by words with mode lexical.")
+        return HttpError(503, "embedder_failed", "The query could not be embedded: use the mode lexical.")
     if isinstance(error, IndexFolderError):
         message = "The index cannot be read at the moment: try again."
         return HttpError(503, "index_unavailable", message, headers=(("retry-after", "5"),))
@@ -171,5 +171,5 @@ def panics_as_errors() -> Iterator[None]:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Tells whether an exception is a panic; its class cannot be imported."""
+    """Returns whether an exception is a panic; compares the class name, because the class cannot be imported."""
     return type(error).__name__ == "PanicException" and not isinstance(error, Exception)

@@ -1,4 +1,4 @@
-"""Runs the sidecar in this process, and lists the requirements of one, which are fewer than those of a build."""
+"""Runs the sidecar in this process, and lists the packages that a sidecar needs, which are fewer than a build needs."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def run(
     reuse_port: bool = False,
     on_start: Callable[[str], None] | None = None,
 ) -> None:
-    """Serves until SIGINT or SIGTERM, then lets the requests in flight end; SIGHUP looks for new builds at once.
+    """Serves until SIGINT or SIGTERM, then finishes the current requests; SIGHUP checks for new builds at once.
 
     Args:
-        app: from `create_app`.
+        app: the application from `create_app`.
         host: address to listen on.
-        port: 0 takes any free one.
-        log_level: of everything the server logs, to stderr.
-        log_format: `text` or `json`, one line a record.
-        reuse_port: several processes may listen on the same port and share what comes in.
-        on_start: called with the server's URL once it answers.
+        port: port to listen on; 0 for any free port.
+        log_level: log level of the server, which logs to stderr.
+        log_format: `text` or `json`, one line per record.
+        reuse_port: allow several processes to listen on the same port and to share its connections.
+        on_start: called with the server's URL as soon as it answers.
 
     Raises:
-        ConfigurationError: the address cannot be listened on.
+        ConfigurationError: the server cannot listen on the address.
     """
     import uvicorn
 
@@ -64,29 +64,29 @@ def run(
         app,
         http=_protocol(),
         log_config=None,
-        # Uvicorn's access log contains the query strings, and with them what people search for.
+        # Uvicorn's access log contains query strings, and so the searches of readers.
         access_log=False,
         server_header=False,
-        # Uvicorn trusts X-Forwarded-For from this machine; SEMSEARCH_CLIENT_HEADER decides this here.
+        # Uvicorn would trust X-Forwarded-For from this machine; here SEMSEARCH_CLIENT_HEADER decides.
         proxy_headers=False,
-        # Longer than the idle time of usual reverse proxies: these must close idle connections first.
+        # Longer than the idle timeout of common reverse proxies, which must close idle connections first.
         timeout_keep_alive=75,
         timeout_graceful_shutdown=SECONDS_TO_DRAIN,
         lifespan="on",
     )
-    # Uvicorn raises SIGINT again at its end; Ctrl-C is a normal way to stop.
+    # Uvicorn raises SIGINT again when it ends, but Ctrl-C is a normal way to stop.
     with listener, _reloading_on_hangup(app), contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
 
 
 def _protocol() -> type[asyncio.Protocol]:
-    """Returns uvicorn's HTTP protocol; malformed requests are refused in the shape of all errors."""
+    """Returns uvicorn's HTTP protocol, changed to refuse malformed requests with an error of the API."""
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(H11Protocol):
         def send_400_response(self, msg: str) -> None:
-            refusal = HttpError(400, "bad_request", "This is not a proper HTTP request.")
+            refusal = HttpError(400, "bad_request", "This is not a valid HTTP request.")
             answer = error_response(refusal)
             headers = [(name.encode(), value.encode()) for name, value in (*answer.headers, ("connection", "close"))]
             for event in (
@@ -102,7 +102,7 @@ def _protocol() -> type[asyncio.Protocol]:
 
 @contextlib.contextmanager
 def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
-    """Lets SIGHUP look for new builds, in one thread; signals that come while it is looking count once."""
+    """Checks for new builds on SIGHUP, in one thread; several signals during a check cause one further check."""
     asked = threading.Event()
 
     def reload() -> None:
@@ -124,7 +124,7 @@ def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
 def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
     place = f"Cannot listen on {host!r}, port {port}"
     if not 0 <= port <= 65535:
-        raise ConfigurationError(f"{place}: ports go from 1 to 65535, 0 takes any free one.")
+        raise ConfigurationError(f"{place}: a port is a number from 1 to 65535, or 0 for any free port.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -179,7 +179,7 @@ PACKAGES = frozenset(
         "uvicorn",
     }
 )
-"""The requirements of this package that a search server imports."""
+"""The dependencies of this package that a search server imports."""
 
 EXTRAS = ("mcp", "qdrant", "tokenizers")
 """Extras that are useful for a search server."""
@@ -189,13 +189,13 @@ _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def sidecar_requirements(extras: Collection[str] = ()) -> list[str]:
-    """Returns the requirements of a search server, a line each, with the versions that this package asks for.
+    """Returns the requirements of a search server, one per line, with the version ranges of this package.
 
     Args:
-        extras: of `EXTRAS`.
+        extras: a selection from `EXTRAS`.
 
     Raises:
-        SemsearchError: this package runs from a folder in which it was never installed.
+        SemsearchError: this package runs from a folder without being installed.
     """
     try:
         lines = requires("mkdocs-semsearch") or []

@@ -1,7 +1,7 @@
-"""Settings of the server: flags win over the environment, the environment over the defaults.
+"""Settings of the server: flags override the environment, the environment overrides the defaults.
 
-pydantic-settings was tried: it reads lists as JSON, where these variables are written with commas, takes white space
-for a value, and its errors name fields in place of the variables that a user has set.
+pydantic-settings was tried and not taken: it reads lists as JSON, while these variables are lists with commas, it
+accepts white space as a value, and its errors name fields instead of the environment variables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LogFormat = Literal["text", "json"]
 
 SHORTEST_TOKEN = 16
 _RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
-"""First parts of addresses that have another meaning."""
+"""First path segments that have another meaning, so no index may have such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +34,30 @@ class ServerSettings:
 
     Attributes:
         index: folder or URL of the index (`SEMSEARCH_INDEX`).
-        indexes: names and places of several indexes, which then stand in for `index` (`SEMSEARCH_INDEXES`, written as
+        indexes: names and places of several indexes, used instead of `index` (`SEMSEARCH_INDEXES`, written as
             `name=place` with commas).
-        default_limit: `limit` of requests that give none (`SEMSEARCH_DEFAULT_LIMIT`).
-        min_score: `min_score` of requests that give none (`SEMSEARCH_MIN_SCORE`).
-        cors_origins: origins whose pages may send requests; `*` is any (`SEMSEARCH_CORS_ORIGINS`, with commas).
+        default_limit: `limit` of requests that do not set it (`SEMSEARCH_DEFAULT_LIMIT`).
+        min_score: `min_score` of requests that do not set it (`SEMSEARCH_MIN_SCORE`).
+        cors_origins: origins whose pages may send requests; `*` for any (`SEMSEARCH_CORS_ORIGINS`, with commas).
         cors_origin_regex: pattern that a whole origin must match (`SEMSEARCH_CORS_ORIGIN_REGEX`).
-        rate_limit: for one client address, `60/minute`; None is no limit (`SEMSEARCH_RATE_LIMIT`).
-        client_header: header of a trusted proxy that holds the address of the client (`SEMSEARCH_CLIENT_HEADER`).
-        max_concurrent: requests that are answered or wait for it at the same time (`SEMSEARCH_MAX_CONCURRENT`).
-        request_seconds: after which a request is given up (`SEMSEARCH_REQUEST_SECONDS`).
-        token: must be sent as `Authorization: Bearer …` (`SEMSEARCH_TOKEN`).
-        token_file: a file with such tokens, one a line (`SEMSEARCH_TOKEN_FILE`).
-        log_level: (`SEMSEARCH_LOG_LEVEL`).
+        rate_limit: limit for each client address, like `60/minute`; None for no limit (`SEMSEARCH_RATE_LIMIT`).
+        client_header: header with the client's address that a trusted proxy sets (`SEMSEARCH_CLIENT_HEADER`).
+        max_concurrent: maximum number of requests that run or wait at the same time (`SEMSEARCH_MAX_CONCURRENT`).
+        request_seconds: time limit of a request (`SEMSEARCH_REQUEST_SECONDS`).
+        token: token that clients must send as `Authorization: Bearer …` (`SEMSEARCH_TOKEN`).
+        token_file: a file with such tokens, one per line (`SEMSEARCH_TOKEN_FILE`).
+        log_level: log level (`SEMSEARCH_LOG_LEVEL`).
         log_format: `text` or `json` (`SEMSEARCH_LOG_FORMAT`).
         log_queries: whether the log contains the text of queries (`SEMSEARCH_LOG_QUERIES`).
-        hosts: host names under which the server answers, besides those of this machine and of its sites; none is any
-            name (`SEMSEARCH_HOSTS`, with commas).
-        mcp_hosts: host names besides localhost under which `/mcp` answers (`SEMSEARCH_MCP_HOSTS`, with commas).
-        insights: folder for records of what readers searched; None records nothing (`SEMSEARCH_INSIGHTS`).
+        hosts: host names under which the server answers, in addition to those of this machine and of its sites; empty
+            for any name (`SEMSEARCH_HOSTS`, with commas).
+        mcp_hosts: host names in addition to localhost under which `/mcp` answers (`SEMSEARCH_MCP_HOSTS`, with commas).
+        insights: folder for the records of searches; None to record nothing (`SEMSEARCH_INSIGHTS`).
         insights_days: records older than this are deleted (`SEMSEARCH_INSIGHTS_DAYS`).
         insights_megabytes: above this size the oldest records are deleted (`SEMSEARCH_INSIGHTS_MEGABYTES`).
 
     Raises:
-        ConfigurationError: a value that cannot work; names the setting.
+        ConfigurationError: a setting is invalid; the message names it.
     """
 
     index: str = "semsearch-index"
@@ -105,7 +105,7 @@ class ServerSettings:
             parse_rate(self.rate_limit)
         if self.client_header is not None and not re.fullmatch(r"[A-Za-z0-9-]+", self.client_header):
             raise ConfigurationError(
-                f"The client header {self.client_header!r} is no name of a header: write X-Forwarded-For."
+                f"The client header {self.client_header!r} is not a header name such as X-Forwarded-For."
             )
         for origin in self.cors_origins:
             _check_origin(origin)
@@ -117,14 +117,14 @@ class ServerSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **flags: Any) -> ServerSettings:
-        """Reads the `SEMSEARCH_…` variables; a variable that is empty counts as not set.
+        """Reads the `SEMSEARCH_…` environment variables; an empty variable counts as not set.
 
         Args:
-            environment: `os.environ` by default.
+            environment: the variables; `os.environ` by default.
             **flags: values from the command line; None, False and `()` count as not set.
 
         Raises:
-            ConfigurationError: a value that cannot work; names the variable or the setting.
+            ConfigurationError: a value is invalid; the message names the variable or the setting.
         """
         given = os.environ if environment is None else environment
         said = {name: value for name, value in flags.items() if value is not None and value is not False}
@@ -134,15 +134,15 @@ class ServerSettings:
             text = given.get(variable, "").strip()
             if text and name not in said:
                 values[name] = _read(variable, text, read)
-        if "index" in said:  # one index named on the command line stands in for several in the environment
+        if "index" in said:  # an index on the command line replaces several in the environment
             values.pop("indexes", None)
         return replace(cls(**values), **said)
 
     def tokens(self) -> tuple[str, ...]:
-        """Returns all valid tokens, those of the file as it is now; empty if no token is needed.
+        """Returns all valid tokens and reads the token file again; empty if no token is needed.
 
         Raises:
-            ConfigurationError: the file cannot be read, or holds none; names the file, never a token.
+            ConfigurationError: the file cannot be read or has no valid token; the message never contains a token.
         """
         tokens = [self.token] if self.token is not None else []
         if self.token_file is not None:
@@ -153,7 +153,7 @@ class ServerSettings:
                 raise ConfigurationError(f"The token file {self.token_file} cannot be read: {reason}.") from None
             found = [line.strip() for line in lines if line.strip()]
             if not found:
-                raise ConfigurationError(f"The token file {self.token_file} is empty: write one token a line.")
+                raise ConfigurationError(f"The token file {self.token_file} is empty: write one token per line.")
             for number, token in enumerate(found, 1):
                 _check_token(token, f"Token {number} of {self.token_file}")
             tokens += found
@@ -179,10 +179,10 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_named_index(text: str) -> tuple[str, str]:
-    """Reads `name=place`.
+    """Parses `name=place`.
 
     Raises:
-        ConfigurationError: it is not written so.
+        ConfigurationError: the text does not have this form.
     """
     name, separator, place = (part.strip() for part in text.partition("="))
     if not (name and separator and place):
@@ -237,7 +237,7 @@ def _check_choice(what: str, value: str, allowed: tuple[str, ...]) -> None:
 def _check_origin(origin: str) -> None:
     if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s*]+", origin):
         raise ConfigurationError(
-            f"The CORS origin {origin!r} is none: write https://docs.example.org without a path, or * for any."
+            f"{origin!r} is not a CORS origin: write https://docs.example.org without a path, or * for any."
         )
 
 
@@ -249,11 +249,11 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _check_token(token: str, name: str) -> None:
-    # RFC 6750; the text of a token never gets into a message.
+    # The characters are those of RFC 6750. No message may contain the token.
     if len(token) < SHORTEST_TOKEN or not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
         raise ConfigurationError(
-            f"{name} cannot be one: it needs {SHORTEST_TOKEN} or more letters, digits and ._~+/-, as "
-            "`openssl rand -hex 32` writes them."
+            f"{name} is not a valid token: use {SHORTEST_TOKEN} or more of the letters, digits and ._~+/-, for "
+            "example the output of `openssl rand -hex 32`."
         )
 
 
@@ -261,17 +261,17 @@ def _check_names(names: list[str]) -> None:
     for name in names:
         _check_index_name(name)
         if names.count(name) > 1:
-            raise ConfigurationError(f"Two indexes have the name {name!r}: give each its own.")
+            raise ConfigurationError(f"Two indexes have the name {name!r}: each needs its own.")
 
 
 def _check_index_name(name: str) -> None:
-    """Checks that a name can be the first part of an address, and has no other meaning there.
+    """Checks that an index name can be the first path segment of a URL and is not reserved.
 
     Raises:
-        ConfigurationError: it cannot; lists what names may consist of.
+        ConfigurationError: the name is not allowed; the message says which names are.
     """
     if name in _RESERVED or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         raise ConfigurationError(
-            f"The index name {name[:80]!r} is not possible: it takes letters, digits, dot, dash and underscore, at "
-            f"most 64, and is none of {', '.join(sorted(_RESERVED))}."
+            f"The index name {name[:80]!r} is not allowed: use at most 64 letters, digits, dots, dashes and "
+            f"underscores, and none of these names: {', '.join(sorted(_RESERVED))}."
         )

@@ -1,8 +1,8 @@
-"""Opens an index from elsewhere in a separate process with limits, before the server opens it.
+"""Opens a published index in a separate process with limits, before the server opens it.
 
-Hashes show that a file is what its publisher published, not that it is harmless: a small Parquet file can expand to any
-size, and a malformed one can crash the library that reads it. The separate process has limited memory, time and file
-sizes, so only this process fails.
+Hashes prove that a file is the published one, not that it is harmless: a small Parquet file can expand to any size, and
+a malformed one can crash the library that reads it. Memory, time and file sizes of the separate process are limited, so
+a bad index ends that process and not the server.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ __all__ = ["MEMORY", "MEMORY_FACTOR", "try_build"]
 
 MEMORY = 512 << 20
 MEMORY_FACTOR = 8
-"""An index may take `MEMORY` bytes plus this multiple of the size of its files; real ones take a third of that."""
+"""Opening an index may use `MEMORY` bytes plus this multiple of the size of its files; real indexes need a third."""
 
 RESERVED = 4 << 30
-"""Libraries reserve memory that they never use, so the limit on reserved memory is that much larger."""
+"""Extra bytes for the limit on address space, because libraries reserve memory that they never use; not measured."""
 
 SECONDS = 300
 LARGEST_TEXT = 1 << 20
-"""Bytes of one chunk or of one page's front matter; real chunks have some thousand."""
+"""Greatest size of a chunk or of a page's front matter in bytes; real chunks have a few thousand."""
 
 DEEPEST = 100
-"""Brackets of front matter within each other; YAML that people write has five."""
+"""Greatest nesting depth of front matter; handwritten YAML has about five levels."""
 
 _BRACKET = re.compile(r"[\[\]{}]")
 ROWS = 8192
-"""Rows that are read at once, so that a large index takes little memory."""
+"""Number of rows that are read at once, which bounds the memory; chosen, not measured."""
 
 LENGTH_TOLERANCE = 0.02
-"""float16 rounds each component to 11 bits; a vector of 1024 of them is off by less than 0.001."""
+"""Accepted difference of a vector's length from 1. Rounding 1024 components to float16 causes less than 0.001."""
 
 QUERY_SECONDS = 4.0
 QUERIES = (
@@ -52,28 +52,28 @@ QUERIES = (
         for text in ("word ", "\u4e2d", "a1_", "\u00e4\u0301", "(")
     ),
 )
-"""The longest queries that there are take the most tokens, memory and time."""
+"""Queries for the trial, among them the longest ones, which need the most tokens, memory and time."""
 
 
 def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event | None = None) -> None:
-    """Opens a build in a process of its own and asks it some questions.
+    """Opens a build in a separate process and runs some queries.
 
     Args:
-        manifest: of the build.
-        build_dir: its files, already verified.
-        place: where it came from, for the message.
-        given_up: ends the trial when it is set.
+        manifest: manifest of the build.
+        build_dir: folder of the build; its files are already verified.
+        place: where the build comes from, for messages.
+        given_up: cancels the trial when set.
 
     Raises:
-        IndexCorruptError: it cannot be opened within the bounds.
-        IndexNotFoundError: the trial was given up.
+        IndexCorruptError: the build cannot be opened and searched within the limits.
+        IndexNotFoundError: the trial was cancelled.
     """
     with tempfile.TemporaryDirectory(prefix=".trial-", dir=build_dir.parent) as name:
         folder = Path(name)
         (folder / MANIFEST).write_text(manifest_to_json(manifest), encoding="utf-8")
         try:
             (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
-        except OSError:  # a system without symbolic links for users has no limits for processes either
+        except OSError:  # systems without symbolic links for users have no process limits either
             return
         problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up or threading.Event())
     if problem:
@@ -101,19 +101,19 @@ def _run(folder: Path, memory: int, given_up: threading.Event) -> str:
 
 
 def _wait(process: subprocess.Popen[bytes], given_up: threading.Event) -> int | None:
-    """Returns the exit code; None where the process has not ended in time."""
+    """Returns the exit code, or None if the process did not end in time."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(0.05)
         if given_up.is_set():
-            raise IndexNotFoundError("The trial of the new build was given up.")
+            raise IndexNotFoundError("The trial of the new build was cancelled.")
     return None
 
 
 SAYS = "refused: "
 LONGEST_WORD = 65536
-"""Bytes that are read of what the process wrote on standard error."""
+"""Maximum number of bytes that are read from the process's standard error."""
 
 
 def _main(folder: Path, memory: int) -> int:
@@ -132,11 +132,11 @@ def _try(folder: Path) -> None:
     from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
     from mkdocs_semsearch.searching import SearchQuery, open_searcher
 
-    searcher = open_searcher(folder, verify=False)  # what was fetched has the right hashes
+    searcher = open_searcher(folder, verify=False)  # the download has already verified the hashes
     manifest = searcher.manifest
     _check_vectors(folder / manifest.build_id / VECTORS)
     _check_front_matter(folder / manifest.build_id / PAGES)
-    encodes = manifest.encoder.at_hand  # else it is a download
+    encodes = manifest.encoder.at_hand  # otherwise it would have to be downloaded
     if encodes:
         try:
             searcher.warm_up()
@@ -146,7 +146,7 @@ def _try(folder: Path) -> None:
         began = time.monotonic()
         response = searcher.search(SearchQuery(text, limit=50, mode="hybrid" if encodes else "lexical"))
         if encodes and response.degraded:
-            raise IndexCorruptError(f"its encoder fails for a query of {len(text)} characters, perhaps for memory.")
+            raise IndexCorruptError(f"its encoder fails for a query of {len(text)} characters; memory may be too low.")
         if time.monotonic() - began > QUERY_SECONDS:
             raise IndexCorruptError(f"a query of {len(text)} characters took more than {QUERY_SECONDS:g} s.")
         for result in response.results:
@@ -157,21 +157,21 @@ def _try(folder: Path) -> None:
 
 
 def _check_vectors(file: Path) -> None:
-    """Refuses vectors that are not finite or not of length 1; every row is looked at."""
+    """Refuses vectors that are not finite or not of length 1; checks every row."""
     import numpy as np
 
-    if not file.exists():  # the chunks are in a cluster
+    if not file.exists():  # the chunks are in Qdrant
         return
     vectors = np.load(file, mmap_mode="r", allow_pickle=False)
     for start in range(0, len(vectors), ROWS):
         lengths = np.linalg.norm(np.asarray(vectors[start : start + ROWS], np.float32), axis=1)
-        if not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():  # NaN is not near to 1 either
+        if not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():  # also true for NaN
             wrong = start + int(np.argmin(np.abs(lengths - 1) < LENGTH_TOLERANCE))
             raise IndexCorruptError(f"the vector of row {wrong} does not have length 1.")
 
 
 def _check_front_matter(file: Path) -> None:
-    """Refuses front matter that is too large or too deep to be written into an answer."""
+    """Refuses front matter that is too large or too deeply nested for a response."""
     import pyarrow.parquet as pq
 
     for batch in pq.ParquetFile(file).iter_batches(ROWS, columns=["path", "front_matter"]):
@@ -181,7 +181,7 @@ def _check_front_matter(file: Path) -> None:
 
 
 def _depth(text: str) -> int:
-    """Returns the most brackets that are open at a time, those inside strings included."""
+    """Returns the greatest number of open brackets at any position; brackets in strings count too."""
     deepest = depth = 0
     for bracket in _BRACKET.findall(text):
         depth += 1 if bracket in "[{" else -1

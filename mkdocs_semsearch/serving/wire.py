@@ -1,4 +1,4 @@
-"""Which addresses there are, and how requests are read: bodies of POST, parameters of GET and arguments of MCP."""
+"""Defines the routes, and parses requests: bodies of POST, parameters of GET, and arguments of MCP tools."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One address.
+    """One route of the API.
 
     Attributes:
-        name: what logs and metrics call it.
-        path: with `{path}` for the part that varies, as OpenAPI writes it.
-        methods: besides HEAD (with GET) and OPTIONS.
-        limited: counts against the rate limit.
-        open: answers without a token too.
+        name: name in logs and metrics.
+        path: path in the notation of OpenAPI, with `{path}` for the variable part.
+        methods: methods in addition to OPTIONS, and to HEAD for a route with GET.
+        limited: whether requests count against the rate limit.
+        open: whether the route answers without a token.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Route:
 
     @property
     def starlette_path(self) -> str:
-        """The path as Starlette writes it: the part that varies may have slashes."""
+        """The path in the notation of Starlette; the variable part may contain slashes."""
         return self.path.replace("{path}", "{path:path}")
 
 
@@ -84,7 +84,7 @@ Validated = TypeVar("Validated")
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """The values of a server for fields that a request leaves out."""
+    """The server's values for fields that a request leaves out."""
 
     limit: int = 10
     min_score: float = 0.0
@@ -94,16 +94,14 @@ class Defaults:
 class SearchRequest(SearchQuery):
     """One search request: a query, and the indexes to search. Unknown keys are an error."""
 
-    indexes: Annotated[
-        Names, Field(description="Names of indexes, on a server with several; all where there are none.")
-    ] = ()
+    indexes: Annotated[Names, Field(description="Names of indexes on a server with several; all by default.")] = ()
 
 
 def parse_request(body: bytes, defaults: Defaults = Defaults()) -> SearchRequest:
-    """Reads the body of `POST /api/v1/search`.
+    """Parses the body of `POST /api/v1/search`.
 
     Raises:
-        HttpError: 422, with a sentence and the field at fault.
+        HttpError: 422, the body is invalid.
     """
     try:
         values = from_json(body)
@@ -115,21 +113,21 @@ def parse_request(body: bytes, defaults: Defaults = Defaults()) -> SearchRequest
 
 
 def request_from(values: Mapping[str, Any], defaults: Defaults = Defaults()) -> SearchRequest:
-    """Makes a request from JSON values, with the server's defaults for what they leave out.
+    """Makes a request from JSON values, with the server's defaults for missing fields.
 
     Raises:
-        HttpError: 422, with a sentence and the field at fault.
+        HttpError: 422, a value is invalid.
     """
     return read_values(SearchRequest, {**asdict(defaults), **values})
 
 
 def read_values(kind: type[Validated], values: Mapping[str, Any]) -> Validated:
-    """Makes an object of a validated class from JSON values that came from outside.
+    """Makes an instance of a validated class from JSON values of a request.
 
     Raises:
-        HttpError: 422, with a sentence and the field at fault.
+        HttpError: 422, a value is invalid.
     """
-    # Strict validation takes lists for tuples and objects for dataclasses from JSON text only.
+    # Strict validation accepts lists for tuples and objects for dataclasses only if it reads JSON text.
     text = to_json(values, inf_nan_mode="constants")
     try:
         read: Validated = _adapter(cast(Any, kind)).validate_json(text, context=FROM_OUTSIDE)
@@ -161,18 +159,18 @@ TEXT_OPERATORS = tuple(
     for operator, kind in zip(OPERATORS, get_args(Filter), strict=True)
     if "value" in kind.__dataclass_fields__ and kind is not Equals
 )
-"""Operators with one value are suffixes as they are: `f.page.path.prefix=guide/`."""
+"""Operators with one value; their names are suffixes of GET parameters: `f.page.path.prefix=guide/`."""
 
 FIELD_SUFFIXES = ("min", "max", "exists", "not", *TEXT_OPERATORS)
 
 
 def parse_parameters(query_string: str) -> dict[str, list[str]]:
-    """Returns every parameter with its values in order; `+` and `%20` are spaces, bytes are UTF-8.
+    """Parses a query string: every parameter with its values in order; `+` and `%20` are spaces, bytes are UTF-8.
 
     Raises:
-        HttpError: 422 when there are too many.
+        HttpError: 422, there are too many parameters.
     """
-    # A WSGI server hands bytes over as latin-1 text.
+    # A WSGI server passes bytes as latin-1 text.
     text = query_string.encode("latin-1", "replace").decode("utf-8", "replace")
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
@@ -185,14 +183,14 @@ def parse_parameters(query_string: str) -> dict[str, list[str]]:
 
 
 def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) -> SearchRequest:
-    """Reads the parameters of `GET /api/v1/search`.
+    """Parses the parameters of `GET /api/v1/search`.
 
-    `f.<field>=v` is a filter, repeated it means any of these; `f.<field>.min` and `.max` are the ends of a range,
-    `.exists=true|false` asks whether there is a value, `.prefix` compares the beginning, `.not` excludes. Only the
-    last part of a name is looked at, so field names may have dots.
+    `f.<field>=v` is a filter; a repeated one means any of its values. `f.<field>.min` and `.max` are the bounds of a
+    range, `.exists=true|false` tests for a value, `.prefix` compares the beginning, and `.not` excludes a value. Only
+    the last part of a parameter name is an operator, so field names may contain dots.
 
     Raises:
-        HttpError: 422, with a sentence and the parameter at fault.
+        HttpError: 422, a parameter is unknown or invalid.
     """
     values: dict[str, Any] = {}
     filters: dict[tuple[str, str], list[str]] = {}
@@ -215,10 +213,10 @@ def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) 
 
 
 def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    """Reads the parameters of a route that has only a few.
+    """Parses the parameters of a route with a fixed list of parameters.
 
     Raises:
-        HttpError: 422 for an unknown parameter, or one that occurs twice.
+        HttpError: 422, a parameter is unknown or occurs twice.
     """
     parameters = parse_parameters(query_string)
     for name in parameters:
@@ -229,10 +227,10 @@ def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, s
 
 
 def whole_number(name: str, text: str) -> int:
-    """Reads a decimal integer.
+    """Parses a decimal integer.
 
     Raises:
-        HttpError: 422 if it is not one.
+        HttpError: 422, the text is not an integer.
     """
     if not re.fullmatch(r"-?[0-9]{1,100}", text):
         raise _wrong(f"{name} is {text[:40]!r}: it must be a whole number.", name)
@@ -270,7 +268,7 @@ _READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     for field in fields(SearchRequest)
     if field.name != "filters"
 }
-"""Every parameter except the filters, with the request field that it sets and the function that reads its text."""
+"""Every parameter except the filters, with the request field that it sets and the function that parses its text."""
 
 
 def _field_and_suffix(name: str) -> tuple[str, str]:
@@ -280,7 +278,7 @@ def _field_and_suffix(name: str) -> tuple[str, str]:
 
 
 def _filters(given: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
-    """Returns one filter for each field and suffix, but one for both ends of a range."""
+    """Returns one filter for each field and suffix; both bounds of a range become one filter."""
     filters: list[dict[str, Any]] = []
     ranges: dict[str, dict[str, Any]] = {}
     for (field, suffix), values in given.items():
@@ -313,5 +311,5 @@ def _any_of(field: str, values: list[str], *, negate: bool) -> dict[str, Any]:
 
 def _single(name: str, values: list[str]) -> str:
     if len(values) > 1:
-        raise _wrong(f"{name} is given {len(values)} times: once is allowed.", name)
+        raise _wrong(f"{name} occurs {len(values)} times: only once is allowed.", name)
     return values[0]

@@ -235,7 +235,7 @@ def test_no_results_are_fine_and_say_what_to_try(run, index_dir):
 
 def test_without_the_model_words_answer_and_say_so(run, index_dir):
     done = run("query", "rotate keys", "--index", index_dir)
-    assert "by words alone" in done.stdout
+    assert "text-only mode" in done.stdout
     assert "Answering in text-only mode" in done.stderr
     sentence(run("query", "rotate keys", "--index", index_dir, "--mode", "semantic", code=1), "nobody/nothing")
 

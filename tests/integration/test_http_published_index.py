@@ -164,7 +164,7 @@ def test_one_question_needs_only_the_address(web, monkeypatch, tmp_path, caplog)
     assert current_build(folder) == read_manifest(root)
     (root / "manifest.json").unlink()
     assert local_folder(url) == folder
-    assert "The copy from last time is used." in caplog.text
+    assert "Using the copy from the last download." in caplog.text
     assert local_folder("semsearch-index") == Path("semsearch-index")
 
 

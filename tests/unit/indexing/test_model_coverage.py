@@ -51,7 +51,7 @@ def test_site_in_english_needs_no_tokenizer(default_model):
 
 def test_warning_names_the_languages_and_the_line_to_write(default_model):
     warning = coverage_warning(model_coverage(pages("en", "uk", "de"), default_model, "en"), "x/all-MiniLM-L6-v2")
-    assert "all-MiniLM-L6-v2 does not know Ukrainian: these pages are searched by words alone" in warning
+    assert "all-MiniLM-L6-v2 does not know Ukrainian: these pages are searched in text-only mode" in warning
     assert "knows little German: meaning counts half" in warning
     assert "`embedder: {model: sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2}`" in warning
     assert coverage_warning({}, "x") is None

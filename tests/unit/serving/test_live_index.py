@@ -161,7 +161,7 @@ def test_an_unexpected_error_is_one_line_too(tmp_path, caplog):
 def test_a_build_with_an_unknown_embedder_answers_by_words(tmp_path, caplog):
     live = LiveIndex(build(tmp_path / "index"))  # nothing opens the word-hash embedder by its name
     assert live.refresh() is True
-    assert "searches go by words alone until it does: embedder.kind: 'word-hash' is not one of" in caplog.text
+    assert "searches use text-only mode until it does: embedder.kind: 'word-hash' is not one of" in caplog.text
     assert live.health.by_words
     with live.lease() as searcher:
         assert len(searcher.search(SearchQuery("keys", mode="lexical", include_weak=True)).results) == 5
@@ -208,7 +208,7 @@ def test_an_embedder_that_is_down_does_not_keep_the_index_out(tmp_path, caplog):
         build(tmp_path / "index"), open_index=lambda folder: open_searcher(folder, embedder=DeadEmbedder())
     )
     assert live.refresh() is True
-    assert "searches go by words alone until it does" in caplog.text
+    assert "searches use text-only mode until it does" in caplog.text
     with live.lease() as searcher, pytest.raises(EmbedderUnavailableError):
         searcher.search(SearchQuery("keys", mode="semantic"))
     live.close()
