@@ -129,7 +129,7 @@ def test_a_server_that_is_not_there_is_a_sentence(copy):
 
 @pytest.mark.parametrize("url", ["ftp://example.org/", "https://", "file:///etc", "semsearch-index"])
 def test_other_addresses_are_refused(url, copy):
-    with pytest.raises(ConfigurationError, match="no http or https address"):
+    with pytest.raises(ConfigurationError, match="is not an http or https URL"):
         PublishedIndex(url, copy)
 
 

@@ -26,7 +26,7 @@ export interface Beacon {
   rephrased?: boolean;
 }
 
-/** The field has this value; a list field has it among its elements (any of them, where `value` is a list). */
+/** The field has this value; a list field contains it (or any of them, if `value` is a list). */
 export interface Equals {
   field: string;
   value: string | boolean | number | (string | boolean | number)[];
@@ -34,7 +34,7 @@ export interface Equals {
   op: "equals";
 }
 
-/** What is wrong, and the request field that is wrong, if it is one. */
+/** The error message, and the request field that caused the error, if there is one. */
 export interface ErrorDetail {
   code: string;
   message: string;
@@ -79,7 +79,7 @@ export interface HealthResponse {
   status: "ok";
 }
 
-/** The field has one of these values; a list field shares at least one element with them. */
+/** The field has one of these values; a list field contains at least one of them. */
 export interface In {
   field: string;
   values: (string | boolean | number)[];
@@ -87,7 +87,7 @@ export interface In {
   op: "in";
 }
 
-/** The part of one index in an answer of several; URLs of its results are relative to `site_url`. */
+/** One of several indexes in a response; the URLs of its results are relative to `site_url`. */
 export interface IndexAnswer {
   name: string;
   build_id: string;
@@ -109,7 +109,7 @@ export interface NamedReadyIndex {
   name: string;
 }
 
-/** What a result says of its page. */
+/** The page of a result. */
 export interface PageInfo {
   path: string;
   url: string;
@@ -126,14 +126,14 @@ export interface PageInfo {
   translations: Record<string, string>;
 }
 
-/** A whole page: its metadata and its sections in order, one entry a chunk. */
+/** A whole page: its metadata and its sections in order, one entry for each chunk. */
 export interface PageResponse {
   page: PageInfo;
   sections: SectionInfo[];
   build_id: string;
 }
 
-/** The field's text starts with this value (`page.path` below a folder). */
+/** The field's text starts with this value; on `page.path` this selects a folder. */
 export interface Prefix {
   field: string;
   value: string;
@@ -141,7 +141,7 @@ export interface Prefix {
   op: "prefix";
 }
 
-/** The field lies between two ends, both included; one may be missing. Dates are written `2026-01-31`. */
+/** The field lies between `min` and `max`, both included; one of them may be missing. A date is `2026-01-31`. */
 export interface Range {
   field: string;
   min?: string | number | null;
@@ -150,7 +150,7 @@ export interface Range {
   op: "range";
 }
 
-/** The index is loaded, or all indexes are. Without a token, where one is needed, `status` is the only key. */
+/** The index is loaded, or all indexes are. If a token is needed but missing, `status` is the only key. */
 export interface ReadyResponse {
   build_id?: string | null;
   model?: string | null;
@@ -172,7 +172,7 @@ export interface RelatedResponse {
   results: SearchResult[];
 }
 
-/** The two parts of a score; both None in a list of pages, where every score is 0. */
+/** The two parts of a score; both are None in `browse` mode, where every score is 0. */
 export interface Scores {
   semantic: number | null;
   lexical: number | null;
@@ -180,39 +180,39 @@ export interface Scores {
 
 /** One search request: a query, and the indexes to search. Unknown keys are an error. */
 export interface SearchRequest {
-  /** 1 to 8000 characters after trimming; "…" around all of it: that phrase. Empty, with a filter: lists the pages that the filters leave. */
+  /** 1 to 8000 characters after trimming. A query that is completely in double quotes searches for that phrase. With a filter it may be empty: it lists the pages that pass the filters. */
   query: string;
-  /** Results wanted. */
+  /** Maximum number of results. */
   limit?: number;
-  /** Results skipped. */
+  /** Number of results to skip. */
   offset?: number;
-  /** What a result is; also `chunk`, `document`. */
+  /** Unit of a result; `chunk` means `section` and `document` means `page`. */
   granularity?: "section" | "page";
-  /** Sections shown with a page. */
+  /** Maximum number of sections per page. */
   sections_per_page?: number;
-  /** Rank by meaning, by words, or by both. */
+  /** Rank by meaning (semantic), by words (lexical), or both. */
   mode?: "hybrid" | "semantic" | "lexical";
-  /** Least score of a result. */
+  /** Lowest score of a result. */
   min_score?: number;
-  /** All must hold. */
+  /** Filters that must all hold. */
   filters?: (Equals | In | Range | Exists | Prefix)[];
-  /** Fields whose values are counted. */
+  /** Fields whose values are counted over all matches. */
   facets?: string[];
-  /** Results that do not match follow those that do, see `weaker_results`. */
+  /** Append weaker results after the matches, see `weaker_results`. */
   include_weak?: boolean;
-  /** A word that the site does not have may be read as one it has. */
+  /** Allow a word that the site does not have to be corrected. */
   correct?: boolean;
-  /** Adds part scores and the rule that moved a result. */
+  /** Add the partial scores and the rule that moved a result. */
   explain?: boolean;
-  /** Language of the reader, as in `uk` or `pt-BR`: pages in it come first. */
+  /** Language of the reader, such as `uk` or `pt-BR`: pages in it come first. */
   language?: string;
-  /** By score, or `newest`: by `last_modified` of the page, what matches first. */
+  /** Order by score, or `newest`: by `last_modified` of the page, matches first. */
   sort?: "relevance" | "newest";
-  /** Names of indexes, on a server with several; all where there are none. */
+  /** Names of indexes on a server with several; all by default. */
   indexes?: string[];
 }
 
-/** The answer to one `SearchQuery`, a sequence of its results; every field comes from the build of `build_id`. */
+/** The response to one `SearchQuery`, a sequence of results; all fields come from the build named in `build_id`. */
 export interface SearchResponse {
   query: string;
   mode: "hybrid" | "semantic" | "lexical" | "browse";
@@ -244,7 +244,7 @@ export interface SearchResult {
   index?: string | null;
 }
 
-/** One section, shown by its best chunk. */
+/** The section of a result, represented by its best chunk. */
 export interface SectionHit {
   chunk_id: string;
   chunk_index: number;
@@ -274,7 +274,7 @@ export interface SectionHit {
   scores: Scores;
 }
 
-/** One section, shown by its best chunk. */
+/** The section of a result, represented by its best chunk. */
 export interface SectionInfo {
   chunk_id: string;
   chunk_index: number;

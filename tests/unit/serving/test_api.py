@@ -192,7 +192,7 @@ def test_facets(api):
         ("/api/v1/facets?x=1", 422, "Unknown parameter 'x'"),
         ("/api/v1/related/guide/auth.md?limit=0", 422, "limit is 0"),
         ("/api/v1/related/guide/auth.md?limit=five", 422, "limit is 'five'"),
-        ("/api/v1/related/guide/auth.md?limit=1&limit=2", 422, "limit is given 2 times"),
+        ("/api/v1/related/guide/auth.md?limit=1&limit=2", 422, "limit occurs 2 times"),
     ],
 )
 def test_errors_are_json_with_a_sentence(api, address, status, message):

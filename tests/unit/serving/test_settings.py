@@ -86,11 +86,11 @@ def test_flags_win():
         ("SEMSEARCH_LOG_QUERIES", "maybe", "'maybe' is neither true nor false"),
         ("SEMSEARCH_INSIGHTS_DAYS", "0", "both must be at least 1"),
         ("SEMSEARCH_INDEXES", "/srv/index", "write latest=/srv/latest/semsearch-index"),
-        ("SEMSEARCH_INDEXES", "api=/srv/index", "is none of"),
-        ("SEMSEARCH_CLIENT_HEADER", "X Forwarded", "write X-Forwarded-For"),
+        ("SEMSEARCH_INDEXES", "api=/srv/index", "and none of these names"),
+        ("SEMSEARCH_CLIENT_HEADER", "X Forwarded", "is not a header name such as X-Forwarded-For"),
         ("SEMSEARCH_MAX_CONCURRENT", "0", "must be at least 1"),
         ("SEMSEARCH_REQUEST_SECONDS", "0", "must be from 0.1 to 3600"),
-        ("SEMSEARCH_TOKEN", "short", "it needs 16 or more"),
+        ("SEMSEARCH_TOKEN", "short", "use 16 or more"),
     ],
 )
 def test_a_wrong_value_names_its_variable(variable, value, reason):
