@@ -166,7 +166,8 @@ class Sidecar:
         if self.status != 200:
             return self.status, {"error": {"code": "broken", "message": "Broken on purpose", "field": None}}
         body = self.change(answer(params, self.pages))
-        self._told |= {section["chunk_id"]: section for result in body["results"] for section in result["sections"]}
+        results = [result for result in body.get("results") or [] if result.get("sections")]
+        self._told |= {section["chunk_id"]: section for result in results for section in result["sections"]}
         return 200, body
 
     def _page(self, path: str) -> tuple[int, dict[str, Any]]:
