@@ -37,7 +37,7 @@ $(DEMO_INSTALLED): $(VENV)/.made pyproject.toml constraints.txt
 # PyTorch by itself first: the pinned version has a CPU build, which the models' requirements do not ask for.
 $(INSTALLED): $(DEMO_INSTALLED)
 	$(PIP) torch
-	$(PIP) -e '.[models,mcp,qdrant,dev]'
+	$(PIP) -e '.[models,map,mcp,qdrant,dev]'
 	@touch $@
 
 LOCK = $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c constraints.txt

@@ -1,4 +1,4 @@
-"""Takes the pictures of the report on searches that the documentation shows; the readers in it are made up."""
+"""Takes the pictures of the report on searches and of the map that the documentation shows; the readers are made up."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from screenshots import DESKTOP, FLAGS, PHONE, QUALITY, TARGET, build  # noqa: E
 
 from mkdocs_semsearch.insights.report import make_report, report_html  # noqa: E402
 from mkdocs_semsearch.insights.search_records import Search  # noqa: E402
+from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html  # noqa: E402
 from mkdocs_semsearch.searching import open_searcher  # noqa: E402
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries  # noqa: E402
 
 SEARCHES, DAYS = 900, 30
+MAP = (1080, 1010)
 NOT_THERE = {
     "export.md": ("export search results as csv", "download the results as a spreadsheet", "save a result list to csv"),
     "voice.md": ("speak a question instead of typing", "voice search with the microphone"),
@@ -41,10 +43,11 @@ def over_days(records: list[Search]) -> Iterator[Search]:
 
 
 def picture(browser: Any, file: Path, name: str, size: tuple[int, int]) -> None:
-    """Takes one picture of the top of the report, as WebP."""
+    """Takes one picture of the top of a page, as WebP."""
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()
     page.goto(file.as_uri())
+    page.wait_for_load_state("networkidle")
     shot = context.new_cdp_session(page).send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
     (TARGET / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
     context.close()
@@ -62,9 +65,14 @@ def main() -> None:
             records = list(over_days(list(Readers(searcher, questions, 3).searches(SEARCHES))))
             file = Path(folder) / "report.html"
             file.write_text(report_html(make_report(records, searcher)), encoding="utf-8")
+            map_file = Path(folder) / "map.html"
+            drawn = make_site_map(index, searcher, searches=records)
+            map_file.write_text(site_map_html(drawn), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         picture(browser, file, "insights-report", DESKTOP)
         picture(browser, file, "insights-report-phone", PHONE)
+        picture(browser, map_file, "insights-map", MAP)
+        picture(browser, map_file, "insights-map-phone", PHONE)
         browser.close()
 
 

@@ -39,6 +39,17 @@ a question may begin with a dash: semsearch query --no-livereload
 one that is an option of this command comes after two dashes: semsearch query -- --limit
 """
 
+_MAP = """\
+examples:
+  semsearch map                                          map.html from semsearch-index
+  semsearch map --facet tags --output tags.html          coloured by the first tag of each page
+  semsearch map --insights /var/lib/semsearch --since 30d
+
+The file loads nothing: open it in a browser, or send it. Near dots say similar things. Squares are questions; orange
+ones find no good answer, and many of them where no section is are a page to write. An earlier map is replaced, another
+file never.
+"""
+
 
 def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses a command line; ends the process with code 2 where it is wrong.
@@ -151,6 +162,19 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--quiet", action="append", default=[], metavar="RULE", help="leave a rule out; repeat for more")
     sub.add_argument("--strict", action="store_true", help="exit 1 when something is found")
     sub.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: %(default)s")
+
+    sub = command(
+        "map",
+        "draw all sections in two dimensions, coloured by a facet, with readers' questions over them (extra `map`)",
+        epilog=_MAP,
+    )
+    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument("--facet", metavar="FIELD", help="gives the colours; default: page.section, where pages differ")
+    sub.add_argument("--insights", metavar="DIR", help="recorded searches: their questions are laid over the map")
+    sub.add_argument("--since", default="", metavar="DAY", help="questions from this day on, or of the last days (30d)")
+    sub.add_argument(
+        "--output", type=Path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
+    )
 
     sub = command("tune", "fit the share of meaning in the ranking to questions of this site")
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")

@@ -320,6 +320,22 @@ def _lint(given: argparse.Namespace) -> int:
     return 1 if found and given.strict else 0
 
 
+def _map(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html, write_site_map
+    from mkdocs_semsearch.insights.store import InsightStore, first_hour
+    from mkdocs_semsearch.searching import open_searcher
+
+    since = first_hour(given.since)
+    searches = InsightStore.existing(Path(given.insights)).read(since) if given.insights else []
+    folder = _index_dir(given.index)
+    with open_searcher(folder) as searcher:
+        drawn = make_site_map(folder, searcher, facet=given.facet, searches=searches)
+    replaced = write_site_map(given.output, site_map_html(drawn))
+    groups = f", {len(drawn.questions)} groups of questions" if given.insights else ""
+    print(f"{'Replaced' if replaced else 'Wrote'} {given.output}: {len(drawn.sections)} sections{groups}.")
+    return 0
+
+
 def _tune(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.insights.tune import fit_semantic_share, write_semantic_share
     from mkdocs_semsearch.searching import open_searcher
@@ -414,6 +430,7 @@ _COMMANDS = {
     "inspect": _inspect,
     "insights": _insights,
     "lint": _lint,
+    "map": _map,
     "tune": _tune,
     "requirements": _requirements,
     "eval": _eval,

@@ -296,9 +296,11 @@ def report_html(report: Report) -> str:
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    source = files("mkdocs_semsearch.insights").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    folder = files("mkdocs_semsearch.insights")
+    source = folder.joinpath("report.html.jinja").read_text(encoding="utf-8")
+    style = folder.joinpath("page.css").read_text(encoding="utf-8")
     return environment.from_string(source).render(
-        report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=max([1, *_failures(report)])
+        report=report, style=style, bars=_bars(report), width=WIDTH, height=HEIGHT, most=max([1, *_failures(report)])
     )
 
 

@@ -479,6 +479,23 @@ def test_lint_tells_where_readers_get_lost(run, tmp_path):
     sentence(run("lint", index, "--quiet", "spelling", code=1), "duplicate, facet-typo")
 
 
+def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
+    pages = [made_page(f"{n}.md", f"Words about {n}.", facets={"tags": (n,)}) for n in "abcdefghijkl"]
+    index = tmp_path / "index"
+    built(index, pages, embedder=open_embedder(), facets=FACETS)
+    store = InsightStore(tmp_path / "insights")
+    store.write([search("about a", matches=0)] * 3 + [search("zebra crossings", matches=0)])
+    done = run("map", index, "--facet", "tags", "--insights", store.folder)
+    assert done.stdout == "Wrote map.html: 12 sections, 2 groups of questions.\n"
+    assert 'data-name="about a"' in (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert run("map", index).stdout == "Replaced map.html: 12 sections.\n"
+    sentence(run("map", index, "--facet", "colour", code=1), "'colour'", "tags")
+    sentence(run("map", index, "--output", "mkdocs.html", "--since", "soon", code=1), "2026-11-01")
+    (tmp_path / "mine.html").write_text("mine")
+    sentence(run("map", index, "--output", "mine.html", code=1), "is no map")
+    assert (tmp_path / "mine.html").read_text() == "mine"
+
+
 def test_tuning_refuses_few_questions(run, index_dir, tmp_path):
     (tmp_path / "questions.jsonl").write_text('{"query": "rotate keys", "answer_page": "guide/keys.md"}\n')
     sentence(run("tune", "questions.jsonl", index_dir, code=1), "1 questions have their answer", "60 are needed")

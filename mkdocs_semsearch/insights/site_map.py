@@ -1,0 +1,368 @@
+"""A picture of all sections of a site in two dimensions, with readers' questions laid over it, as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import OpenIndex, open_index
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS, facet_column
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.insights.questions import failing_groups, question_groups, read_questions
+from mkdocs_semsearch.insights.search_records import Search
+from mkdocs_semsearch.searching import Searcher
+
+__all__ = ["AskedGroup", "SectionDot", "SiteMap", "make_site_map", "project", "site_map_html", "write_site_map"]
+
+FEWEST_SECTIONS = 10
+PERPLEXITY = 30.0
+"""How many sections count as near ones, as t-SNE weighs them; its authors' and scikit-learn's usual value."""
+
+NEAREST, SHARPNESS = 10, 0.02
+"""A question is placed by so many sections; one that is this much less similar than the best one weighs a third of it.
+
+With 100 questions about NetBox (2,609 sections), 70 % lie so that the page of the answer is among the ten nearest
+sections of the picture; with the median of the ten (Kobak and Berens), 46 %.
+"""
+
+MOST_GROUPS = 300
+WIDTH = 1000.0
+"""Of the picture, in units of its own."""
+
+MARGIN = 30.0
+MOST_COLOURS = 8
+"""Values of a facet with a colour of their own; the rarer ones share grey."""
+
+COLOURS = ("#2f7ed8", "#d2691e", "#2c9a4b", "#d6404e", "#8f63d8", "#12939f", "#d14f9b", "#98740f")
+OTHER = "#7d8590"
+"""Each has a contrast of 3:1 or more with the light and with the dark background (WCAG 2.2, 1.4.11)."""
+
+_MARK = '<meta name="generator" content="semsearch map">'
+
+Projection = Callable[[NDArray[np.float32]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionDot:
+    """One section of the picture.
+
+    Attributes:
+        x, y: where it is drawn.
+        title: its headings, outermost first.
+        page: path of its page.
+        url: its address, or a path from the site's root.
+        value: its place in the legend.
+    """
+
+    x: float
+    y: float
+    title: str
+    page: str
+    url: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskedGroup:
+    """Questions that mean the same, as one mark of the picture.
+
+    Attributes:
+        x, y: where it is drawn.
+        question: the most frequent one.
+        searches: how often they were asked.
+        failures: how often without success.
+        failing: they fail clearly more often than the searches of the site do.
+        nearest: the section that is nearest in meaning.
+        similarity: to that section.
+    """
+
+    x: float
+    y: float
+    question: str
+    searches: int
+    failures: float
+    failing: bool
+    nearest: SectionDot
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class SiteMap:
+    """Everything that the picture shows.
+
+    Attributes:
+        site: name of the site.
+        facet: label of the facet that gives the colours.
+        legend: its values with the number of sections, most frequent first; the last may stand for all others.
+        sections: the dots.
+        questions: the marks, the most searched first.
+        failing: those that find no good answer, most missed searches first.
+        height: of the picture.
+    """
+
+    site: str
+    facet: str
+    legend: tuple[tuple[str, int], ...]
+    sections: tuple[SectionDot, ...]
+    questions: tuple[AskedGroup, ...]
+    failing: tuple[AskedGroup, ...]
+    height: float
+
+
+def make_site_map(
+    index_dir: Path,
+    searcher: Searcher,
+    *,
+    facet: str | None = None,
+    searches: Sequence[Search] = (),
+    projection: Projection | None = None,
+) -> SiteMap:
+    """Draws the map of an index.
+
+    Args:
+        index_dir: the index.
+        searcher: of the same index; its encoder reads the questions.
+        facet: a declared facet, or `page.section`, `page.kind`, `page.language`; by default the first that tells
+            pages apart.
+        searches: records whose questions are laid over it.
+        projection: places the sections; by default `project`.
+
+    Raises:
+        SemsearchError: the chunks are in a cluster, there are too few sections, or there is no such facet.
+        ConfigurationError: the extra `map` is not installed.
+    """
+    index = open_index(index_dir)
+    sections, vectors = _sections(index)
+    if len(sections) < FEWEST_SECTIONS:
+        raise SemsearchError(f"This index has {len(sections)} sections: a map needs {FEWEST_SECTIONS}.")
+    label, values = _values(index, sections, facet)
+    legend = _legend(values)
+    places = {value: place for place, (value, _) in enumerate(legend)}
+    points, height = _fitted((projection or project)(vectors))
+    root = (index.manifest.site_url or "").rstrip("/")
+    dots = tuple(
+        SectionDot(
+            *_rounded(point),
+            title=" › ".join(section["heading_hierarchy"]),
+            page=section["path"],
+            url=_address(root, section),
+            value=places.get(value, len(legend) - 1),
+        )
+        for section, point, value in zip(sections, points, values, strict=True)
+    )
+    questions = read_questions(searches, searcher)
+    groups = question_groups(questions)
+    vector_of = {question.text: question.vector for question in questions}
+    failing = {group.question: place for place, group in enumerate(failing_groups(groups))}
+    often = sorted(groups, key=lambda group: (group.question not in failing, -group.searches))[:MOST_GROUPS]
+    marks = []
+    for group in sorted(often, key=lambda group: -group.searches):
+        point, nearest, similarity = place_question(vector_of[group.question], vectors, points)
+        marks.append(
+            AskedGroup(
+                *_rounded(point),
+                question=group.question,
+                searches=group.searches,
+                failures=group.failures,
+                failing=group.question in failing,
+                nearest=dots[nearest],
+                similarity=round(similarity, 2),
+            )
+        )
+    return SiteMap(
+        site=index.manifest.site_name or "",
+        facet=label,
+        legend=tuple(legend),
+        sections=dots,
+        questions=tuple(marks),
+        failing=tuple(sorted((m for m in marks if m.failing), key=lambda mark: failing[mark.question])),
+        height=height,
+    )
+
+
+def project(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Places vectors in two dimensions so that neighbours stay neighbours.
+
+    By t-SNE (van der Maaten and Hinton: Visualizing data using t-SNE, JMLR 2008) over the k-NN graph of the sections,
+    as scikit-learn does it. It starts from the two principal components, which keeps what is far apart (Kobak and
+    Berens: The art of using t-SNE for single-cell transcriptomics, Nature Communications 2019). The same vectors give
+    the same places.
+
+    Args:
+        vectors: float32 `[n, d]`, unit rows, at least four.
+
+    Returns:
+        float64 `[n, 2]`.
+
+    Raises:
+        ConfigurationError: the extra `map` is not installed.
+    """
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        raise ConfigurationError("The map needs an extra: pip install 'mkdocs-semsearch[map]'.") from None
+    perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
+    found = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(vectors)
+    return np.asarray(found, np.float64)
+
+
+def place_question(
+    vector: NDArray[np.float32], sections: NDArray[np.float32], points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], int, float]:
+    """Places a question among the sections that are nearest in meaning: at the mean of their places, by similarity.
+
+    One that has an answer lies on it. One whose nearest sections are scattered lies between them, in empty country.
+
+    Args:
+        vector: of the question, float32 `[d]`.
+        sections: float32 `[n, d]`.
+        points: of the sections, `[n, 2]`.
+
+    Returns:
+        The place, the nearest section and the similarity to it.
+    """
+    similarity = sections @ vector
+    nearest = np.argsort(-similarity, kind="stable")[:NEAREST]
+    best = float(similarity[nearest[0]])
+    weights = np.exp((similarity[nearest] - best) / SHARPNESS)
+    return weights @ points[nearest] / weights.sum(), int(nearest[0]), best
+
+
+def _sections(index: OpenIndex) -> tuple[list[dict[str, Any]], NDArray[np.float32]]:
+    """Returns the first chunk of every section with its page, and the mean of the section's vectors, unit length."""
+    import pyarrow.parquet as pq
+
+    if not (index.build_dir / CHUNKS).is_file():
+        raise SemsearchError("The chunks of this index are in a cluster: map an index whose store is embedded.")
+    pages = pq.read_table(index.build_dir / PAGES).to_pylist()
+    columns = ["page", "section", "heading_hierarchy", "anchor"]
+    chunks = pq.read_table(index.build_dir / CHUNKS, columns=columns).to_pylist()
+    place = [(chunk["page"], chunk["section"]) for chunk in chunks]
+    first = [row for row in range(len(chunks)) if not row or place[row] != place[row - 1]]
+    if not first:
+        return [], np.zeros((0, 0), np.float32)
+    stored = np.load(index.build_dir / VECTORS, allow_pickle=False).astype(np.float32)
+    sums = np.add.reduceat(stored, first, axis=0)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return [chunks[row] | pages[chunks[row]["page"]] for row in first], sums / np.maximum(lengths, 1e-9)
+
+
+def _values(index: OpenIndex, sections: Sequence[Mapping[str, Any]], facet: str | None) -> tuple[str, list[str]]:
+    """Returns the label of a facet and its value for every section, empty where it has none; the first of a list."""
+    declared = {item.name: item.label for item in index.manifest.facets}
+    columns = {name: (label, facet_column(name)) for name, label in declared.items()}
+    for name, label in (("page.section", "Section"), ("page.kind", "Kind"), ("page.language", "Language")):
+        columns[name] = (declared.get(name, label), name.removeprefix("page."))
+    if facet is not None and facet not in columns:
+        raise SemsearchError(f"There is no facet {facet!r}: choose one of {', '.join(columns)}.")
+    tried = [facet] if facet is not None else ["page.section", *declared, "page.kind", "page.language"]
+    found: list[tuple[str, list[str]]] = []
+    for name in tried:
+        label, column = columns[name]
+        found.append((label, [_first(section.get(column)) for section in sections]))
+        if len(set(found[-1][1])) > 1:
+            return found[-1]
+    return found[0]
+
+
+def _first(value: object) -> str:
+    if isinstance(value, list):
+        return str(value[0]) if value else ""
+    return "" if value is None else str(value)
+
+
+def _legend(values: Sequence[str]) -> list[tuple[str, int]]:
+    counts = Counter(value for value in values if value)
+    legend = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    rest = len(values) - sum(count for _, count in legend[:MOST_COLOURS])
+    return [*legend[:MOST_COLOURS], *([("", rest)] if rest else [])]
+
+
+def _fitted(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Returns the points within `WIDTH`, and the height that they need."""
+    low, size = points.min(axis=0), np.ptp(points, axis=0)
+    if size[1] > size[0]:  # a wide picture fits a screen better
+        points, low, size = points[:, ::-1], low[::-1], size[::-1]
+    scale = (WIDTH - 2 * MARGIN) / max(float(size[0]), 1e-9)
+    return (points - low) * scale + MARGIN, round(float(size[1]) * scale + 2 * MARGIN, 1)
+
+
+def _rounded(point: NDArray[np.float64]) -> tuple[float, float]:
+    return round(float(point[0]), 1), round(float(point[1]), 1)
+
+
+def _address(root: str, section: Mapping[str, Any]) -> str:
+    """Returns the address of a section; a path without a site begins with a dot, so that it is never a scheme."""
+    path = section["url"] + (f"#{section['anchor']}" if section["anchor"] else "")
+    return f"{root}/{path}" if root.startswith(("http://", "https://")) else f"./{path}"
+
+
+def site_map_html(site_map: SiteMap) -> str:
+    """Returns the map as a page that loads nothing, in light and dark; without scripts it shows the picture alone."""
+    import jinja2
+
+    folder = files("mkdocs_semsearch.insights")
+    script = folder.joinpath("site_map.js").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    source = folder.joinpath("site_map.html.jinja").read_text(encoding="utf-8")
+    return environment.from_string(source).render(
+        map=site_map,
+        width=WIDTH,
+        mark=_MARK,
+        colours=[COLOURS[place] if value else OTHER for place, (value, _) in enumerate(site_map.legend)],
+        note=_note,
+        labels=_labels(site_map.sections),
+        style=folder.joinpath("page.css").read_text(encoding="utf-8"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _note(mark: AskedGroup) -> str:
+    failed = f"{mark.failures:g} of {mark.searches} searches without success." if mark.failing else ""
+    return f"{failed or f'{mark.searches} searches.'} Nearest, similarity {mark.similarity:.2f}:"
+
+
+def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:
+    """Returns the name of every page at the section that is nearest to the middle of the page, long pages first."""
+    pages: dict[str, list[SectionDot]] = {}
+    for dot in sections:
+        pages.setdefault(dot.page, []).append(dot)
+    labels = []
+    for dots in sorted(pages.values(), key=len, reverse=True):
+        places = np.array([(dot.x, dot.y) for dot in dots])
+        middle = dots[int(np.argmin(((places - np.median(places, axis=0)) ** 2).sum(axis=1)))]
+        labels.append((middle.x, middle.y, dots[0].title.split(" › ")[0]))
+    return labels
+
+
+def write_site_map(file: Path, html: str) -> bool:
+    """Writes a map beside its place and moves it there, so that a half one is never seen.
+
+    Returns:
+        Whether an earlier map was replaced.
+
+    Raises:
+        SemsearchError: another file has that name, or it cannot be written.
+    """
+    beside = file.with_name(f".{file.name}.new")
+    try:
+        earlier = file.is_file()
+        if earlier:
+            with file.open(encoding="utf-8", errors="replace") as stream:
+                if _MARK not in stream.read(2000):
+                    raise SemsearchError(f"{file} is there and is no map: name another file, or delete it.")
+        beside.write_text(html, encoding="utf-8")
+        beside.replace(file)
+    except OSError as error:
+        raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None
+    return earlier
