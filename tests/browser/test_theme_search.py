@@ -97,6 +97,22 @@ def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, con
         page.locator(DIALOG).wait_for()
 
 
+def test_a_click_before_the_settings_have_come_opens_the_themes_search_where_triggers_are_left_to_it(
+    page, configure, serving
+):
+    held = []
+    with serving.SiteServer(configure("material", triggers=False)) as server:
+        page.route("**/semsearch/config.json", lambda route: held.append(route))
+        page.goto(server.url)
+        page.locator(".md-search__input").click()
+        page.wait_for_timeout(100)
+        assert page.locator(DIALOG).count() == 0
+        held[0].continue_()
+        type_until(page, ".md-search__input", ".md-search-result__link")
+        assert "guide/auth" in page.locator(".md-search-result__link").first.get_attribute("href")
+        assert page.locator("dialog[open]").count() == 0
+
+
 def test_the_search_page_of_readthedocs_answers_as_before(page, build_site, serving):
     with serving.SiteServer(build_site("readthedocs")) as server:
         page.goto(server.url + "search.html?q=rotate")

@@ -101,19 +101,21 @@
     typed = "";
     try {
       await load();
-      const field = trigger?.matches(INPUTS) ? trigger : null;
-      const query = (field?.value ?? "") + typed;
-      if (field) field.value = "";
-      host.open({ query, trigger });
+      if (!trigger || takes()) {
+        const field = trigger?.matches(INPUTS) ? trigger : null;
+        const query = (field?.value ?? "") + typed;
+        if (field) field.value = "";
+        host.open({ query, trigger });
+      }
     } catch {
-      // The dialog could not be loaded.
       failed = true;
+    }
+    loading = false;
+    if (trigger ? !takes() : failed) {
       giveBack();
       const own = trigger ?? document.querySelector(TRIGGERS);
       own?.click();
       own?.focus();
-    } finally {
-      loading = false;
     }
   };
 
