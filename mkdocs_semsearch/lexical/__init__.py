@@ -1,1 +1,1 @@
-"""Words: how text becomes terms, the weights of fields and clauses, and BM25, for all that index or search."""
+"""Text analysis and BM25: turns text into terms, and weights fields and clauses, for indexing and searching alike."""

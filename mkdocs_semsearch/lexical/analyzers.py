@@ -1,4 +1,4 @@
-"""How text becomes terms, for indexing and searching alike: the fields of the lexical index and Tantivy's analyzers.
+"""Turns text into terms, for indexing and searching alike: the fields of the lexical index and Tantivy's analyzers.
 
 Text is prepared here, in Python, and then tokenised by Tantivy's analyzers, so that builder and searcher cannot differ:
 
@@ -44,7 +44,7 @@ __all__ = [
     "telling_words",
 ]
 
-# Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: a run of these is a phrase, not a word.
+# Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: scripts without spaces, so a run of characters is not one word.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -66,7 +66,7 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
-"""Longer words are data in base64 or hexadecimal, which nobody searches."""
+"""Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -77,10 +77,10 @@ def lexical_texts(
     """Returns the text of a chunk for each of `FIELDS`.
 
     Args:
-        heading_hierarchy: of the chunk; begins with the page's title.
-        content: of the chunk.
-        names: further identifiers: names that its code defines, the API object that it describes.
-        added: words of readers and parts of compounds, which are found here too; phrases are not looked for in them.
+        heading_hierarchy: headings of the chunk; the first one is the title of the page.
+        content: text of the chunk.
+        names: further identifiers: names that its code defines, and the API object that it describes.
+        added: keywords, synonyms and parts of compounds; they match like text, but not in phrases.
     """
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
@@ -102,20 +102,20 @@ def lexical_texts(
 
 
 def exact_text(heading_hierarchy: Sequence[str], content: str) -> str:
-    """Returns the text in which phrases are looked for: headings, prose, code."""
+    """Returns the text in which phrases are searched: headings, prose and code."""
     return "\n".join((*heading_hierarchy, *_split_code(content)))
 
 
 @lru_cache(maxsize=1 << 16)  # a site repeats its words
 def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-    """Returns the identifier in a piece of text without white space, its forms and its parts; None for a plain word."""
+    """Returns the identifier in a token without white space, with its forms and its parts; None for a plain word."""
     word = next(raw_words(written), "")
     forms, parts = identifier_forms(word), identifier_parts(word)
     return (word, forms, parts) if forms or parts else None
 
 
 def _split_code(content: str) -> tuple[str, str]:
-    """Parts the prose of a chunk from its fenced code."""
+    """Separates the prose of a chunk from its fenced code."""
     content = unmarked(content)
     if "```" not in content and "~~~" not in content:
         return content, ""
@@ -124,10 +124,10 @@ def _split_code(content: str) -> tuple[str, str]:
 
 
 def prepare(text: str) -> str:
-    """Returns text in which the tokenizer finds terms: runs of unspaced scripts become overlapping bigrams.
+    """Normalises text for the tokenizer: runs of scripts without spaces become overlapping bigrams.
 
-    Letters that readers write in several ways become one: vowel points of Hebrew and Arabic go, forms of alef are alef,
-    Greek loses its accents, `ё` is `е`, and what is written as letter and mark is one character.
+    Spelling variants are unified: vowel points of Hebrew and Arabic are removed, all forms of alef become alef, Greek
+    loses its accents, `ё` becomes `е`, and a letter with a combining mark becomes one character.
     """
     if text.isascii():
         return text
@@ -144,7 +144,7 @@ def _bigrams(run: str) -> Iterator[str]:
 
 
 def raw_words(text: str) -> Iterator[str]:
-    """Yields the pieces between white space, without the punctuation around them."""
+    """Yields the words between white space, without the punctuation around them."""
     for word in text.split():
         bare = word.lstrip(_EDGE_START).rstrip(_EDGE_END)
         # A call keeps its brackets, also before a comma: `app()` is the identifier `app`.
@@ -156,8 +156,8 @@ def raw_words(text: str) -> Iterator[str]:
 def identifier_forms(word: str) -> tuple[str, ...]:
     """Returns the forms under which an identifier is indexed whole, lower-cased; empty when `word` is a plain word.
 
-    `--no-livereload` gives itself and `no-livereload`; `app.include_router()` gives `app.include_router` and
-    `include_router`; `<details>` gives `<details>` and `details`.
+    For example, `--no-livereload` has the forms `--no-livereload` and `no-livereload`, `app.include_router()` has
+    `app.include_router` and `include_router`, and `<details>` has `<details>` and `details`.
     """
     if len(word) > MAX_IDENTIFIER_LENGTH or not _LOOKS_LIKE_IDENTIFIER.search(word):
         return ()
@@ -170,21 +170,21 @@ def identifier_forms(word: str) -> tuple[str, ...]:
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:
-    """Returns the parts of an identifier, lower-cased: `HTTPException` gives `http` and `exception`."""
+    """Returns the parts of an identifier, lower-cased: `http` and `exception` for `HTTPException`."""
     parts = [part.lower() for piece in _SEPARATORS.split(word) for part in _CAMEL.findall(piece)]
     return tuple(parts) if len(parts) > 1 else ()
 
 
 def literal_name(text: str) -> str:
-    """Returns the words of a text, case-folded, one space between them: `site_url` and `Site URL` are equal."""
+    """Returns the words of a text, case-folded and joined by spaces, so that `site_url` equals `Site URL`."""
     return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
 
 
 def generic_headings(sections: Iterable[tuple[int, Sequence[str]]]) -> frozenset[str]:
-    """Returns the `literal_name` of every heading that sections of several pages have, such as `Options`.
+    """Returns the `literal_name` of every heading that occurs on several pages, such as `Options`.
 
     Args:
-        sections: page row and heading path of each.
+        sections: page row and heading path of each section.
     """
     pages: dict[str, int] = {}
     found = set()
@@ -196,10 +196,10 @@ def generic_headings(sections: Iterable[tuple[int, Sequence[str]]]) -> frozenset
 
 
 def section_names(path: Sequence[str], generic: Set[str]) -> tuple[str, ...]:
-    """Returns the texts that name a section: its heading, and where other pages have it too, also that with the title.
+    """Returns the names of a section: its heading, and for a generic heading also the title followed by the heading.
 
     Args:
-        path: headings of the section from the title of its page on.
+        path: headings of the section; the first one is the title of its page.
         generic: see `generic_headings`.
     """
     title, heading = path[0], path[-1]
@@ -216,9 +216,9 @@ lower-cased words; `identifiers` holds whole identifiers."""
 _STEMMED = "semsearch_stemmed"
 _PLAIN = "semsearch_plain"
 _WHOLE = "semsearch_whole"
-# Positions where neighbours count. Of words as they are written, and of identifiers, not even how often: phrases are
-# looked for in the texts themselves, see `lexical.index`, since positions of every word would take a quarter of the
-# index.
+# Positions are stored only for fields in which neighbouring words count. The fields `exact` and `identifiers` do not
+# even store frequencies. Phrases are searched in the texts themselves, see `lexical.index`, because positions of every
+# word would take a quarter of the index.
 _KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
 _TOKENIZER = dict.fromkeys(STEMMED_FIELDS, _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
 
@@ -236,7 +236,7 @@ _QUESTION_WORDS = (
 
 
 def stems_with(stemmer: str | None) -> Callable[[str], str]:
-    """Returns a function from a lower-cased word to its stem; without a stemmer, to the word itself."""
+    """Returns a function that stems a lower-cased word; without a stemmer, it returns the word unchanged."""
     import tantivy
 
     if stemmer is None:
@@ -263,14 +263,14 @@ def lexical_schema() -> tantivy.Schema:
 def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
     """Registers the analyzers of the schema with an open index.
 
-    Where pages are analysed in several ways, the index takes the stemmed fields as terms that were stemmed before.
+    If the pages of a site need different stemmers, the stemmed fields are passed to the index as stems.
     """
     for field, analyzer in lexical_analyzers(analysis.stemmers[0] if analysis.is_single else None).items():
         index.register_tokenizer(_TOKENIZER.get(field, _WHOLE), analyzer)
 
 
 def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
-    """Returns field name to analyzer."""
+    """Returns the analyzers by field name."""
     analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: _whitespace()}
     return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
 
@@ -286,10 +286,10 @@ def _plain_analyzer() -> tantivy.TextAnalyzer:
 
 
 class Analysis:
-    """How the texts of a site become terms: in one way, or where its languages need it in several.
+    """The text analysis of a site, with one stemmer or with several for its languages.
 
     Attributes:
-        stemmers: the ways in which words are stemmed on the site, that of its default language first.
+        stemmers: all stemmers of the site; that of the default language comes first.
     """
 
     def __init__(self, stemmers: Sequence[str | None]) -> None:
@@ -298,12 +298,12 @@ class Analysis:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Analysis:
-        """Returns the analysis that the `lexical` part of a manifest names."""
+        """Returns the analysis that the `lexical` section of a manifest describes."""
         return cls(settings.get("stemmers") or (settings.get("stemmer"),))
 
     @property
     def is_single(self) -> bool:
-        """Whether all pages are analysed alike."""
+        """Whether all pages have the same analysis."""
         return len(self.stemmers) == 1
 
     @property
@@ -312,27 +312,27 @@ class Analysis:
         return " ".join(dict.fromkeys(name for stemmer in self.stemmers for name in (stemmer or "").split())) or None
 
     def of_page(self, stemmer: str | None) -> Mapping[str, tantivy.TextAnalyzer]:
-        """Returns field name to analyzer for the pages of a language."""
+        """Returns the analyzers by field name for the pages with a stemmer."""
         return self._analyzers[stemmer]
 
     def terms(self, field: str, text: str) -> list[str]:
-        """Returns the terms of a prepared text in a field; of a stemmed field, those of every language of the site."""
+        """Returns the terms of a prepared text in a field; for a stemmed field, the terms of all stemmers."""
         readings = self.readings(field, text)
         return list(readings[0]) if len(readings) == 1 else list(dict.fromkeys(itertools.chain(*readings)))
 
     def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
-        """Returns the different sequences of terms that a prepared text has in the languages of the site."""
+        """Returns the distinct term sequences of a prepared text, one for each stemmer of the site."""
         stemmers = self.stemmers if field in STEMMED_FIELDS else self.stemmers[:1]
         return list(dict.fromkeys(tuple(self._analyzers[stemmer][field].analyze(text)) for stemmer in stemmers))
 
 
 def joined_stems(texts: Iterable[tuple[str | None, Iterable[str]]]) -> Callable[[str], str]:
-    """Returns a function from a lower-cased word of a site in several languages to one stem.
+    """Returns a function that maps a lower-cased word of a site in several languages to one stem.
 
-    Words that have a stem in common in any of the languages get the same one, for an index that knows one stem a word.
+    Words that share a stem in any of the languages get the same stem. This is for an index with one stem per word.
 
     Args:
-        texts: for every text of a site the stemmer of its language, and its words.
+        texts: for every text of the site, its stemmer and its words.
     """
     used: dict[str | None, set[str]] = {}
     for stemmer, words in texts:
@@ -355,7 +355,7 @@ def joined_stems(texts: Iterable[tuple[str | None, Iterable[str]]]) -> Callable[
 
 
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
-    """Returns an analyzer that drops stop words and question words; it chooses which words are marked, not ranking."""
+    """Returns an analyzer that drops stop words and question words; it selects the words that are highlighted."""
     import tantivy
 
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())

@@ -1,4 +1,4 @@
-"""The clauses of a query: its words, identifiers, pairs and completions, weighed by what an index knows of them."""
+"""Makes the clauses of a query: terms, identifiers, pairs and completions, with weights from the index."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
 __all__ = ["Clause", "Clauses", "QueryWords", "completions", "read_words", "word_clauses"]
 
 COMMON_SHARE = 0.2
-"""A word in a larger share of all chunks than this is not marked in excerpts."""
+"""A word in a larger share of all chunks than this is not highlighted in excerpts; chosen, not measured."""
 
 LOOK_UP_WORDS = 2
-"""A query of so many words or fewer may end in the beginning of a longer word, even if that is a word by itself."""
+"""In a query of at most this many words, the last word may be completed even if it is a complete word itself."""
 
 LEAST_TELLING = 2
-"""Words that are embedded at least when words which stand on nearly every page are left out."""
+"""Least number of words that must remain when words that occur on nearly every page are not embedded."""
 
 SHORTEST_BEGINNING = 2
-"""Letters that a last word needs to be completed."""
+"""Least number of letters of a last word that is completed."""
 
 _REMEMBERED, _LONGEST_REMEMBERED = 4096, 64
-"""Texts whose terms are kept, for every word is looked at several times, and their characters at most."""
+"""Number of texts whose terms are cached, because every word is analysed several times, and their greatest length."""
 
 MAX_COMPLETIONS = 12
 MAX_CORRECTED = 8
-"""Words that a beginning may become, and unknown words that are corrected: each costs time."""
+"""Greatest number of completions and of corrected words in a query, because each takes time; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a question; a chunk scores the sum of its parts.
+    """One clause of a query; the lexical score of a chunk is the sum over its clauses.
 
     Attributes:
-        kind: `word`, wherever it stands; `identifier`, whole; `part` of an identifier; `pair` of neighbouring stems.
-        terms: two for a pair, else one.
-        weight: what the clause's own score is multiplied by.
+        kind: `word` in any field, whole `identifier`, `part` of an identifier, or `pair` of neighbouring stems.
+        terms: two terms for a pair, otherwise one.
+        weight: factor of the clause's score.
     """
 
     kind: Literal["word", "identifier", "part", "pair"]
@@ -66,7 +66,7 @@ class Clause:
 
 
 class QueryWords(Protocol):
-    """What an index knows about words; a full index and a static bundle implement it, and queries are read by it."""
+    """Looks up words in an index; a full index and a static bundle implement it, and `read_words` uses it."""
 
     @property
     def chunks(self) -> int:
@@ -74,11 +74,11 @@ class QueryWords(Protocol):
         ...
 
     def terms(self, text: str) -> Sequence[str]:
-        """Returns the words of a text as the index has them, lower-cased and not stemmed."""
+        """Returns the words of a text as indexed: lower-cased and not stemmed."""
         ...
 
     def parts(self, word: str) -> Sequence[str]:
-        """Returns the parts of an identifier as the index has them."""
+        """Returns the parts of an identifier as indexed."""
         ...
 
     def tells(self, word: str) -> bool:
@@ -86,15 +86,15 @@ class QueryWords(Protocol):
         ...
 
     def is_common(self, word: str) -> bool:
-        """Returns whether a word stands on nearly every page and is no stop word, see `common_words`."""
+        """Returns whether a word occurs on nearly every page and is not a stop word, see `common_words`."""
         ...
 
     def knows(self, term: str) -> bool:
-        """Returns whether a word stands in the index, in this form or another."""
+        """Returns whether the index has a word, in this form or with the same stem."""
         ...
 
     def chunks_with(self, term: str) -> int:
-        """Returns in how many chunks a word stands, in any form."""
+        """Returns the number of chunks with a word, in any form."""
         ...
 
     def is_written(self, term: str) -> bool:
@@ -102,7 +102,7 @@ class QueryWords(Protocol):
         ...
 
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
-        """Returns the longer words that begin so, those in most chunks first."""
+        """Returns the longer words that begin with `prefix`, most frequent first."""
         ...
 
     def chunks_beginning_with(self, prefix: str) -> int:
@@ -110,20 +110,20 @@ class QueryWords(Protocol):
         ...
 
     def corrections(self, term: str) -> Sequence[str]:
-        """Returns words that a word which the index does not have may stand for, best first."""
+        """Returns the words to which a word that is not in the index may be corrected, best first."""
         ...
 
 
 def read_words(
     question: Question, words: QueryWords, *, correct: bool = True, embeds_corrections: bool = True
 ) -> Question:
-    """Returns a question with the corrections, weights and telling words that an index gives it.
+    """Returns a question with the corrections, weights and telling words that an index knows for it.
 
     Args:
-        question: as `read_question` gives it.
-        words: of the index.
-        correct: words that the index does not have may be read as others.
-        embeds_corrections: the text that is embedded has the corrections.
+        question: as `read_question` returns it.
+        words: the words of the index.
+        correct: whether words that are not in the index may be corrected.
+        embeds_corrections: whether the text that is embedded contains the corrections.
     """
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
     corrections = _corrections(telling, words) if correct else {}
@@ -132,7 +132,7 @@ def read_words(
 
 
 def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
-    """Yields the clauses of the single words of a question that was read."""
+    """Yields the clauses for the single words of a question."""
     for word in dict.fromkeys(question.telling):
         terms = words.terms(word)
         for term in dict.fromkeys(terms):
@@ -147,7 +147,7 @@ def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
 
 
 def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
-    """Yields the words that the last word of a question may become while it is being typed."""
+    """Yields clauses for the completions of the last word of a question, which the reader may still be typing."""
     if not question.telling or question.phrases:
         return
     terms = words.terms(question.words[-1])
@@ -160,7 +160,7 @@ def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
 
 
 def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[str, ...]]:
-    """Returns the words that may stand in for unknown ones; of the first few only, for each costs a little."""
+    """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time."""
     single = ((word, words.terms(word)) for word in dict.fromkeys(telling))
     unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
     corrections = {word: tuple(words.corrections(term)) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
@@ -168,7 +168,7 @@ def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[s
 
 
 def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns a text with its typos corrected and without the words that stand on nearly every page."""
+    """Returns a text with corrected typos and without the words that occur on nearly every page."""
     written = text.split()
     kept = [word for word in written if not words.is_common(word)]
     if len(kept) < len(written) and sum(map(words.tells, kept)) < LEAST_TELLING:
@@ -177,13 +177,13 @@ def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str,
 
 
 def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns a word as it stands in a text, or with its correction in place of what was typed."""
+    """Returns the correction of a word, or the word itself."""
     bare = next(raw_words(word), "")
     return word.replace(bare, corrections[bare][0]) if bare in corrections else word
 
 
 def _weighed(question: Question, words: QueryWords) -> Question:
-    """Returns a question with its `weight` and `known`; an unfinished last word is known by what it may become."""
+    """Returns a question with `weight` and `known`; an unfinished last word counts as known if it has completions."""
     unfinished = () if question.phrases else question.words[-1:]
     counts: list[int] = []
     for word in dict.fromkeys(question.telling):
@@ -200,15 +200,15 @@ def _weighed(question: Question, words: QueryWords) -> Question:
 
 
 class Clauses:
-    """The `QueryWords` of one open index, and what its stems add: pairs of neighbours, and which words match."""
+    """The `QueryWords` of one open index, which also makes clauses for neighbouring words and the matcher."""
 
     def __init__(self, terms: Terms, analysis: Analysis, common: Iterable[str] = ()) -> None:
-        """Takes an index.
+        """Wraps an index.
 
         Args:
-            terms: of the index.
-            analysis: of the texts of the site.
-            common: words that stand on nearly every page, see `common_words`.
+            terms: terms of the index.
+            analysis: text analysis of the site.
+            common: words that occur on nearly every page, see `common_words`.
         """
         self._terms = terms
         self._analysis = analysis
@@ -227,7 +227,7 @@ class Clauses:
         return read_words(question, self, correct=correct)
 
     def ranking(self, question: Question) -> Iterator[Clause]:
-        """Yields what ranks rows for a question that was read; nothing when it has no word."""
+        """Yields the clauses that rank rows for a question; none if it has no word."""
         yield from word_clauses(question, self)
         yield from self._pairs(question)
         yield from completions(question, self)
@@ -235,7 +235,7 @@ class Clauses:
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query: it decides which words of a text match.
 
-        Stop words and words that stand in a fifth of all chunks are left out, unless the question has no others.
+        Stop words and words in more than a fifth of all chunks are ignored, unless the question has no others.
         """
         terms = [term for word in question.words for term in self.terms(word)]
         terms += [part for word in question.words for part in identifier_parts(word)]
@@ -248,13 +248,13 @@ class Clauses:
         return Matcher(stems, terms[-1] if terms else None, self._word_stems)
 
     def analyse(self, field: str, text: str) -> list[str]:
-        """Returns the terms of a text as they stand in a field of the index, in every language of the site."""
+        """Returns the terms of a text in a field of the index, for all languages of the site."""
         if len(text) > _LONGEST_REMEMBERED:
             return self._analysis.terms(field, prepare(text))
         return self._terms_of(field, text)
 
     def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
-        """Returns the different sequences of terms that a text has in the languages of the site."""
+        """Returns the distinct term sequences of a text, one for each stemmer of the site."""
         return self._analysis.readings(field, prepare(text))
 
     @property

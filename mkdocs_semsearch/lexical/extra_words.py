@@ -1,8 +1,8 @@
-"""Words that are added to those of chunks when an index is written: every engine finds them without knowing of them.
+"""Adds words to chunks that their pages do not contain: keywords, synonyms, pinned questions, and parts of compounds.
 
-Parts of compound words: on a page that has *Datenbankverbindung*, the query *Verbindung* finds it. A word is divided
-only into words that the pages in its language have by themselves. And words that readers use and pages do not: keywords
-of a page, synonyms of a site, and questions pinned to a page.
+They are added to the terms of chunks when the index is written, so that no search engine needs to know about them. A
+compound is split only into words that occur on their own on pages in the same language: the query *Verbindung* then
+matches a page with the word *Datenbankverbindung*.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _LINKS = {
     "norwegian": ("", "s", "e"),
     "swedish": ("", "s"),
 }
-"""Stemmers of languages that write compounds in one word, with the letters that may stand between two parts."""
+"""Stemmers of languages that write compounds as one word, with the letters that may link two parts."""
 
 LEAST_LETTERS = 4
-"""Letters of a part at least."""
+"""Least number of letters of a part; chosen, not measured."""
 
 MOST_LETTERS = 60
-"""Letters of a word that is divided at most."""
+"""Greatest length of a word that is split; chosen, not measured."""
 
 MOST_PARTS = 4
 
 
 def joins_words(stemmer: str | None) -> bool:
-    """Returns whether pages that are stemmed so are in a language whose compounds are divided."""
+    """Returns whether a stemmer belongs to a language whose compounds are split."""
     return _links(stemmer) is not None
 
 
@@ -49,15 +49,15 @@ class Compounds:
     """The compounds of a site."""
 
     def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
-        """Divides words.
+        """Splits words.
 
         Args:
-            words: stemmer of a language in which words are joined to all words of its pages, as `plain_words` has them.
+            words: stemmer of a language with compounds to all words of its pages, as `plain_words` returns them.
         """
         self._parts = {stemmer: _divided(set(found), stemmer) for stemmer, found in words.items()}
 
     def of_words(self, stemmer: str | None, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Returns the parts of the compounds among words of pages that are stemmed so."""
+        """Returns the compounds among some words of pages with this stemmer, each with its parts."""
         parts = self._parts.get(stemmer or "", {})
         return {word: parts[word] for word in words if word in parts}
 
@@ -73,7 +73,7 @@ NO_COMPOUNDS = Compounds({})
 
 
 def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
-    """Returns compound to its parts, each in the shortest form in which the site has it."""
+    """Returns compounds with their parts, each part in the shortest form that occurs on the site."""
     links = _links(stemmer) or ()
     stem, telling = stems_with(stemmer), telling_words(stemmer)
     stems = {word: stem(word) for word in words if word.isalpha()}
@@ -84,9 +84,9 @@ def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
     stem_of = {word: found for found, group in forms.items() for word in (found, *group)}
 
     def divide(word: str, most: int) -> tuple[str, ...]:
-        """Returns the stems of the parts of a word that another one follows; a long first part is looked for first."""
+        """Returns the stems of the parts of a word that is followed by another part; tries long first parts first."""
         for rest in _unlinked(word, links):
-            # It may stand on the site in other forms only: Swedish "användar" of "användare".
+            # The part may occur on the site in another form only: Swedish "användar" for "användare".
             whole = stem_of.get(rest) or stem(rest)
             if whole in forms:
                 return (whole,)
@@ -101,7 +101,7 @@ def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
         if not 2 * LEAST_LETTERS <= len(word) <= MOST_LETTERS:
             continue
         for place in range(len(word) - LEAST_LETTERS, LEAST_LETTERS - 1, -1):
-            # Of the last part in another form, the stem is the end of that of the whole word.
+            # If the last part occurs in another form only, its stem is the end of the stem of the whole word.
             last = stem_of.get(word[place:]) or (own[place:] if own[place:] in forms else None)
             if last is not None and (first := divide(word[:place], MOST_PARTS - 1)):
                 compounds[word] = tuple(dict.fromkeys(forms[part][0] for part in (*first, last)))
@@ -110,7 +110,7 @@ def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
 
 
 def _unlinked(word: str, links: Iterable[str]) -> Iterator[str]:
-    """Yields a part of a word, and what is left of it without letters that join it to the next one."""
+    """Yields a part of a word, and then the part without the letters that link it to the next one."""
     for link in links:
         if word.endswith(link) and len(word) - len(link) >= LEAST_LETTERS:
             yield word.removesuffix(link)
@@ -124,17 +124,17 @@ class PlacedPage(Protocol):
 
     @property
     def path(self) -> str:
-        """Of its source file."""
+        """Path of its source file."""
         ...
 
     @property
     def front_matter(self) -> Mapping[str, Any]:
-        """With JSON values only."""
+        """Front matter, with JSON values only."""
         ...
 
     @property
     def chunks(self) -> Sequence[Any]:
-        """Each with a `heading_hierarchy` and a `content`."""
+        """Its chunks, each with a `heading_hierarchy` and a `content`."""
         ...
 
 
@@ -143,8 +143,8 @@ class ReaderWords:
     """The synonyms and pins of a site.
 
     Attributes:
-        synonyms: word or phrase of readers to the words or phrases of pages that it stands for.
-        pins: question to the path of the page that comes first for it.
+        synonyms: a word or phrase of readers to the words or phrases of pages with the same meaning.
+        pins: a question to the path of the page that must come first for it.
     """
 
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -152,32 +152,32 @@ class ReaderWords:
 
     @classmethod
     def of(cls, lexical: Mapping[str, Any]) -> ReaderWords:
-        """Reads what a manifest says."""
+        """Reads the synonyms and pins from the `lexical` section of a manifest."""
         synonyms = {word: tuple(others) for word, others in lexical.get("synonyms", {}).items()}
         return cls(synonyms, lexical.get("pins", {}))
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what a manifest says; nothing where there are none."""
+        """Returns the entries for the manifest; empty without synonyms and pins."""
         synonyms = {word: list(others) for word, others in self.synonyms.items()}
         return {name: value for name, value in (("synonyms", synonyms), ("pins", dict(self.pins))) if value}
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the keywords of a page and the questions that are pinned to it: its first chunk has them too."""
+        """Returns the keywords of a page and the questions pinned to it, which are added to its first chunk."""
         return (*keywords_of(front_matter), *(question for question, page in self.pins.items() if page == path))
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
-        """Returns the words of readers that stand for words of a chunk."""
+        """Returns the synonyms for the words of a chunk."""
         if not self._patterns:
             return ()
         text = "\n".join((*heading_hierarchy, content))
         return tuple(word for word, pattern in self._patterns.items() if pattern.search(text))
 
     def names_of(self, path: str) -> tuple[str, ...]:
-        """Returns the questions pinned to a page in the form in which titles are compared with a question."""
+        """Returns the questions pinned to a page as `literal_name`s."""
         return tuple(literal_name(question) for question, page in self.pins.items() if page == path)
 
     def complaints(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
-        """Returns a sentence for everything that can never match."""
+        """Returns a warning for every synonym, pin and keyword that can never match."""
         paths: set[str] = set()
         missing = dict(self._patterns)
         wrong: list[str] = []
@@ -185,7 +185,9 @@ class ReaderWords:
             paths.add(page.path)
             written = _search_keywords(page.front_matter)
             if written is not None and not keywords_of(page.front_matter):
-                wrong.append(f"Front matter field 'search.keywords' of {page.path} is no list of words: {written!r}.")
+                wrong.append(
+                    f"Front matter field 'search.keywords' of {page.path} is not a list of words: {written!r}."
+                )
             if missing:
                 texts = "\n".join(text for c in page.chunks for text in (*c.heading_hierarchy, c.content))
                 missing = {word: pattern for word, pattern in missing.items() if not pattern.search(texts)}
@@ -209,7 +211,7 @@ NO_READER_WORDS = ReaderWords()
 
 
 def keywords_of(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns `search: {keywords: […]}` of a page; what is no text is left out."""
+    """Returns `search: {keywords: […]}` from the front matter of a page; values that are not text are ignored."""
     written = _search_keywords(front_matter)
     listed = [written] if isinstance(written, str) else written if isinstance(written, list) else []
     words = (" ".join(str(word).split()) for word in listed if isinstance(word, str | int | float))
@@ -222,6 +224,6 @@ def _search_keywords(front_matter: Mapping[str, Any]) -> Any:
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:
-    """Matches any of some words or phrases, whole, in any case; scripts without spaces have no whole words."""
+    """Returns a pattern for any of some whole words or phrases, ignoring case; in scripts without spaces, for parts."""
     parts = (rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" if word.isascii() else re.escape(word) for word in words)
     return re.compile("|".join(parts), re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The lexical side of a search: words, phrases, identifiers, prefixes and typos over Tantivy's index."""
+"""Searches terms, phrases, identifiers, prefixes and typos in a Tantivy index."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LexicalQueries:
         self._clauses = clauses
 
     def ranking(self, question: Question) -> tantivy.Query | None:
-        """Returns the query that ranks rows for a query; None when the query has no word."""
+        """Returns the Tantivy query that ranks rows for a question; None if the question has no word."""
         import tantivy
 
         parts = [self._weighted(clause) for clause in self._clauses.ranking(question)]
@@ -53,9 +53,10 @@ class LexicalQueries:
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
     def phrase(self, terms: Sequence[str]) -> tantivy.Query:
-        """Returns a query for all rows that may contain a phrase: those that have all of its terms.
+        """Returns a query for all rows that may contain a phrase, which all have its terms.
 
-        Of several words, either the stems are neighbours in the prose, or one of them is in a heading or in code.
+        If the phrase has several words, their stems must be neighbours in the prose, or one of them must occur in a
+        heading or in code.
         """
         import tantivy
 
@@ -71,7 +72,7 @@ class LexicalQueries:
         return tantivy.Query.boolean_query([*held, (tantivy.Occur.Must, near)])
 
     def identifier(self, word: str) -> tantivy.Query | None:
-        """Returns the query for rows that hold an identifier whole; None when `word` is a plain word."""
+        """Returns the query for rows that contain an identifier as a whole; None if `word` is a plain word."""
         forms = identifier_forms(word)
         return self._term("identifiers", forms[0]) if forms else None
 
@@ -93,7 +94,7 @@ class LexicalQueries:
                 return self._neighbours(clause.terms)
 
     def _anywhere(self, term: str) -> tantivy.Query:
-        """Returns the query for a word in any field: the best field counts in full, the others by `TIE_BREAKER`."""
+        """Returns the query for a word in any field: the best field counts fully, the others by `TIE_BREAKER`."""
         import tantivy
 
         fields = [
@@ -121,22 +122,22 @@ class LexicalQueries:
 
 
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
-# Of ASCII, letters and digits make words, and upper case counts as lower; other bytes are parts of other characters.
+# A byte table: ASCII letters and digits are kept in lower case, other ASCII becomes a space, other bytes are kept.
 _TERMS = bytes(ord(chr(i).lower() if chr(i).isalnum() else " ") for i in range(128)) + bytes(range(128, 256))
 
 
 class Phrases:
-    """Looks for phrases the way the analyzer of the field `exact` sees texts."""
+    """Searches phrases in texts with the same analysis as the field `exact`."""
 
     def __init__(self, analyse: Callable[[str], Sequence[str]]) -> None:
-        """Takes the analyzer: prepared text to terms."""
+        """Takes the analyzer, a function from a prepared text to its terms."""
         self._analyse = analyse
         self._folded = lru_cache(1 << 14)(self._fold)
 
     def occur(self, terms: Sequence[str], texts: Iterable[str]) -> Iterator[bool]:
         """Yields for each text whether it contains the terms in this order, next to each other."""
         first, *others = map(re.escape, terms)
-        # The boundary before the first word is checked last: an expression that begins with letters is searched fast.
+        # The word boundary is checked after the first word, because a pattern that begins with letters is faster.
         phrase = re.compile(" +".join((rf"{first}(?<!\S{first})", *others)) + r"(?!\S)")
         return (phrase.search(self._as_terms(text)) is not None for text in texts)
 
@@ -157,16 +158,16 @@ ExactTexts = Callable[[NDArray[np.int32]], Iterable[str]]
 
 _REMEMBERED_PHRASES = 8
 _HITS_A_NAMED_ROW = 4
-"""Hits that can be read and dropped in the time that one row in a filter costs Tantivy, as measured."""
+"""Number of hits that can be read and dropped in the time that Tantivy needs for one row in a filter; measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalHits:
-    """Rows that hold at least one word of a question, and their BM25 score.
+    """Rows that contain at least one word of a question, with their BM25 scores.
 
     Attributes:
         rows: int64 `[m]`, best first.
-        scores: float32 `[m]`, above 0, never rising.
+        scores: float32 `[m]`, above 0, descending.
     """
 
     rows: NDArray[np.int64]
@@ -186,7 +187,7 @@ class LexicalIndex:
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
         self._last = threading.local()
-        # Counting and ranking look for the same phrase one after the other; paging and filtering look for it again.
+        # The cache helps because ranking, counting, paging and filtering all search for the same phrase.
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
     @classmethod
@@ -196,14 +197,14 @@ class LexicalIndex:
         """Opens the index without writing to its folder.
 
         Args:
-            build_dir: of the index.
+            build_dir: folder of the build.
             rows: number of chunks.
-            analysis: of the texts of the site.
-            texts: gives what `exact_text` makes of the chunks of some rows.
-            common: words that stand on nearly every page, see `common_words`.
+            analysis: text analysis of the site.
+            texts: returns the `exact_text` of the chunks in some rows.
+            common: words that occur on nearly every page, see `common_words`.
 
         Raises:
-            IndexCorruptError: it cannot be read, or has other rows than the manifest says.
+            IndexCorruptError: the index cannot be read, or its number of rows contradicts the manifest.
         """
         import tantivy
 
@@ -231,9 +232,9 @@ class LexicalIndex:
         """Ranks the allowed rows by BM25.
 
         Args:
-            question: its words are alternatives: more of them, and rarer ones, rank higher.
+            question: the question; its words are alternatives, and more words and rarer words score higher.
             rows: bool `[n]`, the rows that may be returned; None for all.
-            limit: at most so many, the best.
+            limit: maximum number of hits.
         """
         query = self._ranking(question)
         allowed = self._rows if rows is None else int(np.count_nonzero(rows))
@@ -242,7 +243,7 @@ class LexicalIndex:
         wanted = min(limit, allowed)
         if rows is None:
             return self._best(query, wanted)
-        # Tantivy knows no bit sets: rows that may not be returned are dropped, and more are looked at in their place.
+        # Tantivy has no bit set filter, so request more hits and drop those that are not allowed.
         reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
         if _HITS_A_NAMED_ROW * allowed < reach:
             return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
@@ -254,7 +255,7 @@ class LexicalIndex:
             reach = min(self._rows, 4 * reach)
 
     def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
-        """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""
+        """Returns bool `[n]`: the rows that contain every phrase word for word."""
         mask = np.ones(self._rows, np.bool_)
         for phrase in phrases:
             held = np.zeros(self._rows, np.bool_)
@@ -263,7 +264,7 @@ class LexicalIndex:
         return mask
 
     def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
-        """Returns the rows that hold an identifier whole, best first."""
+        """Returns the rows that contain an identifier as a whole, best first."""
         query = self._queries.identifier(word)
         return self._run(query, min(self._rows, 256)).rows if query and self._rows else np.zeros(0, np.int64)
 
@@ -286,14 +287,14 @@ class LexicalIndex:
         return rows[np.fromiter(self._phrases.occur(terms, self._texts(rows)), np.bool_, len(rows))]
 
     def _ranking(self, question: Question) -> tantivy.Query | None:
-        """Returns the query of a question, which is asked again without the filter of a facet that is counted."""
+        """Returns the Tantivy query of a question; cached, because counting a facet runs it again without a filter."""
         last = getattr(self._last, "question", None)
         if last is None or last[0] is not question:
             self._last.question = last = (question, self._queries.ranking(question))
         return last[1]
 
     def _best(self, query: tantivy.Query, limit: int) -> LexicalHits:
-        """Returns the best rows for a query; those of the last query are known."""
+        """Returns the best rows for a query; the result of the last query is cached."""
         last = getattr(self._last, "hits", None)
         if last is None or last[0] is not query or len(last[2].rows) == last[1] < limit:
             self._last.hits = last = (query, limit, self._run(query, limit))
@@ -302,24 +303,24 @@ class LexicalIndex:
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits
         rows = self._searcher.fast_field_values("row", list(map(itemgetter(1), hits)))
-        # One by one: unpacked, thousands of hits would be copied twice for the garbage collector to look at.
+        # Reading the hits one by one avoids temporary copies of thousands of hits.
         scores = np.fromiter(map(itemgetter(0), hits), np.float32, len(hits))
         return LexicalHits(np.fromiter(rows, np.int64, len(rows)), scores)
 
 
 @contextlib.contextmanager
 def _linked(folder: Path) -> Iterator[Path]:
-    """Lends a folder of links to the files of another.
+    """Yields a temporary folder with links to the files of another folder.
 
-    Tantivy takes a lock file even to read, but a build is immutable and may lie in a folder that cannot be written.
-    Once the index is open its files are mapped, and the links are no longer needed.
+    Tantivy creates a lock file even to read, but a build is immutable, and its folder may be read-only. Once the index
+    is open, its files are memory-mapped, and the links are no longer needed.
     """
-    # A thread of Tantivy's may still be taking its lock while the folder is removed.
+    # A thread of Tantivy may still be creating its lock file while the folder is removed.
     with tempfile.TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True) as place:
         try:
             for file in folder.iterdir():
                 (Path(place) / file.name).symlink_to(file.resolve())
-        except OSError:  # links need a privilege on Windows
+        except OSError:  # on Windows, symbolic links need a privilege
             yield folder
             return
         yield Path(place)

@@ -1,4 +1,4 @@
-"""Languages of a site: their scripts, and by which of Tantivy's stemmers the words of a page are stemmed."""
+"""Chooses the stemmers for the languages of a site, and knows the scripts of languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEMMERS = {
 _SCRIPTS = {
     "arabic": "Arab", "greek": "Grek", "russian": "Cyrl", "tamil": "Taml",
 }  # fmt: skip
-# Languages whose words Tantivy cannot stem and that are not written in Latin letters.
+# Languages in other scripts than Latin for which Tantivy has no stemmer.
 _OTHER_SCRIPTS = {
     "be": "Cyrl", "bg": "Cyrl", "kk": "Cyrl", "ky": "Cyrl", "mk": "Cyrl", "mn": "Cyrl", "sr": "Cyrl", "uk": "Cyrl",
     "fa": "Arab", "ur": "Arab", "he": "Hebr", "hi": "Deva", "bn": "Beng", "ka": "Geor", "hy": "Armn",
@@ -26,23 +26,24 @@ _OTHER_SCRIPTS = {
 
 
 def primary_subtag(language: str) -> str:
-    """Returns the language of a language tag without region or script: `pt-BR` and `pt_PT` are `pt`."""
+    """Returns a language tag without region and script: `pt` for `pt-BR` and `pt_PT`."""
     return language.replace("_", "-").split("-")[0].lower()
 
 
 def stemmer_for(language: str) -> str | None:
-    """Returns Tantivy's stemmers for a site in one language (`en`, `pt-BR`), or None where no word is stemmed."""
+    """Returns Tantivy's stemmers for a site in one language (`en`, `pt-BR`), or None without stemming."""
     return site_stemmers((language,))[language]
 
 
 def site_stemmers(languages: Sequence[str]) -> dict[str, str | None]:
-    """Returns for every language of a site the stemmers of its pages: their names, parted by spaces, or None.
+    """Returns the stemmers for the pages in each language of a site: their names, separated by spaces, or None.
 
-    A page has at most one stemmer for each script: its own language's, and for words in other scripts that of the
-    site's first language in them. Latin words on a site without a language in Latin letters are taken for English.
+    A page has at most one stemmer for each script: that of its own language, and for words in another script that of
+    the site's first language in this script. On a site without a language in Latin letters, Latin words are stemmed as
+    English.
 
     Args:
-        languages: of the site, its default language first.
+        languages: the languages of the site, the default language first.
     """
     by_script: dict[str, str | None] = {}
     for language in (*languages, "en"):
@@ -58,8 +59,8 @@ def page_stemmers(languages: Sequence[str | None], default: str) -> list[str | N
     """Returns the stemmers of each page by its language, see `site_stemmers`.
 
     Args:
-        languages: of every page; None for the default language.
-        default: language of the site.
+        languages: language of every page; None for the default language.
+        default: default language of the site.
     """
     counts = Counter(language or default for language in languages)
     stemmers = site_stemmers([default, *sorted(counts, key=lambda language: (-counts[language], language))])
@@ -67,6 +68,6 @@ def page_stemmers(languages: Sequence[str | None], default: str) -> list[str | N
 
 
 def script_of(language: str) -> str:
-    """Returns the script of a language by its ISO 15924 code, `Latn` where it is not known."""
+    """Returns the ISO 15924 code of a language's script; `Latn` if unknown."""
     subtag = primary_subtag(language)
     return _OTHER_SCRIPTS.get(subtag) or _SCRIPTS.get(STEMMERS.get(subtag, ""), "Latn")

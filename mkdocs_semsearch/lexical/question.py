@@ -1,4 +1,4 @@
-"""The text of a query, read: its words and phrases, the telling lines of a pasted message, and which words match it."""
+"""Parses the text of a query: its words and phrases, the relevant lines of a pasted message, and which words match."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ __all__ = ["DistinctWords", "Matcher", "Question", "WordStems", "read_question",
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 
 _MAX_QUOTED = 8
-"""Phrases in quotes inside of a question that add to the score."""
+"""Greatest number of quoted phrases inside a question that add to the score; chosen, not measured."""
 
 MAX_WORDS = 64
-"""Words that take part in the ranking: a question of 64 words takes 3 ms in an index of 10,000 chunks."""
+"""Greatest number of words that rank; a question of 64 words takes 3 ms in an index of 10,000 chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The text of a query, read.
+    """The parsed text of a query.
 
     Attributes:
-        text: without the quotation marks; of a long pasted text the lines that say what happened.
-        words: what stands between white space, without the punctuation around it; at most `MAX_WORDS`.
-        phrases: the whole question, where it stands in double quotes: it must occur word for word.
-        quoted: phrases in double quotes inside a question; they add to the score and remove nothing.
-        telling: the words that rank: those that are no stop words, or all where there are no others.
-        embedded: the text that is embedded: `text` without the words that say nothing on this site.
-        corrections: word that the index does not have to the words that may stand in for it, best first.
-        missing_phrases: phrases that were asked for and occur nowhere; the question is then read without them.
-        weight: what a chunk scores by words that has each telling word once: the sum of their inverse frequencies.
-        known: share of `weight` that comes from words which the index has.
+        text: the text without quotation marks; for a long pasted text, its relevant lines.
+        words: the words between white space without surrounding punctuation; at most `MAX_WORDS`.
+        phrases: the whole question, if it is completely in double quotes; it must occur word for word.
+        quoted: phrases in double quotes inside a question; they add to the score but are not required.
+        telling: the words that rank: all words except stop words, or all words if there are only stop words.
+        embedded: the text that is embedded: `text` without the words that occur on nearly every page.
+        corrections: words that are not in the index, each with its possible corrections, best first.
+        missing_phrases: required phrases that occur nowhere; the question is then searched without them.
+        weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.
+        known: share of `weight` that comes from words in the index.
     """
 
     text: str
@@ -49,14 +49,14 @@ class Question:
     known: float = 0.0
 
     def without_phrases(self) -> Question:
-        """Returns the question as if its phrases, which occur nowhere, had not been in quotes."""
+        """Returns the question without required phrases; they become `missing_phrases`."""
         return replace(self, phrases=(), missing_phrases=self.phrases)
 
 
 def read_question(text: str) -> Question:
-    """Reads a question as far as that is possible without an index.
+    """Parses a question, as far as possible without an index.
 
-    A single quotation mark, or a pair around nothing, has no meaning.
+    A single quotation mark, or a pair without text between them, is ignored.
     """
     plain = " ".join(_QUOTED.sub(lambda match: f" {_inside(match)} ", telling_lines(text)).split()) or text.strip()
     whole = _QUOTED.fullmatch(text.strip())
@@ -76,7 +76,7 @@ def _has_a_word(phrase: str) -> bool:
 
 
 def _most_telling(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns at most `MAX_WORDS` words in their order: identifiers before others, then those that come first."""
+    """Returns at most `MAX_WORDS` words in their order; identifiers are kept first, then the first other words."""
     if len(words) <= MAX_WORDS:
         return words
     different = {word: place for place, word in reversed(list(enumerate(words)))}
@@ -85,8 +85,8 @@ def _most_telling(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 LONG_TEXT = 400
-"""Characters from which on a text of several lines is taken for a pasted message: real questions are shorter, and the
-encoder of the default model reads about this much."""
+"""Length from which a text of several lines counts as a pasted message. Real questions are shorter, and the encoder of
+the default model reads about this many characters."""
 
 _ERROR = re.compile(
     r"\s*(?:E\s+)?(?:[\w.$]+(?:Error|Exception|Warning|Failure|Fault|Exit|Interrupt)\b"
@@ -98,14 +98,14 @@ _FRAME = re.compile(
     r"The above exception|[\^~]+\s*$|\.{3}|goroutine \d+|\d+: 0x|from .+:\d+:in)"
 )
 _DETAIL_LINES = 4
-"""Lines of each sort that are kept of a pasted message."""
+"""Number of lines of each kind that are kept of a pasted message; chosen, not measured."""
 
 
 def telling_lines(text: str) -> str:
-    """Returns what a long pasted text is about; a short text, or one of a single line, as it is.
+    """Returns the relevant lines of a long pasted traceback or log; returns any other text unchanged.
 
-    Of a traceback or a log these are its error lines, the last one first with the lines below it that explain it, and
-    the lines before the first frame, where a reader may have asked something. Of other texts it is everything.
+    These are the error lines, the last one first with the lines below that explain it, and the lines before the first
+    stack frame, which may contain the reader's question.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(text) <= LONG_TEXT or len(lines) < 3:
@@ -122,7 +122,7 @@ def telling_lines(text: str) -> str:
 
 
 _WORD = re.compile(r"\w+")
-_SHORTEST_BEGINNING = 3  # shorter beginnings would mark words all over a text
+_SHORTEST_BEGINNING = 3  # shorter prefixes would highlight too many words
 _Known = tuple[dict[str, frozenset[str]], dict[str, set[str]]]
 
 
@@ -131,13 +131,13 @@ class WordStems:
 
     Args:
         stems_of: returns the stems of a word.
-        most: number of words to keep; beyond it the cache is emptied.
+        most: greatest number of cached words; a full cache is cleared.
     """
 
     def __init__(self, stems_of: Callable[[str], Iterable[str]], most: int = 50_000) -> None:
         self._stems_of = stems_of
         self._most = most
-        # One tuple, so that threads see both mappings change together; a word is added to the second mapping first.
+        # Both mappings are in one tuple, so that threads see them change together; words enter the second one first.
         self._known: _Known = ({}, {})
 
     def of(self, word: str) -> frozenset[str]:
@@ -169,11 +169,11 @@ class WordStems:
 
 @dataclass(frozen=True, slots=True)
 class DistinctWords:
-    """The different words of a text, in scripts without spaces whole runs.
+    """The distinct words of a text; in scripts without spaces, whole runs of characters.
 
     Attributes:
         plain: words in ASCII; each is one term.
-        others: all other words; a part of one may be a term.
+        others: all other words; they may consist of several terms.
     """
 
     plain: frozenset[str]
@@ -181,7 +181,7 @@ class DistinctWords:
 
     @classmethod
     def of(cls, text: str) -> DistinctWords:
-        """Reads a text."""
+        """Collects the distinct words of a text."""
         words = frozenset(_WORD.findall(text))
         plain = words if text.isascii() else frozenset(filter(str.isascii, words))
         return cls(plain, words - plain)
@@ -204,7 +204,7 @@ class Matcher:
     def may_mean(self, text: str, words: DistinctWords) -> set[str]:
         """Returns the words of a text that may match; `stems_in` decides."""
         found = self.words.with_any(self.stems, words.plain) | words.others
-        # Looking into the text as a whole is quick, and most texts do not have it anywhere.
+        # Searching the whole text is fast, and most texts do not contain the prefix.
         if self._beginning and self._beginning in text.lower():
             found |= {word for word in words.plain if word.lower().startswith(self._beginning)}
         return found

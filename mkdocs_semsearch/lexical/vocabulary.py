@@ -1,4 +1,4 @@
-"""The words of an index: which words it has, completions of a beginning, and corrections of a misspelt word."""
+"""Looks up the words of an index: known words, completions of a prefix, and corrections of a typo."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ __all__ = ["TermDictionary", "Terms", "common_words", "page_words", "sampled_pag
 
 SHORTEST_CORRECTED = 4
 TWO_TYPOS_FROM = 8
-"""Letters from which a word may have two typos."""
+"""Length from which a word may have two typos; chosen, not measured."""
 
 MAX_CORRECTIONS = 3
 _LARGEST = 200_000
 _REMEMBERED = 1024
-"""Terms with one first letter that are read at most, and look-ups that are cached."""
+"""Greatest number of cached look-ups, and of terms that are read for one first letter; chosen, not measured."""
 
 
 COMMON_PAGES_SHARE = 0.8
-"""A word on this share of the site's pages does not distinguish them. Measured on seven sites: what is left out
-is the product's name and little else (+.02 MRR@10 on real questions); with .5 changelog titles lose .015."""
+"""A word on this share of the site's pages does not distinguish pages and is not embedded. On seven sites these words
+are the product's name and few others, and MRR@10 on real questions rises by .02; with .5 changelog titles lose .015."""
 
 LEAST_PAGES = 10
-"""On fewer pages, words are on nearly all of them by chance."""
+"""Least number of pages of a site; on fewer pages, a word occurs on nearly all of them by chance. Not measured."""
 
 _SAMPLED_PAGES = 400
-"""Pages whose words are counted at most: a share of 0.8 is then known to within 0.04."""
+"""Greatest number of pages whose words are counted; the error of a share of 0.8 is then at most 0.04."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 def sampled_pages(pages: int) -> range:
-    """Returns the numbers of the pages whose words are counted: evenly chosen ones of many, none of few."""
+    """Returns the positions of the pages whose words are counted: evenly spaced; none on a small site."""
     return range(0, pages, max(1, pages // _SAMPLED_PAGES)) if pages >= LEAST_PAGES else range(0)
 
 
@@ -46,11 +46,11 @@ def page_words(texts: Iterable[str]) -> set[str]:
 
 
 def common_words(sample: Sequence[Iterable[str]], stemmer: str | None) -> tuple[str, ...]:
-    """Returns the words that stand on nearly every page and are no stop words, lower-cased, in alphabetical order.
+    """Returns the words that occur on nearly every page and are not stop words, lower-cased, in alphabetical order.
 
     Args:
-        sample: `page_words` of `sampled_pages`.
-        stemmer: name of the stemmer, if the language of the site has one; it chooses the stop words.
+        sample: `page_words` of the `sampled_pages`.
+        stemmer: name of the stemmer, which selects the stop words; None without one.
     """
     on_pages: Counter[str] = Counter()
     for words in sample:
@@ -69,11 +69,11 @@ class Terms(Protocol):
         ...
 
     def doc_freq(self, field_name: str, field_value: str, /) -> int:
-        """Returns in how many chunks a term stands in a field."""
+        """Returns the number of chunks with a term in a field."""
         ...
 
     def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> Sequence[tuple[str, int]]:
-        """Returns the first terms of a field that begin so, each with the number of its chunks."""
+        """Returns the first terms of a field with this prefix, each with its number of chunks."""
         ...
 
 
@@ -81,7 +81,7 @@ class TermDictionary:
     """The terms of one open index, whole and stemmed."""
 
     def __init__(self, terms: Terms, stems: Callable[[str], list[str]]) -> None:
-        """Makes a dictionary over an index and a function that returns the stems of a word."""
+        """Takes the terms of an index and a function that returns the stems of a word."""
         self._index = terms
         self._stems = stems
         self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
@@ -90,27 +90,27 @@ class TermDictionary:
         self._terms_by_length = functools.lru_cache(maxsize=64)(self._read_terms_by_length)
 
     def chunks_with(self, term: str) -> int:
-        """Returns in how many chunks a word stands, exactly so."""
+        """Returns the number of chunks with a word in exactly this form."""
         return self._index.doc_freq("exact", term)
 
     def chunks_with_any_form(self, term: str) -> int:
-        """Returns in how many chunks a word stands, in this form or with the same stem."""
+        """Returns the number of chunks with a word, in this form or with the same stem."""
         return max(self.chunks_with(term), *(self._index.doc_freq("text", stem) for stem in self._stems(term)), 0)
 
     def knows(self, term: str) -> bool:
-        """Tells whether a word stands in the index, in this or in another form."""
+        """Returns whether the index has a word, in this form or with the same stem."""
         return bool(self.chunks_with(term)) or any(self._index.doc_freq("text", stem) for stem in self._stems(term))
 
     def _beginning_with(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """Returns the words that begin with `prefix`, itself left out, in most chunks first."""
+        """Returns the longer words that begin with `prefix`, most frequent first."""
         longer = [(count, term) for term, count in self._terms("exact", prefix).items() if term != prefix]
         return tuple(term for _, term in sorted(longer, key=lambda pair: (-pair[0], pair[1]))[:limit])
 
     def _corrections(self, term: str) -> tuple[str, ...]:
-        """Returns words one typo away from a word that the index does not have, two in words of eight letters and more.
+        """Returns indexed words that are one typo away from an unknown word, or two if it has eight letters or more.
 
-        The first letter is taken to be right. Distance is that of optimal string alignment: a swap of neighbours is
-        one typo. Stems count too, so that the plural of the index corrects the singular of the reader.
+        The first letter must be correct. The distance is that of optimal string alignment, where a swap of two
+        neighbouring letters is one typo. Stems are compared too, so a singular can be corrected to an indexed plural.
         """
         if len(term) < SHORTEST_CORRECTED or term.isdigit() or self.knows(term) or self._terms("exact", term):
             return ()
@@ -124,11 +124,11 @@ class TermDictionary:
         return tuple(dict.fromkeys(nearest))[:MAX_CORRECTIONS]
 
     def _words_of(self, stem: str) -> tuple[str, ...]:
-        """Returns the most frequent word that begins with a stem and has it."""
+        """Returns the most frequent word with a stem, as a tuple; empty if no word that begins with the stem has it."""
         return tuple(word for word in self._beginning_with(stem, 16) if stem in self._stems(word))[:1]
 
     def _near(self, term: str, field: str, furthest: int) -> list[tuple[float, int, str]]:
-        """Returns (distance, minus the number of chunks, term) of the terms near one."""
+        """Returns (distance, negative number of chunks, term) for the terms that are similar to a term."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
@@ -142,7 +142,7 @@ class TermDictionary:
         return [(distance, -terms[word], word) for word, distance, _ in found]
 
     def _read_terms_by_length(self, field: str, first: str) -> dict[int, list[str]]:
-        """Returns the terms that begin with a letter by their length, so that few are compared with a typo."""
+        """Returns the terms that begin with a letter, grouped by length, so that few are compared with a typo."""
         terms: dict[int, list[str]] = {}
         for term in self._terms(field, first):
             terms.setdefault(len(term), []).append(term)
