@@ -314,8 +314,7 @@ def _lint(given: argparse.Namespace) -> int:
     if given.format == "json":
         _print_json([finding.to_json() for finding in found])
     for finding in found if given.format != "json" else ():
-        text = f"{finding.path}:{finding.line}: {finding.rule}: {finding.message}"
-        print(github_annotation(finding, docs_dir) if given.format == "github" else text)
+        print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
     _say(f"{len(found)} findings")
     return 1 if found and given.strict else 0
 

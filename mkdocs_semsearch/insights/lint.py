@@ -60,6 +60,9 @@ class Finding:
     rule: str
     message: str
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}: {self.message}"
+
     def to_json(self) -> dict[str, Any]:
         """Returns the finding as JSON values."""
         return asdict(self)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mkdocs.utils.templates import TemplateContext
 
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.insights.lint import Finding
     from mkdocs_semsearch.plugin.pages import MkDocsPages
     from mkdocs_semsearch.searching.searcher import Searcher
 
@@ -243,6 +244,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             if settings.related:
                 write_related_links(site_dir, settings)
             written = publish_search(site_dir, settings, self._embedder())
+            findings = self._findings(settings)
         except SemsearchError as error:
             raise PluginError(f"semsearch: {error}") from error
         finally:
@@ -257,6 +259,20 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 "`static: true` writes the files for a search in the browser all the same."
             )
         _say(report, strict=config.strict)
+        for finding in findings:  # a build with `--strict` fails for them
+            log.warning(finding)
+
+    def _findings(self, settings: Settings) -> list[Finding]:
+        """Returns what the lint finds in the index that was just written; nothing where it is not asked for."""
+        if settings.lint is None:
+            return []
+        from mkdocs_semsearch.insights.lint import findings_in
+        from mkdocs_semsearch.searching import open_searcher
+
+        with open_searcher(settings.index_dir, embedder=self._embedder()) as searcher:
+            return findings_in(
+                settings.index_dir, searcher, quiet=settings.lint, in_navigation=self._collected.in_navigation
+            )
 
     def _index_preview(self, config: MkDocsConfig) -> None:
         if not self._preview_answers:

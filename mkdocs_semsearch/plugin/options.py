@@ -141,6 +141,27 @@ class _Related(Options):
     title = types.text("Related pages")
 
 
+class _Rules(BaseConfigOption[list[str]]):
+    """Names of rules of the lint."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.default: list[str] = []
+
+    def run_validation(self, value: object) -> list[str]:
+        if not value:
+            return []
+        from mkdocs_semsearch.insights.lint import RULES
+
+        if not isinstance(value, list) or not all(rule in RULES for rule in value):
+            raise ValidationError(f"{value!r} is not a list of rules; the rules are {', '.join(RULES)}.")
+        return value
+
+
+class _Lint(Options):
+    quiet = _Rules()
+
+
 class SemsearchConfig(Options):
     """The options of the plugin, as a user writes them."""
 
@@ -170,6 +191,7 @@ class SemsearchConfig(Options):
     cache_max_mb = types.integer(1, 1000)
     graph = Choice(GRAPHS, default="auto")
     related = Group(_Related)
+    lint = Switch(_Lint, default="off")
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         """Checks every option, and what two of them cannot be together."""
@@ -177,6 +199,9 @@ class SemsearchConfig(Options):
         if not errors and self.static not in ("auto", None) and self.store.kind != "embedded":
             text = f"It is made from an index folder, and store.kind is {self.store.kind}: drop one of the two."
             errors = [("static", ValidationError(text))]
+        if not errors and self.lint not in ("off", None) and self.store.kind != "embedded":
+            text = f"It reads the chunks in an index folder, and store.kind is {self.store.kind}: drop one of the two."
+            errors = [("lint", ValidationError(text))]
         return errors, warnings
 
     def settings(self) -> Settings:
@@ -205,6 +230,7 @@ class SemsearchConfig(Options):
             related=self.related.count,
             related_title=str(self.related.title),
             facets_declared=bool(self.facets),
+            lint=None if self.lint in ("off", None) else tuple(self.lint.quiet),
         )
 
     def _static_settings(self) -> StaticSettings:

@@ -45,6 +45,7 @@ class MkDocsPages:
         self._sources: dict[str, str] = {}
         self._positions: dict[str, int] = {}
         self._expected: set[str] = set()
+        self._in_navigation: set[str] = set()
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[Document]:
@@ -67,13 +68,21 @@ class MkDocsPages:
         self._sources.clear()
         self._positions.clear()
         self._expected.clear()
+        self._in_navigation.clear()
 
     def follow(self, nav: Navigation, files: Files, *, preview: bool) -> None:
         """Takes the order of the pages from a navigation, and which pages there are, drafts only in a preview."""
+        meant = [file for file in files.documentation_pages() if file.inclusion.is_not_in_nav()]  # type: ignore[no-untyped-call]
+        for file in (*(page.file for page in nav.pages), *meant):
+            self._in_navigation.update((file.src_uri, file.dest_uri))
         for page in nav.pages:
             self._positions.setdefault(page.file.dest_uri, len(self._positions))
         inclusion = (lambda level: level.is_in_serve()) if preview else (lambda level: level.is_included())
         self._expected.update(file.dest_uri for file in files.documentation_pages(inclusion=inclusion))
+
+    def in_navigation(self, path: str) -> bool:
+        """Returns whether the navigation has a page, or `not_in_nav` says that it need not."""
+        return path in self._in_navigation
 
     def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
         """Remembers the source text of a page, before any plugin edits it, if lines can refer to it."""

@@ -130,6 +130,7 @@ class Settings:
         pins: question to the source path of the page that comes first for it.
         related: links to related pages at the end of every page; 0 for none.
         related_title: heading above them.
+        lint: rules that the lint of a build leaves out; None for no lint.
         facets_declared: whether the configuration names the facets; values of default facets are taken as written.
     """
 
@@ -154,6 +155,7 @@ class Settings:
     related: int = 0
     related_title: str = "Related pages"
     facets_declared: bool = True
+    lint: tuple[str, ...] | None = None
 
 
 _UPLOAD_SECONDS = 60

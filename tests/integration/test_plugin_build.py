@@ -227,3 +227,29 @@ def test_pages_have_the_date_of_their_last_commit(site):
         os.utime(file, (1_600_000_000, 1_600_000_000))
     site.build()
     assert current_build(site.index_dir).build_id == before
+
+
+LINTED = {
+    **{f"{name}.md": f"---\ntags: [android]\n---\n# {name}\n\nAll about {name}.\n" for name in ("one", "two", "three")},
+    "four.md": "---\ntags: [andriod]\n---\n# Four\n\nAll about four.\n",
+    "lost.md": "# Lost\n\nNobody links to this.\n",
+    "meant.md": "# Meant\n\nNobody links to this, and nobody should.\n",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_strict_build_fails_for_what_the_lint_finds(tmp_path, engine):
+    site = DocsSite(tmp_path).write(LINTED)
+    site.config |= {"nav": ["one.md", "two.md", "three.md", "four.md"], "not_in_nav": "meant.md"}
+    site.config["validation"] = {"omitted_files": "ignore"}
+    assert "four.md" not in site.build(engine=engine)  # the lint is off
+    site.options["lint"] = True
+    output = site.build(engine=engine, fails=True)
+    assert "four.md:1: facet-typo: tags: 'andriod' looks like 'android'" in output
+    assert "lost.md:1: orphan: " in output
+    assert "meant.md" not in output
+    assert "2 warnings" in output
+    assert "four.md:1: facet-typo" in site.build(engine=engine, strict=False)
+    site.options["lint"] = {"quiet": ["orphan"]}
+    site.write({"four.md": LINTED["four.md"].replace("---\n#", "search: {lint: [facet-typo]}\n---\n#")})
+    site.build(engine=engine)

@@ -191,3 +191,24 @@ def test_synonyms_are_written_as_words_lists_or_a_file(tmp_path):
     with pytest.raises(ConfigurationError, match=r"missing\.yml cannot be read"):
         settings({"synonyms": "missing.yml"}, tmp_path)
     assert settings({"pins": {"begin": "a.md"}}).pins == {"begin": "a.md"}
+
+
+def test_the_lint_is_off_unless_it_is_asked_for():
+    assert settings({}).lint is settings({"lint": False}).lint is settings({"lint": "off"}).lint is None
+    assert settings({"lint": True}).lint == ()
+    assert settings({"lint": {"quiet": ["orphan", "title"]}}).lint == ("orphan", "title")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"lint": "loud"}, ["'loud'", "off, true, false"]),
+        ({"lint": {"quiet": ["spelling"]}}, ["spelling", "duplicate, facet-typo"]),
+        ({"lint": {"quiet": "orphan"}}, ["is not a list of rules"]),
+        ({"lint": True, "store": {"kind": "qdrant", "url": "http://q", "collection": "c"}}, ["index folder", "qdrant"]),
+    ],
+)
+def test_a_lint_that_cannot_be_is_refused(options, words):
+    _, [(option, error)], _ = load(options)
+    assert option == "lint"
+    assert all(word in str(error) for word in words), error
