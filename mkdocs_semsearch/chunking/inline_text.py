@@ -73,6 +73,7 @@ _DROPPED_CLASSES = frozenset(
         "headerlink",
         "jp-InputPrompt",
         "jp-OutputPrompt",
+        "katex-html",
         "lineno",
         "linenodiv",
         "linenos",
@@ -145,8 +146,15 @@ def _closely_marked(code: str) -> str:
 
 
 def child_nodes(node: LexborNode) -> list[LexborNode]:
-    """Returns the children of a node, texts included."""
-    return list(node.iter(include_text=True))
+    """Returns the children of a node, texts included; of a formula only its TeX, where it has that beside MathML."""
+    children = list(node.iter(include_text=True))
+    if node.tag == "semantics":
+        return [child for child in children if child.tag == "annotation" and _is_tex(child)] or children
+    return children
+
+
+def _is_tex(annotation: LexborNode) -> bool:
+    return annotation.attributes.get("encoding") == "application/x-tex"
 
 
 BLOCK_TAGS = frozenset(

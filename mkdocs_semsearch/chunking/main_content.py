@@ -22,6 +22,7 @@ _CONTENT = (
     ".VPHome",
     ".td-content",  # Docsy
     ".book-page article.markdown",  # Hugo Book
+    "#content.hextra-max-content-width > .content",  # Hextra
     '[itemprop="articleBody"]',  # readthedocs
     'div[role="main"] .section',
     'div.col-md-9[role="main"]',  # mkdocs
@@ -47,7 +48,7 @@ _CHROME = ", ".join(
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         # Hugo themes
         ".td-page-meta, .td-toc, .td-page-feedback, .feedback--answer, .book-menu, .book-toc, .book-footer, .paginav",
-        ".hextra-toc, .post-nav, .post-footer, .share-buttons",
+        ".book-header, .hextra-page-context-menu, .hextra-toc, .post-nav, .post-footer, .share-buttons",
         # mdBook
         ".menu-bar, .nav-wrapper, .nav-wide-wrapper, .nav-chapters, .pre > .buttons",
         # any

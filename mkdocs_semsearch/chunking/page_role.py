@@ -153,10 +153,14 @@ _NUMBER = re.compile(r"(?:v|version-|release-)?(\d+(?:\.\d+)*)(?:\.x)?((?:[-.]?(
 
 
 def split_version(path: str) -> tuple[str, str]:
-    """Returns the version that a path begins with, `""` where there is none, and the rest of the path."""
-    folder, slash, rest = path.partition("/")
+    """Returns the version that a path begins with, `""` where there is none, and the path without it.
+
+    Docusaurus has its versions inside of the folder of the documentation: `docs/2.0/`.
+    """
+    outer, slash, inner = path.partition("/") if path.startswith("docs/") else ("", "", path)
+    folder, slash_too, rest = inner.partition("/")
     is_version = folder in _NEWEST or _UNSTABLE.fullmatch(folder) or _NUMBER.fullmatch(folder)
-    return (folder, rest) if slash and is_version else ("", path)
+    return (folder, f"{outer}{slash}{rest}") if slash_too and is_version else ("", path)
 
 
 def version_order(version: str) -> tuple[int, tuple[int, ...]]:

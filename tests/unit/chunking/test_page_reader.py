@@ -29,6 +29,14 @@ def text_of(html: str) -> str:
         ("<p>A ` and <code>b</code>.</p>", "A ` and b."),
         ("<p><code>a`b</code> <code>c</code></p>", "a`b c"),
         ("<p><code>One. Two.</code></p>", "`One. Two.`"),
+        (
+            '<p>If <span class="katex"><span class="katex-mathml"><math><semantics><mi>a</mi>'
+            '<annotation encoding="application/x-tex">a^2</annotation></semantics></math></span>'
+            '<span class="katex-html">a2</span></span>.</p>',
+            "If a^2.",
+        ),
+        ("<p>If <math><semantics><mi>a</mi><annotation>b</annotation></semantics></math>.</p>", "If ab."),
+        ("<p>If <math><msup><mi>a</mi><mn>2</mn></msup></math>.</p>", "If a2."),
         ("<p><code>a<br>b</code> <code></code> <tt>c</tt></p>", "a\nb `c`"),
         ("<ul><li><code>key:</code> value</li></ul>", "- `key:` value"),
         ("<table><tr><td><code>a</code></td><td>b <code>c</code></td></tr></table>", "| `a` | b `c` |"),

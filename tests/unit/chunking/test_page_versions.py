@@ -3,11 +3,13 @@ from __future__ import annotations
 from mkdocs_semsearch.chunking.page_role import split_version, version_order
 
 
-def test_a_version_is_the_first_folder_of_a_path() -> None:
+def test_a_version_is_the_first_folder_of_a_path_or_of_its_docs_folder() -> None:
     assert split_version("v1.2/guide/a.html") == ("v1.2", "guide/a.html")
     assert split_version("latest/index.html") == ("latest", "index.html")
     assert split_version("2.x/index.html") == ("2.x", "index.html")
     assert split_version("guide/1.2/a.html") == ("", "guide/1.2/a.html")
+    assert split_version("docs/next/guide/a.html") == ("next", "docs/guide/a.html")
+    assert split_version("docs/guide/1.2/a.html") == ("", "docs/guide/1.2/a.html")
     assert split_version("1.2") == ("", "1.2")
 
 

@@ -159,6 +159,12 @@ BUILT_BY_OTHERS = {
     '</div><p>x</p></section></div></div><div class="sphinxsidebar">menu</div>',
     "hugo": '<div class="td-main"><main><nav aria-label="breadcrumb">Docs</nav><div class="td-content"><h1>T</h1>'
     f'<p>x</p></div><div class="td-page-feedback">Was this page helpful?</div>{EDIT}</main></div>',
+    "hextra": '<main id="content" class="hextra-max-content-width"><div><a href="/docs/">Documentation</a><div>T</div>'
+    '</div><div class="content"><h1>T</h1><div class="hextra-page-context-menu">View as Markdown</div><p>x</p></div>'
+    "<div>Last updated on <time>May 6, 2026</time></div><div><a>Diagrams</a></div></main>",
+    "hugo-book": '<main><div class="book-page"><header class="book-header"><h3>T</h3><img alt="Table of Contents">'
+    '</header><article class="markdown book-article"></article><h1>T</h1><p>x</p><footer class="book-footer">'
+    f"{EDIT}</footer></div></main>",
     "mdbook": '<div class="menu-bar"><h1>Book</h1></div><main><h1 id="t"><a class="header" href="#t">T</a></h1><p>x</p>'
     '</main><nav class="nav-wide-wrapper">Next chapter</nav>',
     "plain": f"<main><p>{EDIT}</p><h1>T</h1><p>x</p></main>",
