@@ -29,12 +29,17 @@ if TYPE_CHECKING:
 __all__ = ["LexicalHits", "LexicalIndex", "LexicalQueries", "Phrases"]
 
 
+_REMEMBERED_CLAUSES = 4096
+"""Clauses that are kept as queries: questions share words, and one that is being typed has all but the last."""
+
+
 class LexicalQueries:
     """Builds queries against one open index."""
 
     def __init__(self, schema: tantivy.Schema, clauses: Clauses) -> None:
         self._schema = schema
         self._clauses = clauses
+        self._weighted = lru_cache(_REMEMBERED_CLAUSES)(self._make)
 
     def ranking(self, question: Question) -> tantivy.Query | None:
         """Returns the Tantivy query that ranks rows for a question; None if the question has no word."""
@@ -76,7 +81,7 @@ class LexicalQueries:
         forms = identifier_forms(word)
         return self._term("identifiers", forms[0]) if forms else None
 
-    def _weighted(self, clause: Clause) -> tantivy.Query:
+    def _make(self, clause: Clause) -> tantivy.Query:
         import tantivy
 
         query = self._query(clause)

@@ -122,6 +122,8 @@ def telling_lines(text: str) -> str:
 
 
 _WORD = re.compile(r"\w+")
+_SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
+"""Of ASCII, what `_WORD` does not match, as spaces: splitting there takes half the time."""
 _SHORTEST_BEGINNING = 3  # shorter prefixes would highlight too many words
 _Known = tuple[dict[str, frozenset[str]], dict[str, set[str]]]
 
@@ -182,8 +184,10 @@ class DistinctWords:
     @classmethod
     def of(cls, text: str) -> DistinctWords:
         """Collects the distinct words of a text."""
+        if text.isascii():
+            return cls(frozenset(text.encode("ascii").translate(_SPACED).decode("ascii").split()), frozenset())
         words = frozenset(_WORD.findall(text))
-        plain = words if text.isascii() else frozenset(filter(str.isascii, words))
+        plain = frozenset(filter(str.isascii, words))
         return cls(plain, words - plain)
 
 

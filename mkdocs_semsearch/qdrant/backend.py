@@ -38,7 +38,7 @@ from mkdocs_semsearch.qdrant.reader import CollectionReader, PointHits, of_kind
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageLanguages, Records, page_info
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageLanguages, Records, chunk_values, page_info
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import (
     RULES,
@@ -50,7 +50,7 @@ from mkdocs_semsearch.searching.ranking import (
     semantic_share,
 )
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, one_translation, rank
+from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 __all__ = ["QdrantBackend", "open_qdrant_backend"]
@@ -172,7 +172,7 @@ class QdrantBackend:
             if len(others) < len(query.filters) or not fold:
                 found = self._candidates(query, question, vector, others)
                 found = one_translation(found, self.chunk_map, query.language) if fold else found
-                rows = rank(found, self.chunk_map, query).rows
+                rows = matching_rows(found, self.chunk_map, query)
             return self._counts(field, rows, by_page=query.granularity == "page")
 
         return Matches(candidates, ranked, ranked.weaker, self._clauses.matcher(question), counts)
@@ -211,7 +211,7 @@ class QdrantBackend:
         return Records(
             self.chunk_map.page_of,
             {row: page_info(points[self._page_point(row)][PAGE], self._indexed_at) for row in page_rows},
-            {row: points[row][CHUNK] for row in rows},
+            {row: chunk_values(points[row][CHUNK]) for row in rows},
         )
 
     def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:

@@ -20,13 +20,20 @@ from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.facets import FilterCache, Tally
-from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.facets import FilterCache, Filtered, Tally
 from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, Ranked, listed_pages, one_translation, rank
+from mkdocs_semsearch.searching.results import (
+    DATE_FIELD,
+    Listing,
+    Ranked,
+    listed_pages,
+    matching_rows,
+    one_translation,
+    rank,
+)
 from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
@@ -88,9 +95,24 @@ class EmbeddedBackend:
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks the matches of a query, see `Backend.find`."""
-        scoring = self._scoring(query, question, vector, query.filters)
+        filtered = self._filtered(query.filters)
+        priors = self._priors(tuple(sorted(kind_priors(question).items())), query.language)
+
+        def scored(under: Filtered) -> Scoring:
+            return Scoring(
+                self._sides,
+                question,
+                vector,
+                mode=query.mode,
+                rows=self._allowed(question, under.mask),
+                depth=lexical_depth(under.mask),
+                priors=priors,
+                meaning=self.chunk_map.meaning,
+            )
+
+        scoring = scored(filtered)
         ranked, candidates = self._ranked(scoring, query)
-        tally = self._tally(ranked, query)
+        tally = Tally(self._tables, ranked.rows, by_page=query.granularity == "page")
 
         def counts(field: str) -> tuple[FacetCount, ...]:
             others = tuple(item for item in query.filters if item.field != field)
@@ -98,12 +120,11 @@ class EmbeddedBackend:
             fold = field != "page.language"
             if len(others) == len(query.filters) and (fold or not self.chunk_map.languages.have_translations):
                 return tally.values_of(field)
-            without = self._scoring(query, question, vector, others)
-            return self._tally(self._ranked(without, query, fold=fold)[0], query).values_of(field)
+            rows = self._matching(scored(self._filtered(others)), query, fold=fold)
+            return Tally(self._tables, rows, by_page=query.granularity == "page").values_of(field)
 
         weaker = ranked.weaker
         if vector is not None and not query.min_score and not question.phrases:
-            filtered = self._filtered(query.filters)
             weaker = (filtered.pages if query.granularity == "page" else filtered.sections).total - ranked.total
             weaker -= self._hidden(filtered.mask, by_page=query.granularity == "page")
         candidates = scoring.with_similarities(candidates, ranked.shown)
@@ -152,50 +173,37 @@ class EmbeddedBackend:
         """Yields the path and the URL of every page."""
         return self._tables.page_urls()
 
-    def _scoring(
-        self,
-        query: SearchQuery,
-        question: Question,
-        vector: NDArray[np.float32] | None,
-        filters: tuple[Filter, ...],
-    ) -> Scoring:
-        return Scoring(
-            self._sides,
-            question,
-            vector,
-            mode=query.mode,
-            rows=self._allowed(question, filters),
-            depth=lexical_depth(self._filtered(filters).mask),
-            priors=self._priors(tuple(sorted(kind_priors(question).items())), query.language),
-            meaning=self.chunk_map.meaning,
-        )
-
-    def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
-        """Returns bool `[chunks]`: the chunks that pass the filters and contain the phrases; None for all."""
-        mask = self._filtered(filters).mask
+    def _allowed(self, question: Question, mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+        """Returns bool `[chunks]`: the chunks that are in a mask and contain the phrases; None for all."""
         if not question.phrases:
             return mask
         with_phrases = self._sides.lexical.phrase_rows(question.phrases)
         return with_phrases if mask is None else mask & with_phrases
 
-    def _ranked(self, scoring: Scoring, query: SearchQuery, *, fold: bool = True) -> tuple[Ranked, Candidates]:
-        """Returns the results of a query, and the chunks from which they are made.
-
-        Args:
-            scoring: scores the chunks of this query.
-            query: the query.
-            fold: show only one translation of each page.
-        """
+    def _ranked(self, scoring: Scoring, query: SearchQuery) -> tuple[Ranked, Candidates]:
+        """Returns the results of a query, and the chunks from which they are made."""
         # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
         every = (
             query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
         )
-        candidates = scoring.candidates(every=every)
-        boost = self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]]
-        candidates = candidates.boosted(boost)
-        if fold:
-            candidates = one_translation(candidates, self.chunk_map, query.language)
+        candidates = self._candidates(scoring, query, every=every)
         return rank(candidates, self.chunk_map, query), candidates
+
+    def _matching(self, scoring: Scoring, query: SearchQuery, *, fold: bool) -> NDArray[np.int64]:
+        """Returns the chunks of the results that match, see `Ranked.rows`, for counts: nothing is ranked.
+
+        Args:
+            scoring: of the query, under other filters.
+            query: the query.
+            fold: count one page among its translations.
+        """
+        candidates = self._candidates(scoring, query, every=bool(query.min_score), fold=fold)
+        return matching_rows(candidates, self.chunk_map, query)
+
+    def _candidates(self, scoring: Scoring, query: SearchQuery, *, every: bool, fold: bool = True) -> Candidates:
+        candidates = scoring.candidates(every=every)
+        candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
+        return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
 
     def _hidden(self, mask: NDArray[np.bool_] | None, *, by_page: bool) -> int:
         """Returns how many results are hidden because another translation of their page is shown."""
@@ -209,10 +217,6 @@ class EmbeddedBackend:
         if by_page:
             return len(further)
         return len(np.unique(self.chunk_map.group_of[rows[np.isin(page_of[rows], further)]]))
-
-    def _tally(self, ranked: Ranked, query: SearchQuery) -> Tally:
-        """Counts the results that match."""
-        return Tally(self._tables, ranked.rows, by_page=query.granularity == "page")
 
 
 class LiteralNames:

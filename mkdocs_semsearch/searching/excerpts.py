@@ -44,15 +44,26 @@ class Excerpt:
     highlights: tuple[tuple[int, int], ...]
 
 
+_Found = tuple[int, int, frozenset[str]]
+"""Start and end of a word that matches, and the stems by which it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A block of a text; fenced code begins and ends with its fence, and `begin` and `end` are those of the code."""
+    """A block of a text; fenced code begins and ends with its fence.
+
+    Attributes:
+        text: of the block.
+        fenced: it is code.
+        begin, end: what is searched for words, in the whole text: the block, or the code inside its fence.
+        shift: what a place in the whole text is moved by to be a place in the block.
+    """
 
     text: str
     fenced: bool
     begin: int
     end: int
-    words: DistinctWords
+    shift: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +72,11 @@ class _Block:
 
     text: str
     fenced: bool
-    found: tuple[tuple[int, int, frozenset[str]], ...]
+    found: list[_Found]
 
     @property
     def stems(self) -> frozenset[str]:
-        return frozenset().union(*(stems for _, _, stems in self.found))
+        return frozenset().union(*(stems for _, _, stems in self.found)) if self.found else frozenset()
 
 
 def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None = None) -> Excerpt:
@@ -79,7 +90,7 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
         matcher: decides which words match.
         nearest: chooses the sentence nearest to the query.
     """
-    blocks = [_Block(part.text, part.fenced, tuple(_matches(part, matcher))) for part in _passages(content)]
+    blocks = _blocks(content, matcher)
     if not blocks:
         return Excerpt("", ())
     best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
@@ -110,38 +121,62 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
     return number, start if len(blocks[number].text) > MAX_CHARACTERS else 0
 
 
+def _blocks(content: str, matcher: Matcher) -> list[_Block]:
+    """Returns the passages of a text with the words of the query in each."""
+    passages, words = _passages(content)
+    blocks = [_Block(part.text, part.fenced, []) for part in passages]
+    number = 0
+    for start, end, stems in _matches(content, words, matcher):
+        while number < len(passages) and passages[number].end <= start:
+            number += 1
+        if number == len(passages):
+            break
+        if passages[number].begin <= start:
+            shift = passages[number].shift
+            blocks[number].found.append((start + shift, end + shift, stems))
+    return blocks
+
+
 @functools.lru_cache(_REMEMBERED_TEXTS)
-def _passages(content: str) -> tuple[_Passage, ...]:
+def _passages(content: str) -> tuple[tuple[_Passage, ...], DistinctWords]:
     """Splits a text into passages; cached, because results repeat from keystroke to keystroke."""
-    return tuple(_read(content))
+    return tuple(_read(content)), DistinctWords.of(content)
 
 
 def _read(content: str) -> Iterator[_Passage]:
     position = 0
-    for match in (*_FENCE.finditer(content), None):
-        prose = content[position : match.start() if match else len(content)]
-        for text in _BREAK.split(prose):
-            if text.strip():
-                block = text.strip("\n")
-                yield _Passage(block, False, 0, len(block), DistinctWords.of(block))
+    fenced = _FENCE.finditer(content) if "```" in content or "~~~" in content else ()
+    for match in (*fenced, None):
+        yield from _prose(content, position, match.start() if match else len(content))
         if match and (code := match["code"].removesuffix("\n")).strip():
             text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside the code
-            begin = len(match["open"]) + 1
-            yield _Passage(text, True, begin, begin + len(code), DistinctWords.of(code))
+            begin = match.start("code")
+            yield _Passage(text, True, begin, begin + len(code), len(match["open"]) + 1 - begin)
         position = match.end() if match else position
 
 
-def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, frozenset[str]]]:
-    """Finds the query words in a passage; in scripts without spaces, the matching parts of a run of characters."""
+def _prose(content: str, begin: int, end: int) -> Iterator[_Passage]:
+    """Yields the blocks between two places of a text that has no code between them."""
+    for match in (*_BREAK.finditer(content, begin, end), None):
+        text = content[begin : match.start() if match else end]
+        if text.strip():
+            begin += len(text) - len(text.lstrip("\n"))
+            block = text.strip("\n")
+            yield _Passage(block, False, begin, begin + len(block), -begin)
+        begin = match.end() if match else end
+
+
+def _matches(content: str, words: DistinctWords, matcher: Matcher) -> Iterator[_Found]:
+    """Finds the query words in a text; in scripts without spaces, the matching parts of a run of characters."""
     # Few words of a text match, so searching for the candidates is faster than checking every word.
-    meant = matcher.may_mean(passage.text, passage.words)
-    found = sorted((start, word) for word in meant for start in _places(passage, word))
+    meant = matcher.may_mean(content, words)
+    found = sorted((start, word) for word in meant for start in _places(content, word))
     for start, word in found:
         if word.isascii() or prepare(word) == word:
             pieces: Iterable[tuple[int, int]] = ((0, len(word)),)
         else:
             pieces = _pieces(word)
-        last: tuple[int, int, frozenset[str]] | None = None
+        last: _Found | None = None
         for begin, end in pieces:
             stems = matcher.stems_in(word[begin:end])
             if not stems:
@@ -157,15 +192,14 @@ def _matches(passage: _Passage, matcher: Matcher) -> Iterator[tuple[int, int, fr
             yield last
 
 
-def _places(passage: _Passage, word: str) -> Iterator[int]:
+def _places(text: str, word: str) -> Iterator[int]:
     """Yields the positions where a word occurs on its own, not inside a longer word."""
-    text = passage.text
-    start = text.find(word, passage.begin, passage.end)
+    start = text.find(word)
     while start >= 0:
         end = start + len(word)
         if not _in_word(text[max(0, start - 1) : start]) and not _in_word(text[end : end + 1]):
             yield start
-        start = text.find(word, end, passage.end)
+        start = text.find(word, end)
 
 
 def _in_word(character: str) -> bool:
@@ -234,7 +268,7 @@ def _prose_from(block: _Block, begin: int) -> Excerpt:
 
 def _before_code(text: str, place: int) -> int:
     """Moves a position inside inline code to the start of that code."""
-    if "`" not in text:
+    if not 0 < place < len(text) or "`" not in text:
         return place
     line, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
     spans = (match.span() for match in _CODE_SPAN.finditer(text, line, len(text) if end < 0 else end))

@@ -23,8 +23,8 @@ __all__ = [
     "PageLanguages",
     "Records",
     "SectionInfo",
+    "chunk_values",
     "page_info",
-    "section_info",
 ]
 
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
@@ -231,7 +231,7 @@ class Records:
     Attributes:
         page_of: int32 `[chunks]`; page row of every chunk of the index.
         pages: page row to its `PageInfo`.
-        chunks: chunk row to its `ChunkRecord` as a mapping.
+        chunks: chunk row to the `chunk_values` of its `ChunkRecord`.
     """
 
     page_of: NDArray[np.int32]
@@ -248,16 +248,16 @@ class Records:
 
     def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
         """Returns the section to which a chunk belongs."""
-        return section_info(self.chunks[row], self.page(int(self.page_of[row])).url, excerpt, highlights)
+        values = self.chunks[row]
+        url = self.page(int(self.page_of[row])).url
+        if values["anchor"]:
+            url = f"{url}#{values['anchor']}"
+        return SectionInfo(**values, url=url, excerpt=excerpt, highlights=highlights)
 
 
-def section_info(
-    record: Mapping[str, Any], page_url: str, excerpt: str, highlights: tuple[tuple[int, int], ...]
-) -> SectionInfo:
-    """Makes a `SectionInfo` from a `ChunkRecord` in the form of a mapping."""
-    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
-    url = f"{page_url}#{record['anchor']}" if record["anchor"] else page_url
-    return SectionInfo(**{**record, **lists}, url=url, excerpt=excerpt, highlights=highlights)
+def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts a `ChunkRecord` in the form of a mapping with lists to fields of a `SectionInfo`."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
 
 
 def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:

@@ -195,7 +195,9 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
     if not len(keys):
         empty = np.zeros(0, np.int64)
         return Groups(empty, empty, np.zeros(0, np.float32))
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    begins = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
     best_scores = np.maximum.reduceat(scores, starts)
     if len(starts) == len(keys):
         return Groups(starts, starts, best_scores)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, get_type_hints, overload
 
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.pages_and_sections import PageInfo, SectionInfo
@@ -298,25 +299,27 @@ def _scores(scores: Scores) -> dict[str, Any]:
     return {"semantic": scores.semantic, "lexical": scores.lexical}
 
 
+# Converting every value with `_plain` would cost more than the rest of a response. Pages and sections already consist
+# of JSON values and tuples of them, so their fields are copied as they are.
+_PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
+_SECTION_FIELDS = tuple(f.name for f in dataclasses.fields(SectionInfo))
+_SECTION_LISTS = tuple(name for name, kind in get_type_hints(SectionInfo).items() if kind == tuple[str, ...])
+_page_values = operator.attrgetter(*_PAGE_FIELDS)
+_section_values = operator.attrgetter(*_SECTION_FIELDS)
+
+
 def _page(page: PageInfo) -> dict[str, Any]:
-    return {name: getattr(page, name) for name in _PAGE_FIELDS} | {"languages": list(page.languages)}
+    body = dict(zip(_PAGE_FIELDS, _page_values(page), strict=True))
+    body["languages"] = list(page.languages)
+    return body
 
 
 def _section(section: SectionInfo) -> dict[str, Any]:
-    return {
-        name: list(map(_listed, value)) if type(value := getattr(section, name)) is tuple else value
-        for name in _SECTION_FIELDS
-    }
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if type(value) is tuple else value
-
-
-# Converting every value with `_plain` would cost more than the rest of a response. Pages and sections already consist
-# of JSON values, so their fields are copied as they are.
-_PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
-_SECTION_FIELDS = tuple(f.name for f in dataclasses.fields(SectionInfo))
+    body = dict(zip(_SECTION_FIELDS, _section_values(section), strict=True))
+    for name in _SECTION_LISTS:
+        body[name] = list(body[name])
+    body["highlights"] = list(map(list, section.highlights))
+    return body
 
 
 _FIELD_WRITERS: dict[str, Callable[[Any], Any]] = {

@@ -32,6 +32,7 @@ __all__ = [
     "RelatedPage",
     "ResultWriter",
     "listed_pages",
+    "matching_rows",
     "one_translation",
     "rank",
     "related_pages",
@@ -85,6 +86,14 @@ def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ran
     return (_rank_pages if query.granularity == "page" else _rank_sections)(candidates, chunk_map, query)
 
 
+def matching_rows(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> NDArray[np.int64]:
+    """Returns the chunks that make the results that match, see `Ranked.rows`; ranks only where there is a least score.
+
+    Without one, every chunk that matches is part of a result that matches.
+    """
+    return rank(candidates, chunk_map, query).rows if query.min_score else candidates.rows[candidates.matching]
+
+
 def one_translation(candidates: Candidates, chunk_map: ChunkMap, reader: str) -> Candidates:
     """Keeps the candidates of one page from each group of translations.
 
@@ -130,9 +139,11 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
         best = int(sections.best[order[unique.best[i]]])
         weak = not chosen.matching[i]
         results.append(RankedItem(score, best, duplicates=0 if weak else int(sizes[i]) - 1, weak=weak))
-    kept = np.zeros(int(chunk_map.group_of.max(initial=-1)) + 1, np.bool_)
-    kept[groups[order[unique.starts]]] = chosen.matching
-    rows = candidates.rows[candidates.matching & kept[chunk_map.group_of[candidates.rows]]]
+    rows = candidates.rows[candidates.matching]
+    if query.min_score:
+        kept = np.zeros(int(chunk_map.group_of.max(initial=-1)) + 1, np.bool_)
+        kept[groups[order[unique.starts]]] = chosen.matching
+        rows = rows[kept[chunk_map.group_of[rows]]]
     return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
 
 
@@ -151,9 +162,11 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
         order = shown[top(sections.scores[shown], 0, query.sections_per_page)]
         best = tuple(int(sections.best[member]) for member in order)
         results.append(RankedItem(score, best[0], best, weak=weak))
-    kept = np.zeros(chunk_map.pages, np.bool_)
-    kept[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]] = chosen.matching
-    rows = candidates.rows[candidates.matching & kept[chunk_map.page_of[candidates.rows]]]
+    rows = candidates.rows[candidates.matching]
+    if query.min_score:
+        kept = np.zeros(chunk_map.pages, np.bool_)
+        kept[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]] = chosen.matching
+        rows = rows[kept[chunk_map.page_of[rows]]]
     return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
 
 
@@ -177,7 +190,9 @@ class _Chosen:
     def of(
         cls, scores: NDArray[np.float32], matching: NDArray[np.bool_], days: NDArray[np.int32], query: SearchQuery
     ) -> _Chosen:
-        allowed = np.clip(scores.astype(np.float64), 0, 1).round(6) >= query.min_score
+        allowed = np.ones(len(scores), np.bool_)
+        if query.min_score:
+            allowed = np.clip(scores.astype(np.float64), 0, 1).round(6) >= query.min_score
         return cls(scores, matching & allowed, days, allowed)
 
     @property

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,14 @@ from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, value_test, wanted_values
-from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS, ChunkMap, PageLanguages, Records, page_info
+from mkdocs_semsearch.searching.pages_and_sections import (
+    PAGE_COLUMNS,
+    ChunkMap,
+    PageLanguages,
+    Records,
+    chunk_values,
+    page_info,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,6 +149,8 @@ def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
     )
 
 
+Shown = TypeVar("Shown")
+
 _REMEMBERED_ROWS = 500
 """Number of cached display rows of each table: those of about fifty responses with ten results."""
 
@@ -160,8 +169,9 @@ class Tables:
         self._pages = pages
         self._chunks = chunks
         self._manifest = manifest
-        self._recent_pages = _RecentRows(_in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names]))
-        self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS))
+        shown = _in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names])
+        self._recent_pages = _RecentRows(shown, lambda record: page_info(record, manifest.created))
+        self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS), chunk_values)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
@@ -258,13 +268,7 @@ class Tables:
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         page_rows = {*self.chunk_map.page_of[np.asarray(chunks, np.int64)].tolist(), *pages}
-        created = self._manifest.created
-        shown = self._recent_pages.of(page_rows)
-        return Records(
-            self.chunk_map.page_of,
-            {row: page_info(record, created) for row, record in shown.items()},
-            self._recent_chunks.of(set(chunks)),
-        )
+        return Records(self.chunk_map.page_of, self._recent_pages.of(page_rows), self._recent_chunks.of(set(chunks)))
 
     def with_keywords(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yields the row and the front matter of every page that may have keywords."""
@@ -288,23 +292,28 @@ class Tables:
         yield from self._chunks["heading_hierarchy"].to_pylist()
 
 
-class _RecentRows:
-    """Reads rows of a table as mappings and caches the latest, because results repeat from keystroke to keystroke.
+class _RecentRows(Generic[Shown]):
+    """Reads rows of a table and caches the latest, because results repeat from keystroke to keystroke.
 
     Safe to share between threads.
+
+    Args:
+        table: has the rows.
+        read: makes what is shown of a row, given as a mapping.
     """
 
-    def __init__(self, table: pa.Table | pa.RecordBatch) -> None:
+    def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[dict[str, Any]], Shown]) -> None:
         self._table = table
-        self._kept: dict[int, dict[str, Any]] = {}
+        self._read = read
+        self._kept: dict[int, Shown] = {}
 
-    def of(self, rows: Collection[int]) -> dict[int, dict[str, Any]]:
+    def of(self, rows: Collection[int]) -> dict[int, Shown]:
         """Returns the rows with these numbers; callers must not change them."""
         kept = self._kept
         found = {row: kept[row] for row in rows if row in kept}
         missing = [row for row in rows if row not in found]
         if missing:
-            found.update(zip(missing, self._table.take(missing).to_pylist(), strict=True))
+            found.update(zip(missing, map(self._read, self._table.take(missing).to_pylist()), strict=True))
             if len(kept) + len(missing) > _REMEMBERED_ROWS:
                 self._kept = kept = {}
             kept.update((row, found[row]) for row in missing[:_REMEMBERED_ROWS])

@@ -64,7 +64,8 @@ class VectorStore:
     """
 
     def __init__(self, vectors: Stored, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
-        self._vectors = vectors
+        self._mapped = vectors.base
+        self._vectors: Stored = vectors.view(np.ndarray)  # rows of a memory map itself are slower to take
         self._indptr = indptr
         self._indices = indices
         self._last: tuple[NDArray[np.float32], Approximation, NDArray[np.float32]] | None = None
@@ -121,7 +122,7 @@ class VectorStore:
     @functools.cached_property
     def _codes(self) -> Codes:
         codes = Codes.of(self._vectors)
-        mapped = self._vectors.base
+        mapped = self._mapped
         if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             mapped.madvise(mmap.MADV_DONTNEED)  # few of these memory pages are needed again
         return codes

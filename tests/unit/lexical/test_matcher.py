@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from mkdocs_semsearch.lexical.question import DistinctWords, Matcher, WordStems
 
 
@@ -16,6 +18,14 @@ class Stems:
     def __call__(self, word):
         self.asked.append(word)
         return {word.lower().rstrip("s")}
+
+
+def test_distinct_words_are_runs_of_letters_digits_and_underscores():
+    text = "".join(f"a{chr(code)}b " for code in range(128)) + "key_ring"
+    for suffix in ("", " Schlüssel"):  # texts in ASCII are split in another way
+        words = DistinctWords.of(text + suffix)
+        assert words.plain | words.others == set(re.findall(r"\w+", text + suffix))
+    assert words.others == {"Schlüssel"}
 
 
 def test_words_that_match_a_query():

@@ -74,6 +74,6 @@ def test_threads_do_not_mix_their_questions(searcher):
 
 def test_recent_rows_are_those_of_the_table_however_many_are_asked_for(monkeypatch):
     monkeypatch.setattr(tables_module, "_REMEMBERED_ROWS", 5)
-    rows = _RecentRows(pa.table({"number": list(range(30))}))
+    rows = _RecentRows(pa.table({"number": list(range(30))}), lambda record: f"row {record['number']}")
     for wanted in ([1, 2], [2, 3, 4], [5, 6, 7, 8], list(range(30)), [29, 1]):
-        assert rows.of(wanted) == {row: {"number": row} for row in wanted}
+        assert rows.of(wanted) == {row: f"row {row}" for row in wanted}
