@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["type_question"]
+import pytest
 
+__all__ = ["expect_titles", "put_question", "read_config", "type_question", "until"]
+
+INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 # Each answer is drawn in the frame after it came.
 DRAWN = """() => new Promise((done) => {
@@ -14,11 +18,45 @@ DRAWN = """() => new Promise((done) => {
 })"""
 ANSWERED = """query => [...document.querySelectorAll("semsearch-dialog, semsearch-page")]
   .some(box => box.store?.state.answer?.query.trim() === query.trim())"""
+TITLES = """titles => JSON.stringify(titles) === JSON.stringify(
+  [...document.querySelectorAll("[data-semsearch=list] [role=group]")].map(group => group.ariaLabel))"""
 
 
 def type_question(page: Any, query: str, *, delay: int = 0) -> None:
     """Types with the keyboard. On a busy machine the first letters are answered too: those results do not count."""
     page.keyboard.type(query, delay=delay)
+    _await_answer(page, query)
+
+
+def put_question(page: Any, query: str) -> None:
+    """Fills the field at once: exactly one question is asked, however slow the machine is."""
+    page.locator(INPUT).fill(query)
+    _await_answer(page, query)
+
+
+def _await_answer(page: Any, query: str) -> None:
     page.wait_for_function(ANSWERED, arg=query)
     page.evaluate(DRAWN)
     page.locator(OPTION).first.wait_for()
+
+
+def expect_titles(page: Any, *titles: str) -> None:
+    """Waits until the list shows the pages with these titles, in this order."""
+    page.wait_for_function(TITLES, arg=titles)
+
+
+def read_config(page: Any, address: str) -> None:
+    """Opens a page and waits until the loader has read what the site's `config.json` says."""
+    with page.expect_response("**/config.json") as answered:
+        page.goto(address)
+    answered.value.finished()
+    page.evaluate(DRAWN)
+
+
+def until(page: Any, holds: Callable[[], bool]) -> None:
+    """Waits for what the browser reports to the test, such as requests."""
+    for _ in range(600):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("what the test waits for has not come")

@@ -134,8 +134,9 @@ def browser() -> Iterator[object]:
         if os.environ.get("CI"):
             pytest.fail(complaint)
         pytest.skip(complaint)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium

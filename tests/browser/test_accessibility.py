@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 import pytest
+from playwright.sync_api import expect
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
@@ -55,14 +56,14 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.locator(INPUT).focus()
         page.keyboard.press("ArrowDown")
         assert violations(page) == [], "results"
-        first, last = page.locator("#semsearch-facets [data-field=year]").all()
-        first.fill("2025")
-        last.fill("2022")
+        years = page.locator("#semsearch-facets [data-field=year]")
+        years.first.fill("2025")
+        years.last.fill("2022")
         page.keyboard.press("Tab")
         page.get_by_text("“From” is greater than “To”.").wait_for()
         assert violations(page) == [], "a refused range"
         page.fill(INPUT, "zzzz")
-        page.locator("[data-semsearch=empty]").wait_for()
+        page.locator("[data-semsearch=empty]").get_by_text("Nothing found here").wait_for()
         assert violations(page) == [], "nothing found"
         page.get_by_role("button", name="Clear all").click()
         server.sidecar.change = lambda body: body | {"corrected": {"tokne": "token"}, "missing_phrases": ["a b"]}
@@ -126,13 +127,13 @@ def test_the_roles_and_states_of_a_combobox(page, build_site, serving):
         field.wait_for()
         assert field.get_attribute("aria-expanded") == "false"
         assert field.get_attribute("aria-autocomplete") == "list"
-        page.keyboard.type("token")
+        type_question(page, "token")
         listbox = page.get_by_role("listbox", name="Search results")
         listbox.wait_for()
         assert field.get_attribute("aria-expanded") == "true"
         assert field.get_attribute("aria-controls") == listbox.get_attribute("id")
-        assert listbox.get_by_role("group", name="Authentication").get_by_role("option").count() == 4
-        assert page.get_by_role("dialog", name="Search").count() == 1
+        expect(listbox.get_by_role("group", name="Authentication").get_by_role("option")).to_have_count(4)
+        expect(page.get_by_role("dialog", name="Search")).to_have_count(1)
         assert page.locator("[data-semsearch=alert]").get_attribute("role") == "alert"
 
 
@@ -186,8 +187,6 @@ EMPTY = """
 
 def test_the_accessibility_tree_of_each_view(page, build_site, serving):
     """What is announced: roles, names, states, and their order; a snapshot to be changed on purpose only."""
-    from playwright.sync_api import expect
-
     with serving.SiteServer(build_site("mkdocs")) as server:
         page.goto(server.url)
         page.keyboard.press("Control+k")

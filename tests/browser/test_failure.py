@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.asking import type_question
+from tests.browser.asking import put_question
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 MODE = "[data-semsearch=mode]"
+HELD = 15  # seconds after which an answer comes although no test has released it
 
 
 def open_box(page, server):
     page.goto(server.url)
     page.keyboard.press("Control+k")
     page.locator(INPUT).wait_for()
+
+
+@pytest.fixture
+def released():
+    """The event that a held answer waits for."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
@@ -48,7 +59,7 @@ def test_basic_search_shows_more_sections_of_the_right_page(page, configure, ser
     with serving.SiteServer(site) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        page.keyboard.type("zebra")
+        put_question(page, "zebra")
         group = page.locator("[role=group][aria-label=B]")
         group.get_by_text("More on this page").click()
         page.wait_for_function("document.querySelectorAll('[role=group][aria-label=B] a').length === 6")
@@ -64,53 +75,55 @@ def test_an_error_answer_means_basic_search(page, build_site, serving, status):
             "document.querySelector('semsearch-dialog')"
             ".addEventListener('semsearch:error', (event) => window.failure = event.detail)"
         )
-        type_question(page, "rotate")
-        assert page.locator(MODE).is_visible()
+        put_question(page, "rotate")
+        expect(page.locator(MODE)).to_be_visible()
         assert page.evaluate("failure.status") == status
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
-def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, build_site, serving, theme):
+def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, build_site, serving, released, theme):
     with serving.SiteServer(build_site(theme)) as server:
-        server.sidecar.delay = lambda query: 3.0
+        server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
         open_box(page, server)
         page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()
         assert page.locator(MODE).inner_text().startswith("The search service is slow")
+        released.set()
         page.locator(MODE).wait_for(state="hidden")
-        assert page.locator("#semsearch-facets").is_visible()
-        assert page.locator(".ss-total").inner_text() == "3 results · updated"
+        expect(page.locator("#semsearch-facets")).to_be_visible()
+        expect(page.locator(".ss-total")).to_have_text("3 results · updated")
         page.get_by_role("status").get_by_text("updated").wait_for(state="attached")
         assert server.sidecar.questions == ["rotate token"], "one request, which stays open"
 
 
-def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, build_site, serving):
+def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, build_site, serving, released):
     with serving.SiteServer(build_site("mkdocs")) as server:
-        server.sidecar.delay = lambda query: 2.0
-        held = []
-        page.route("**/search_index.json", lambda route: held.append(route))
+        server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+        page.route("**/search_index.json", lambda route: None)  # never answered
         open_box(page, server)
-        page.fill(INPUT, "rotate token")
+        with page.expect_request("**/search_index.json"):
+            page.fill(INPUT, "rotate token")
+        released.set()
         page.locator(OPTION).first.wait_for()
-        assert held, "the theme's index was asked for"
         assert page.locator(MODE).is_hidden()
         assert page.locator(".ss-total").inner_text() == "3 results"
 
 
-def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, build_site, serving):
+def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, build_site, serving, released):
     with serving.SiteServer(build_site("mkdocs")) as server:
-        server.sidecar.delay = lambda query: 3.0
+        server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
         open_box(page, server)
         page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()
         page.keyboard.press("ArrowDown")
         row = page.locator("[aria-selected=true]").inner_text()
+        released.set()
         page.get_by_text("has answered with better results").first.wait_for()
         assert page.locator("[aria-selected=true]").inner_text() == row
         page.get_by_role("button", name="Show them").click()
         page.locator(MODE).wait_for(state="hidden")
-        assert page.locator("#semsearch-facets").is_visible()
-        assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+        expect(page.locator("#semsearch-facets")).to_be_visible()
+        expect(page.locator(INPUT)).to_be_focused()
 
 
 def test_basic_search_does_not_mark_words_that_are_everywhere(page, configure, serving):
@@ -140,10 +153,11 @@ def test_retries_are_few_and_end_with_the_dialog(page, build_site, serving):
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        type_question(page, "rotate")
+        put_question(page, "rotate")
         page.wait_for_timeout(4000)
         assert len(server.sidecar.requests) <= 8  # the browser itself repeats a GET whose connection broke
         page.keyboard.press("Escape")
+        page.wait_for_timeout(1000)  # what is under way arrives
         before = len(server.sidecar.requests)
         page.wait_for_timeout(3000)
         assert len(server.sidecar.requests) == before
@@ -153,7 +167,7 @@ def test_words_only_is_said_when_the_sidecar_is_degraded(page, build_site, servi
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.change = lambda body: body | {"degraded": True}
         open_box(page, server)
-        type_question(page, "rotate")
+        put_question(page, "rotate")
         assert page.locator(MODE).inner_text().startswith("Matching words only")
 
 
@@ -173,7 +187,7 @@ def test_the_reader_walking_the_list_is_not_interrupted(page, build_site, servin
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        type_question(page, "rotate token")
+        put_question(page, "rotate token")
         page.keyboard.press("ArrowDown")
         server.sidecar.alive = True
         page.wait_for_timeout(3500)

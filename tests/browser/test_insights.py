@@ -7,6 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.asking import put_question, until
+
 BEACONS = "**/api/v1/insights"
 
 
@@ -28,20 +30,13 @@ def recorded(configure, page, serving):
 
 def ask(page, query, wait=0):
     page.keyboard.press("Control+k") if not page.locator("[data-semsearch=input]").is_visible() else None
-    page.locator("[data-semsearch=input]").fill(query)
-    page.locator("[data-semsearch=option]").first.wait_for()
-    page.wait_for_function(
-        "query => document.querySelector('semsearch-dialog').store.state.answer?.query === query", arg=query
-    )
+    put_question(page, query)
     page.locator("[data-semsearch=insights]").wait_for()
     page.wait_for_timeout(wait)
 
 
 def eventually(page, told, count):
-    for _ in range(50):
-        if len(told) >= count:
-            break
-        page.wait_for_timeout(50)
+    until(page, lambda: len(told) >= count)
     assert len(told) == count, told
     return [body for body, _ in told]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.browser.asking import type_question
+from tests.browser.asking import put_question, type_question
 from tests.integration.sites import QUIET, DocsSite
 
 from .conftest import CONFIG, DOCS, ROOT
@@ -32,8 +32,7 @@ def without(module):
 def ask(page, url, query):
     page.goto(url)
     page.keyboard.press("Control+k")
-    page.locator(INPUT).fill(query)  # at once: on a busy machine, half a question would be answered too
-    page.locator(OPTION).first.wait_for()
+    put_question(page, query)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def test_a_site_of_zensical(page, zensical_site, serving):
         page.locator(INPUT).wait_for()
         type_question(page, "rotate token")
         assert page.locator("dialog[open]").count() == 1
-        assert page.locator("#semsearch-facets").get_by_label("security").is_visible()
+        page.locator("#semsearch-facets").get_by_label("security").wait_for()
         page.keyboard.press("Enter")
         page.wait_for_url("**/docs/guide/auth/**")
         assert page.url.endswith("#tokens")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.asking import type_question
+from tests.browser.asking import put_question
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -23,44 +25,45 @@ def site(build_site, serving):
 def ask(page, server, query):
     page.goto(server.url)
     page.keyboard.press("Control+k")
-    page.locator(INPUT).wait_for()
-    type_question(page, query)
+    put_question(page, query)
 
 
 def test_the_preview_shows_the_current_section_whole_and_its_neighbours(page, site):
     ask(page, site, "rotate token")
     preview = page.locator(PREVIEW)
     preview.get_by_text("Tokens", exact=True).first.wait_for()
-    assert preview.locator("li", has_text="create the new token").count() == 1
+    expect(preview.locator("li", has_text="create the new token")).to_have_count(1)
     assert {text.lower() for text in preview.locator("mark").all_inner_texts()} >= {"rotate", "token"}
     outline = preview.get_by_role("navigation", name="On this page")
-    outline.wait_for()
-    assert outline.get_by_role("link").all_inner_texts() == [
-        "Authentication",
-        "Tokens",
-        "Rotate by script",
-        "Limits",
-        "Errors",
-    ]
-    assert outline.locator("[aria-current]").inner_text() == "Tokens"
+    names = ["Authentication", "Tokens", "Rotate by script", "Limits", "Errors"]
+    expect(outline.get_by_role("link")).to_have_text(names)
+    expect(outline.locator("[aria-current]")).to_have_text("Tokens")
     page.keyboard.press("ArrowDown")
     preview.locator("pre", has_text="def rotate").wait_for()
     page.mouse.move(640, 20)
     page.locator(OPTION).nth(2).hover()
     preview.locator("p.ss-title", has_text="Authentication").wait_for()
-    assert page.locator(INPUT).evaluate("field => field === document.activeElement")
+    expect(page.locator(INPUT)).to_be_focused()
     outline.get_by_role("link", name="Limits").click()
     page.wait_for_url("**/guide/auth/#limits")
     assert page.problems == []
 
 
 def test_the_preview_asks_for_a_page_once_the_reader_rests(page, site):
+    def asked():
+        return len([path for path in site.sidecar.requests if "/pages/" in path])
+
+    page.clock.install()
     ask(page, site, "token")
-    for _ in range(2):
-        page.keyboard.press("ArrowDown")
     page.locator(f"{PREVIEW} nav").wait_for()
-    page.wait_for_timeout(500)
-    assert len([path for path in site.sidecar.requests if "/pages/" in path]) <= 2
+    before = asked()
+    page.clock.pause_at("2099-01-01")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+        page.clock.run_for(200)
+    assert asked() == before
+    page.clock.run_for(200)
+    assert eventually(lambda: asked() == before + 1)
 
 
 def test_without_the_sidecar_the_preview_shows_what_the_index_has(page, site):
@@ -119,8 +122,11 @@ def test_any_text_is_shown_as_it_is_and_fits(page, site, text):
 
 def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     page.context.grant_permissions(["clipboard-read"])
+    page.clock.install()
     ask(page, site, "rotate token")
     page.locator(PREVIEW).get_by_role("navigation").wait_for()  # the whole section has taken the excerpt's place
+    page.get_by_role("status").get_by_text("result").wait_for(state="attached")
+    page.clock.pause_at("2099-01-01")  # buttons and the status say for a while what was done
     page.locator(PREVIEW).get_by_role("button", name="Copy link").click()
     page.locator(PREVIEW).get_by_role("button", name="Link copied").wait_for()
     link = page.locator(OPTION).first.get_attribute("href")
@@ -129,7 +135,7 @@ def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Control+c")
     assert page.evaluate(CLIPBOARD) == page.locator(OPTION).nth(1).get_attribute("href") != link
-    assert page.locator("[data-semsearch=status]").inner_text() == "Link copied"
+    expect(page.locator("[data-semsearch=status]")).to_have_text("Link copied")
     page.keyboard.press("Control+a")
     page.keyboard.press("Control+c")
     assert page.evaluate(CLIPBOARD) == "rotate token"
@@ -160,12 +166,15 @@ def test_code_in_a_line_stays_code_and_the_title_of_a_note_stays_in_its_line(pag
 
 def test_code_is_copied_with_a_button(page, site):
     page.context.grant_permissions(["clipboard-read"])
+    page.clock.install()
     ask(page, site, "rotate script")
     page.locator(PREVIEW).get_by_role("navigation").wait_for()
+    page.clock.pause_at("2099-01-01")
     page.locator(PREVIEW).get_by_role("button", name="Copy code").click()
     page.locator(PREVIEW).get_by_role("button", name="Copied").wait_for()
     assert page.evaluate(CLIPBOARD).startswith("def rotate(token: str) -> str:\n")
-    page.locator(PREVIEW).get_by_role("button", name="Copy code").wait_for()  # it says so for a while
+    page.clock.run_for(3000)  # it says so for a while
+    page.locator(PREVIEW).get_by_role("button", name="Copy code").wait_for()
 
 
 def test_words_are_passed_to_the_page_only_where_the_site_highlights_them(page, build_site, serving):
@@ -181,7 +190,7 @@ def test_the_preview_opens_in_a_new_tab_and_the_dialog_stays(page, site):
     ask(page, site, "rotate token")
     with page.context.expect_page() as opened:
         page.locator(PREVIEW).get_by_role("link", name="Open in new tab").click()
-    assert opened.value.url.endswith("#tokens")
+    opened.value.wait_for_url("**#tokens")
     assert page.locator("dialog[open]").count() == 1
 
 
@@ -255,7 +264,7 @@ def test_suggestions_are_offered_before_a_question(page, configure, serving):
         page.keyboard.press("Control+k")
         offers = page.get_by_role("region", name="Try")
         offers.wait_for()
-        assert offers.get_by_role("button").all_inner_texts() == ["rotate token", "install"]
+        expect(offers.get_by_role("button")).to_have_text(["rotate token", "install"])
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         page.locator(OPTION).first.wait_for()
@@ -265,4 +274,4 @@ def test_suggestions_are_offered_before_a_question(page, configure, serving):
         page.goto(server.url)
         page.keyboard.press("Control+k")
         page.get_by_role("region", name="Recent searches").wait_for()
-        assert offers.get_by_role("button").all_inner_texts() == ["install"]
+        expect(offers.get_by_role("button")).to_have_text(["install"])

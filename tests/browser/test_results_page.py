@@ -106,7 +106,7 @@ def test_the_dialog_leads_to_the_page(page, built, serving):
         page.goto(server.url + "#semsearch=token&f.tags=api")
         page.get_by_role("link", name="Open as a page").click()
         page.locator(OPTION).first.wait_for()
-        assert page.url == server.url + "search/?query=token&f.tags=api"
+        page.wait_for_url(server.url + "search/?query=token&f.tags=api")
 
 
 def test_without_javascript_it_is_a_form_to_the_sidecar(browser, built, serving):
@@ -116,7 +116,7 @@ def test_without_javascript_it_is_a_form_to_the_sidecar(browser, built, serving)
         page.goto(server.url + "search/")
         page.get_by_role("searchbox", name="Search").fill("rotate token")
         page.get_by_role("main").or_(page.locator("body")).first.locator("form[data-semsearch=page] button").click()
-        assert page.url == server.origin + "/-/semsearch/api/v1/search.html?q=rotate+token"
+        page.wait_for_url(server.origin + "/-/semsearch/api/v1/search.html?q=rotate+token")
         context.close()
 
 

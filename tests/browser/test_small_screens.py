@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.asking import put_question
+
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
@@ -37,7 +39,7 @@ def test_a_laptop_shows_five_pages_and_the_dialog_keeps_its_height(page, build_s
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
         heights = [page.locator("dialog").bounding_box()["height"]]
-        page.keyboard.type("token")
+        put_question(page, "token")
         page.locator("[data-semsearch=preview] .ss-title").wait_for()
         assert 5 <= page.evaluate(WHOLE) <= 6
         heights.append(page.locator("dialog").bounding_box()["height"])
@@ -54,8 +56,8 @@ def test_a_phone_shows_four_pages(phone, build_site, serving, theme):
         server.sidecar.change = long_pages
         phone.goto(server.url + "#semsearch=token")
         phone.locator(OPTION).first.wait_for()
-        phone.wait_for_timeout(500)
-        assert phone.evaluate(WHOLE) >= 4
+        phone.wait_for_timeout(500)  # what comes later takes no room
+        phone.wait_for_function(f"({WHOLE})() >= 4")
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -66,7 +68,7 @@ def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_s
         before = phone.locator(OPTION).first.bounding_box()["y"]
         phone.get_by_role("button", name="Filters").tap()
         phone.get_by_role("button", name="Show 3 results").wait_for()
-        assert phone.locator(".ss-scroll").evaluate("list => list.inert")
+        phone.wait_for_function("document.querySelector('.ss-scroll').inert")
         phone.locator("#semsearch-facets label", has_text="security").tap()
         done = phone.get_by_role("button", name="Show 1 result")
         done.wait_for()

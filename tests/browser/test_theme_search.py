@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.asking import put_question, read_config
+
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
@@ -55,8 +57,7 @@ def test_basic_search_loads_the_index_once_and_no_worker(page, build_site, servi
         page.goto(server.url, wait_until="networkidle")
         page.keyboard.press("Control+k")
         for query in ("rotate token", "install"):
-            page.fill(INPUT, query)
-            page.locator(OPTION).first.wait_for()
+            put_question(page, query)
         assert set(asked) == {"search_index.json"}
         assert page.workers == []
 
@@ -88,7 +89,7 @@ def type_until(page, field, result):
 
 def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, configure, serving):
     with serving.SiteServer(configure("material", triggers=False)) as server:
-        page.goto(server.url)
+        read_config(page, server.url)
         page.locator(".md-search__input").click()
         type_until(page, ".md-search__input", ".md-search-result__link")
         page.locator(".md-search-result__link").first.wait_for()
