@@ -16,6 +16,7 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
 from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
 from mkdocs_semsearch.site import widget_files
+from mkdocs_semsearch.site.joined_scripts import join_scripts
 from mkdocs_semsearch.site.pipeline import (
     EmbedderFactory,
     EmbedderSettings,
@@ -172,6 +173,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth -= 1
         if self._depth > 0:
             return
+        join_scripts(Path(config.site_dir) / widget_files.ASSETS, widget_files.theme_dir() / widget_files.ASSETS)
         complete = self._collected.finish()
         if self._serving:
             self._index_preview(config)

@@ -19,6 +19,7 @@ from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_re
 from mkdocs_semsearch.chunking.page_role import split_version, version_order
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
+from mkdocs_semsearch.site.joined_scripts import join_scripts
 from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_site, open_configured_embedder
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
@@ -73,6 +74,7 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
     templates = shutil.ignore_patterns("*.html")  # they would be taken for pages of the site
     source = widget_files.theme_dir() / widget_files.ASSETS
     shutil.copytree(source, site_dir / widget_files.ASSETS, dirs_exist_ok=True, ignore=templates)
+    join_scripts(site_dir / widget_files.ASSETS, source)
     results_page = settings.widget.results_page and write_results_page(
         site_dir, settings, language=site.language, site_name=site.name
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mkdocs_semsearch.site.joined_scripts import join_scripts
 from mkdocs_semsearch.site.widget_files import place_script_first
 
 CHROMIUM = "/usr/bin/chromium"
@@ -82,6 +83,7 @@ def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Pa
     subprocess.run(command, check=True, env={**os.environ, **quiet}, capture_output=True)
     assets = folder / "site" / "assets" / "semsearch"
     shutil.copytree(ROOT / "theme" / "assets" / "semsearch", assets)
+    join_scripts(assets, ROOT / "theme" / "assets" / "semsearch")
     (assets / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     for page in (folder / "site").rglob("*.html"):
         page.write_text(place_script_first(page.read_text(encoding="utf-8")), encoding="utf-8")

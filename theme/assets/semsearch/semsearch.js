@@ -13,7 +13,6 @@
   const BUTTONS =
     '[data-bs-target="#mkdocs_search_modal"],.md-search__button,label[for=__search],[data-semsearch=open]';
   const TRIGGERS = `${INPUTS},${BUTTONS}`;
-  const PARTS = "dialog draw excerpt keys results search state ui".split(" ");
   const EDITABLE = "input,select,textarea,button,[role=textbox]";
 
   let config = null;
@@ -70,15 +69,21 @@
 
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
+  /* Fetches all that a search without a server needs at once: a file that names the next one costs a round trip. */
+  const fetchAhead = () => {
+    for (const name of ["worker", "answering"]) addLink({ rel: "modulepreload", href: new URL(`static/${name}.js`, base) });
+    return fetch(new URL("semsearch/static.json", root), { cache: "no-cache" }).catch(() => null);
+  };
+
   const load = () => (dialog ??= loadParts());
   async function loadParts() {
     try {
       addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
-      // All at once: a file that names the next one costs a round trip.
-      const names = config?.static ? [...PARTS, "static/engine"] : PARTS;
+      const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
       const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
+      const pointer = config?.static && !config.api_url && fetchAhead();
       const [settings, [module]] = await Promise.all([settle(), parts]);
-      await module.start(host, { config: settings, root, base, mac });
+      await module.start(host, { config: settings, root, base, mac, pointer });
     } catch (error) {
       dialog = null;
       throw error;

@@ -11,26 +11,24 @@ const PROBE = 1200; // milliseconds
 const PATIENCE = 700; // for the search by meaning
 const HURRY = 400; // for all results
 const FIRST = ["core.bin", "tokens/core.bin"];
-const MODULES = "answering bundle excerpts fields lexical meaning ranking records searcher text words".split(" ");
 let opened = null;
 
 /** `{ openIndex }` where no sidecar answers. */
-export async function choose({ api_url: api, static: files }, root) {
+export async function choose({ api_url: api, static: files }, root, pointer) {
   const sidecar = files === "auto" ? await answers(new URL(`${api}/api/v1/facets`, root)) : api;
   if (sidecar) return {};
-  opened ??= new StaticEngine(root);
+  opened ??= new StaticEngine(root, pointer);
   return { openIndex };
 }
 
-async function preload(root) {
-  const pointer = new URL("semsearch/static.json", root);
-  const asked = fetch(pointer, { cache: "no-cache" });
-  for (const name of MODULES) {
-    const href = new URL(`${name}.js`, import.meta.url);
-    document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
-  }
+/** Fetches what the worker will ask for. `pointer` promises the answer to static.json where the loader has asked. */
+async function preload(root, pointer) {
+  const url = new URL("semsearch/static.json", root);
+  const asked = pointer || fetch(url, { cache: "no-cache" });
+  const href = new URL("answering.js", import.meta.url);
+  document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
   const { bundle } = await (await asked).json();
-  for (const name of FIRST) fetch(new URL(`${bundle}/${name}`, pointer), { cache: "force-cache" }).catch(() => {});
+  for (const name of FIRST) fetch(new URL(`${bundle}/${name}`, url), { cache: "force-cache" }).catch(() => {});
 }
 
 /** Asked once a visit: on a host of files the request fails. */
@@ -61,10 +59,10 @@ class StaticEngine {
   #calls = new Map();
   #number = 0;
 
-  constructor(root) {
+  constructor(root, pointer) {
     this.root = root;
     this.#start();
-    preload(root).catch(() => {});
+    preload(root, pointer).catch(() => {});
   }
 
   follow(parts) {

@@ -52,15 +52,20 @@ export class Lexical {
 
   /** Fetches what the words of a question need; what it returns answers without waiting. */
   async read(question, correct = true) {
-    const all = await this.load(question.words);
+    const last = question.words.at(-1) ?? "";
+    const short = question.words.length <= LOOK_UP_WORDS;
+    const exact = question.phrases.length > 0;
+    const early = !exact && short && this.#completions(last); // its list is fetched beside the words
+    const [all, begun] = await Promise.all([this.load(question.words), early]);
     const chosen = new Set(question.telling);
     const words = all.filter(({ word }) => chosen.has(word));
     const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
     const correcting = single.slice(0, correct ? MAX_CORRECTED : 0).map(async (item) => {
       item.corrections = await this.words.corrections(item.terms[0]);
     });
-    const last = all.find(({ word }) => word === question.words.at(-1));
-    const completing = question.phrases.length ? [] : this.#completions(last, question.words.length > LOOK_UP_WORDS);
+    const [term] = termsOf(last);
+    const known = exact || (term && this.words.find(term)?.chunks);
+    const completing = begun || (known ? [] : this.#completions(last));
     const [completions] = await Promise.all([completing, ...correcting]);
     const corrected = words.filter(({ corrections }) => corrections.length);
     await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
@@ -70,10 +75,10 @@ export class Lexical {
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
-  async #completions({ terms } = { terms: [] }, finished) {
-    if (terms.length !== 1 || [...terms[0]].length < 2) return [];
-    if (finished && this.words.find(terms[0])?.chunks) return [];
-    return this.words.beginningWith(terms[0], MAX_COMPLETIONS);
+  /** Words that a question's last one may be the beginning of. */
+  async #completions(last) {
+    const [term = "", second] = termsOf(last);
+    return second !== undefined || [...term].length < 2 ? [] : this.words.beginningWith(term, MAX_COMPLETIONS);
   }
 
   /** 1 for the rows in which every phrase occurs, word for word; null without phrases. */

@@ -1,0 +1,75 @@
+"""The widget's scripts as a built site has them: few files, which export what the sources do."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mkdocs_semsearch.site.joined_scripts import ENTRIES, join_scripts
+from tests.static_engine import node
+
+ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"
+IMPORT = re.compile(r'^import .*?"(\.[^"]+)";$', re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory):
+    site = tmp_path_factory.mktemp("site") / "assets"
+    shutil.copytree(ASSETS, site)
+    join_scripts(site, ASSETS)
+    return site
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_entry_imports_nothing(joined, entry):
+    assert IMPORT.findall((joined / entry).read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_no_two_modules_of_an_entry_export_the_same_name(joined, entry):
+    lists = re.findall(r"^export const \{ (.+) \} =", (joined / entry).read_text("utf-8"), re.MULTILINE)
+    names = Counter(name for text in lists for name in text.split(", "))
+    assert names
+    assert {name for name, count in names.items() if count > 1} == set()
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_entry_is_a_module_that_node_can_read(joined, entry, tmp_path):
+    copy = tmp_path / "entry.mjs"
+    copy.write_bytes((joined / entry).read_bytes())
+    done = subprocess.run([node(), "--check", copy], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_loaded_later_imports_files_that_are_there(joined):
+    for path in joined.rglob("*.js"):
+        for address in IMPORT.findall(path.read_text("utf-8")):
+            assert (path.parent / address).is_file(), f"{path.name}: {address}"
+
+
+def test_what_is_loaded_later_asks_the_joined_dialog_for_what_it_has(joined):
+    assert set(IMPORT.findall((joined / "start.js").read_text("utf-8"))) == {"./dialog.js"}
+    assert set(IMPORT.findall((joined / "static/engine.js").read_text("utf-8"))) == {"../dialog.js"}
+    assert set(IMPORT.findall((joined / "paste.js").read_text("utf-8"))) == {"./static/text.js"}
+
+
+def test_no_comment_is_published(joined):
+    assert not re.search(r"^\s*(//|/\*)", (joined / "dialog.js").read_text("utf-8"), re.MULTILINE)
+
+
+def test_joining_again_changes_nothing(joined):
+    before = {path: path.read_bytes() for path in joined.rglob("*.js")}
+    join_scripts(joined, ASSETS)
+    assert {path: path.read_bytes() for path in joined.rglob("*.js")} == before
+
+
+def test_a_file_that_the_site_lacks_stays_out(tmp_path):
+    (tmp_path / "dialog.js").touch()
+    join_scripts(tmp_path, ASSETS)
+    assert [path.name for path in tmp_path.iterdir()] == ["dialog.js"]
+    assert "export const" in (tmp_path / "dialog.js").read_text("utf-8")
