@@ -9,7 +9,7 @@ from posixpath import normpath, relpath
 
 __all__ = ["ENTRIES", "join_scripts"]
 
-ENTRIES = ("dialog.js", "static/answering.js")
+ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")
 """Scripts that are published together with everything they import."""
 
 _IMPORT = re.compile(r'^import (?:\{ ([^}]+) \} from )?"(\.[^"]+)";\n', re.MULTILINE)
@@ -31,12 +31,11 @@ def join_scripts(assets: Path, source: Path) -> None:
         for path in source.rglob("*.js")
     }
     members = {entry: list(_modules(entry, texts)) for entry in ENTRIES}
-    joined = {name: entry for entry, names in members.items() for name in names}
     for name, text in texts.items():
         if name in ENTRIES:
             text = _joined(members[name], texts)
-        elif name not in joined:
-            text = _pointed(name, text, joined)
+        elif name not in members[ENTRIES[0]]:
+            text = _pointed(name, text, members)
         if (assets / name).is_file():
             (assets / name).write_text(text, encoding="utf-8")
 
@@ -74,14 +73,13 @@ def _joined(names: list[str], texts: dict[str, str]) -> str:
     return "".join(parts + exports)
 
 
-def _pointed(name: str, text: str, joined: dict[str, str]) -> str:
-    """Returns a script whose imports name the joined files; one that needs a single function keeps the small module."""
+def _pointed(name: str, text: str, members: dict[str, list[str]]) -> str:
+    """Returns a script that imports from the joined dialog, which is loaded, what the dialog's modules export."""
 
     def pointed(match: re.Match[str]) -> str:
-        entry = joined.get(_resolved(name, match[2]))
-        if entry is None or (entry.startswith("static/") and not name.startswith("static/")):
+        if _resolved(name, match[2]) not in members[ENTRIES[0]]:
             return match[0]
-        address = relpath(entry, str(PurePosixPath(name).parent))
+        address = relpath(ENTRIES[0], str(PurePosixPath(name).parent))
         names = f"{{ {match[1]} }} from " if match[1] else ""
         return f'import {names}"{address if address.startswith(".") else f"./{address}"}";\n'
 

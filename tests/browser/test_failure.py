@@ -198,7 +198,7 @@ def test_the_reader_walking_the_list_is_not_interrupted(page, build_site, servin
 
 def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, build_site, serving):
     with serving.SiteServer(build_site("mkdocs")) as server:
-        page.route("**/semsearch/search.js", lambda route: route.abort())
+        page.route("**/semsearch/dialog.js", lambda route: route.abort())
         page.goto(server.url)
         page.locator("[data-bs-target='#mkdocs_search_modal']").click()
         page.locator("#mkdocs_search_modal").wait_for()

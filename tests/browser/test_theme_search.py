@@ -69,7 +69,7 @@ def test_a_dialog_that_cannot_be_loaded_gives_the_theme_its_search_back(page, bu
         "material": (".md-search__input", ".md-search-result__link"),
     }[theme]
     with serving.SiteServer(build_site(theme)) as server:
-        page.route("**/semsearch/search.js", lambda route: route.abort())
+        page.route("**/semsearch/dialog.js", lambda route: route.abort())
         page.goto(server.url)
         page.locator(TRIGGERS[theme]).click()
         page.locator(field).click()

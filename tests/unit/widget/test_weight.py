@@ -65,7 +65,7 @@ def test_no_module_has_300_lines():
 
 
 def test_the_engine_of_sites_without_a_server_is_at_most_30_kb(compressed):
-    assert compressed({f"static/{name}.js" for name in ("engine", "worker", "answering")}) <= 30_000
+    assert compressed({f"static/{name}.js" for name in ("engine", "worker")}) <= 30_000
 
 
 def test_what_is_loaded_later_is_loaded_by_a_script_and_small(compressed):

@@ -257,13 +257,13 @@ export class SemsearchDialog extends HTMLElement {
 }
 
 /** Builds the dialog. */
-export async function start(host, { config, root, base, mac, pointer }, element = SemsearchDialog) {
+export async function start(host, { config, root, base, mac }, element = SemsearchDialog) {
   // Material clears the head.
   const styled = loadStyle(host, new URL("dialog.css", base));
   const { lang } = document.documentElement;
   const reader = config.languages?.includes(lang) && { language: lang };
   const { language = lang } = reader || config;
-  const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root, pointer));
+  const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root));
   const engine = Promise.resolve(choice).catch(() => null);
   const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);

@@ -69,10 +69,24 @@
 
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
-  /* Fetches all that a search without a server needs at once: a file that names the next one costs a round trip. */
-  const fetchAhead = () => {
-    for (const name of ["worker", "answering"]) addLink({ rel: "modulepreload", href: new URL(`static/${name}.js`, base) });
-    return fetch(new URL("semsearch/static.json", root), { cache: "no-cache" }).catch(() => null);
+  /*
+   * Starts what a search without a server needs, beside the dialog: on a slow line each file that names the next one
+   * costs a second. Returns the worker, or nothing where it is forbidden.
+   */
+  let begun = null;
+  const ahead = () => {
+    if (begun) return begun.worker;
+    begun = {};
+    const fetchFiles = async () => {
+      const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
+      for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
+    };
+    fetchFiles().catch(() => {}); // the search itself will tell
+    try {
+      begun.worker = new Worker(new URL("static/worker.js", base), { type: "module" });
+      begun.worker.onerror = () => (begun.worker.broken = true);
+    } catch {} // no worker
+    return begun.worker;
   };
 
   const load = () => (dialog ??= loadParts());
@@ -81,9 +95,9 @@
       addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
       const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
       const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
-      const pointer = config?.static && !config.api_url && fetchAhead();
+      if (config?.static && !config.api_url) ahead();
       const [settings, [module]] = await Promise.all([settle(), parts]);
-      await module.start(host, { config: settings, root, base, mac, pointer });
+      await module.start(host, { config: settings, root, base, mac });
     } catch (error) {
       dialog = null;
       throw error;
@@ -210,7 +224,7 @@
     reveal();
   });
 
-  window.semsearch = { open: () => open(), close: () => host.close?.(), element: host };
+  window.semsearch = { open: () => open(), close: () => host.close?.(), element: host, ahead };
   (window.requestIdleCallback ?? setTimeout)(async () => {
     await settle();
     const triggers = document.querySelectorAll(TRIGGERS);

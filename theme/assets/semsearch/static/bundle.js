@@ -2,11 +2,13 @@
 
 const FORMAT = 2;
 const START = 4; // bytes before the first shard of a pack
+const GAP = 4000; // bytes between two shards below which one request fetches both
 
 export class Bundle {
   #folder;
   #files = new Map();
   #parts = true;
+  #wanted = [];
 
   constructor(pointer, folder) {
     this.pointer = pointer;
@@ -39,19 +41,49 @@ export class Bundle {
 
   #fetch(name) {
     const [path, begin, end] = this.#place(name);
+    const content = async (cache) => {
+      const whole = await (await get(new URL(path, this.#folder), cache)).arrayBuffer();
+      return begin ? whole.slice(begin, end) : whole;
+    };
+    const first = begin ? this.#part({ path, begin, end }) : content("force-cache");
+    // What was damaged on its way would come out of the browser's cache again.
+    const again = async (error) => (error.status ? Promise.reject(error) : Blocks.from(await content("reload")));
+    return first.then(Blocks.from).catch(again);
+  }
+
+  /** A part of a pack. Parts that are asked for at once and stand close to each other are fetched together. */
+  #part(part) {
+    if (!this.#wanted.length) queueMicrotask(() => this.#fetchWanted());
+    return new Promise((resolve, reject) => this.#wanted.push({ ...part, resolve, reject }));
+  }
+
+  #fetchWanted() {
+    const groups = [];
+    const parts = this.#wanted.splice(0).map((part, asked) => ({ ...part, asked }));
+    for (const part of parts.sort((a, b) => (a.path < b.path ? -1 : +(a.path > b.path)) || a.begin - b.begin)) {
+      const [last] = groups.at(-1)?.slice(-1) ?? [];
+      if (last?.path === part.path && part.begin - last.end <= GAP) groups.at(-1).push(part);
+      else groups.push([part]);
+    }
+    // What was asked for first is shown first.
+    const first = (group) => Math.min(...group.map(({ asked }) => asked));
+    for (const group of groups.sort((a, b) => first(a) - first(b))) this.#fetchGroup(group);
+  }
+
+  async #fetchGroup(group) {
+    const { path, begin } = group[0];
     const url = new URL(path, this.#folder);
     // Parts of one address wait for each other.
-    if (begin && this.#parts) url.search = begin;
-    const blocks = async (cache, headers) => {
-      const response = await get(url, cache, headers);
+    if (this.#parts) url.search = begin;
+    try {
+      const response = await get(url, "force-cache", { Range: `bytes=${begin}-${group.at(-1).end - 1}` });
       const content = await response.arrayBuffer();
-      // Some hosts send the whole file.
-      if (headers) this.#parts = response.status === 206;
-      return Blocks.from(begin && response.status !== 206 ? content.slice(begin, end) : content);
-    };
-    const part = begin && { Range: `bytes=${begin}-${end - 1}` };
-    // What was damaged on its way would come out of the browser's cache again.
-    return blocks("force-cache", part).catch((error) => (error.status ? Promise.reject(error) : blocks("reload")));
+      this.#parts = response.status === 206; // some hosts send the whole file
+      const start = this.#parts ? begin : 0;
+      for (const part of group) part.resolve(content.slice(part.begin - start, part.end - start));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
   }
 
   /** Shards lie one behind the other in packs. */

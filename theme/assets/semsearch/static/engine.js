@@ -8,27 +8,17 @@ const ENGLISH = {
   mode_loading: "Matching words only, until the search by meaning is loaded…",
 };
 const PROBE = 1200; // milliseconds
-const PATIENCE = 700; // for the search by meaning
+const PATIENCE = 450; // for the search by meaning
+const PAUSE = 60; // in typing, after which the last word is fetched
 const HURRY = 400; // for all results
-const FIRST = ["core.bin", "tokens/core.bin"];
 let opened = null;
 
 /** `{ openIndex }` where no sidecar answers. */
-export async function choose({ api_url: api, static: files }, root, pointer) {
+export async function choose({ api_url: api, static: files }, root) {
   const sidecar = files === "auto" ? await answers(new URL(`${api}/api/v1/facets`, root)) : api;
   if (sidecar) return {};
-  opened ??= new StaticEngine(root, pointer);
+  opened ??= new StaticEngine(root);
   return { openIndex };
-}
-
-/** Fetches what the worker will ask for. `pointer` promises the answer to static.json where the loader has asked. */
-async function preload(root, pointer) {
-  const url = new URL("semsearch/static.json", root);
-  const asked = pointer || fetch(url, { cache: "no-cache" });
-  const href = new URL("answering.js", import.meta.url);
-  document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
-  const { bundle } = await (await asked).json();
-  for (const name of FIRST) fetch(new URL(`${bundle}/${name}`, url), { cache: "force-cache" }).catch(() => {});
 }
 
 /** Asked once a visit: on a host of files the request fails. */
@@ -59,10 +49,9 @@ class StaticEngine {
   #calls = new Map();
   #number = 0;
 
-  constructor(root, pointer) {
+  constructor(root) {
     this.root = root;
     this.#start();
-    preload(root, pointer).catch(() => {});
   }
 
   follow(parts) {
@@ -79,8 +68,10 @@ class StaticEngine {
     return answer;
   }
 
-  /** Words that are finished are fetched while the reader types on. */
+  /** Words that are finished are fetched while the reader types on; the last one when the reader pauses. */
   #prepare(query) {
+    clearTimeout(this.pausing);
+    if (query.trim().length > 2) this.pausing = setTimeout(() => this.#call("foresee", query).catch(() => {}), PAUSE);
     const [finished] = query.match(/^.*\S(?=\s)/s) ?? [];
     if (finished === this.finished) return;
     this.finished = finished;
@@ -125,15 +116,12 @@ class StaticEngine {
       if (error) reject?.(Object.assign(new Error(error.message), error));
       else resolve?.(value);
     };
-    try {
-      const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-      worker.postMessage({ root: this.root.href, cache: "default" }); // `preload` has just asked
-      worker.onmessage = take;
-      worker.onerror = () => this.#stay(take);
-      this.post = (message) => worker.postMessage(message);
-    } catch {
-      this.#stay(take);
-    }
+    const worker = window.semsearch.ahead();
+    if (!worker || worker.broken) return this.#stay(take);
+    worker.postMessage({ root: this.root.href, cache: "default" }); // the loader has just asked
+    worker.onmessage = take;
+    worker.onerror = () => this.#stay(take);
+    this.post = (message) => worker.postMessage(message);
   }
 
   /** Without a worker: the site forbids it, or has its assets on another host. */

@@ -151,6 +151,11 @@ export class Searcher {
     await Promise.all([this.lexical.load(words), this.meaning?.load(embedded)]);
   }
 
+  /** Fetches the words of a question whose last one may not be finished. */
+  async foresee(text) {
+    await this.lexical.load(this.lexical.sift(readQuestion(text.trim())).words);
+  }
+
   /** Every declared facet with the number of pages for each of its values. Asked for when a question is near. */
   async facets() {
     if (!navigator.connection?.saveData) this.meaning?.load("").catch(() => {}); // the question itself will tell
