@@ -1,4 +1,4 @@
-"""Chunks and vectors in, index folder out."""
+"""Writes the index folder from chunks and vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The build: chunked pages in, index folder out."""
+"""Builds the index folder of a site from its chunked pages."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ __all__ = ["BuildOptions", "BuildReport", "build_index"]
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did.
+    """The result of a build.
 
     Attributes:
-        build_id: of the build now in place.
-        pages, chunks: in the index.
-        embedded, reused: chunks whose vector was computed, and chunks whose vector was known.
-        seconds: of the whole build, embedding included.
-        size_bytes: of the index on disk.
+        build_id: identifier of the current build.
+        pages, chunks: number of pages and chunks in the index.
+        embedded, reused: number of chunks whose vector was computed, and of chunks whose vector was cached.
+        seconds: duration of the whole build, including embedding.
+        size_bytes: size of the index on disk.
         graph_method: `exact`, `nndescent` or `none`.
-        warning: one sentence about the languages that the model does not know; None where it knows all.
-        changed: False when the same build was in place already and nothing was written.
+        warning: one sentence about the languages that the model does not cover; None if it covers all.
+        changed: False if the same build was already in place and nothing was written.
     """
 
     build_id: str
@@ -75,22 +75,23 @@ def build_index(
 ) -> BuildReport:
     """Builds the index of a site and makes it the current one of `index_dir`, in one step.
 
-    The build id is a hash of content and settings: when the same build is in place and undamaged, nothing is written.
+    The build id is a hash of content and settings. If the same build is already in place and undamaged, nothing is
+    written.
 
     Args:
-        pages: in the order in which they are to be stored.
-        embedder: gives the vectors; called only for texts the cache does not know.
-        index_dir: the index folder; `publish_build` refuses folders that hold other files.
-        cache_dir: folder of the cache of vectors and of exported encoders; None embeds everything anew.
-        cache_max_bytes: size that the vectors there may have.
-        options: what goes into the manifest.
+        pages: the pages, in the order in which they are stored.
+        embedder: computes the vectors; called only for texts that are not in the cache.
+        index_dir: the index folder; `publish_build` refuses folders with other files.
+        cache_dir: folder for the cache of vectors and exported encoders; None for no cache.
+        cache_max_bytes: size limit of the cache.
+        options: settings for the manifest.
         progress: called while texts are being embedded.
-        store: where the chunks are to be searched; None for the folder itself.
+        store: store for the chunks; None for the folder itself.
 
     Raises:
-        EmbeddingError: a text could not be embedded; what was embedded so far is in the cache.
-        IndexWriteError: the folder cannot be written; the previous build is untouched.
-        StoreUnavailableError: the store does not take the build; the previous one is untouched.
+        EmbeddingError: a text could not be embedded; the vectors computed so far are in the cache.
+        IndexWriteError: the folder cannot be written; the previous build is unchanged.
+        StoreUnavailableError: the store does not accept the build; the previous one is unchanged.
     """
     started = time.perf_counter()
     options = options or BuildOptions()
@@ -131,7 +132,7 @@ def build_index(
             earlier_rows=earlier_rows,
             earlier_build=earlier_build,
         )
-        if lost:  # the folder is whole, and what is written into it would be the same
+        if lost:  # only the store lost its data; the folder is complete and stays
             with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
                 contents.write(Path(folder))
         else:
@@ -154,7 +155,7 @@ def build_index(
 
 
 def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder, edges: EdgeCache) -> EarlierGraph | None:
-    """Reads the graph of the build in place; None where it has none, or of another embedder."""
+    """Reads the graph of the current build; None if there is none or if it belongs to another embedder."""
     if manifest.embedder != embedder.identity:
         return None
     folder = index_dir / manifest.build_id
@@ -169,7 +170,7 @@ def _earlier_graph(index_dir: Path, manifest: Manifest, embedder: Embedder, edge
 
 
 def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> ChunkVectors | None:
-    """Returns the vectors of the build in place, which without a cache is all that is known of them."""
+    """Reads the vectors of the current build, for reports without a cache."""
     if manifest is None:
         return None
     try:
@@ -187,7 +188,7 @@ def _build_id(
     options: BuildOptions,
     store: StoreWriter | None,
 ) -> str:
-    """Hashes texts, vectors as they are stored, and settings; the bytes of the graph and words differ."""
+    """Hashes texts, stored vectors and settings, but not graph and lexical index, whose bytes differ between builds."""
     digest = hashlib.sha256()
     settings = {
         "format": FORMAT,
@@ -208,4 +209,4 @@ def _build_id(
 
 
 _PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name not in ("chunks", "links", "written"))
-"""What a page adds to the build id: not when its file was written, which differs from copy to copy."""
+"""Fields of a page that are part of the build id; the file's modification time is not, because copies differ in it."""

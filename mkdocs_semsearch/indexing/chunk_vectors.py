@@ -18,21 +18,21 @@ from mkdocs_semsearch.indexing.content_cache import ContentCache
 __all__ = ["HEADING_WEIGHT", "ChunkVectors", "EmbeddedTexts", "VectorCache", "chunk_vectors", "embed_texts"]
 
 HEADING_WEIGHT = 0.2
-"""Share of the heading path's own vector in a chunk's vector."""
+"""Weight of the heading path's vector in a chunk's vector."""
 
 
 _CHUNKS_AT_ONCE = 4096
-"""Chunks whose vectors are in memory in full precision at a time."""
+"""Number of chunks whose float32 vectors are in memory at once; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """Vectors of chunks and where they came from.
+    """Vectors of chunks, and how many of them were computed.
 
     Attributes:
-        vectors: float16 `[chunks, d]`, rows of length 1 before they were rounded.
-        embedded: texts of chunks that went through the embedder; equal texts count once.
-        reused: chunks whose vector was known.
+        vectors: float16 `[chunks, d]`, rounded rows of length 1.
+        embedded: number of chunk texts that were embedded; equal texts count once.
+        reused: number of chunks whose vector was cached.
     """
 
     vectors: NDArray[np.float16]
@@ -50,11 +50,11 @@ def chunk_vectors(
     """Embeds chunks: the weighted mean of the vectors of their text and of their heading path, at unit length.
 
     Args:
-        pages: of the site.
-        digests: `page_digest` of each; a page whose vectors are known is not looked at.
-        embedder: gives the vectors of texts that are new.
-        contents: knows the vectors of earlier builds.
-        progress: called with (texts embedded, texts to embed), heading paths included.
+        pages: the pages of the site.
+        digests: `page_digest` of each page; the chunks of a page with cached vectors are not read.
+        embedder: computes the vectors of new texts.
+        contents: the cache with the vectors of earlier builds.
+        progress: called with (texts embedded, texts to embed), including heading paths.
     """
     identity = embedder.identity
     starts = np.cumsum([0, *(len(page.chunks) for page in pages)]).tolist()
@@ -89,7 +89,7 @@ def _page_key(identity: EmbedderIdentity, digest: bytes) -> bytes:
 
 
 def _page_vectors(value: bytes, chunks: int, dimension: int) -> NDArray[np.float16] | None:
-    """Reads the vectors of a page; None where the bytes are damaged."""
+    """Reads the vectors of a page; None if the bytes are damaged."""
     if len(value) != 2 * chunks * dimension:
         return None
     rows = np.frombuffer(value, np.float16).reshape(chunks, dimension)
@@ -109,7 +109,7 @@ def _texts_to_embed(pages: Sequence[ChunkedPage], identity: EmbedderIdentity, co
 
 
 def _slices(pages: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Yields runs of pages with at most so many chunks that their vectors fit into memory."""
+    """Yields runs of pages with about `_CHUNKS_AT_ONCE` chunks, to bound the memory."""
     some: list[int] = []
     chunks = 0
     for page in pages:
@@ -125,7 +125,7 @@ def _slices(pages: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
 def _mixed(
     chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress
 ) -> tuple[NDArray[np.float32], int]:
-    """Returns float32 `[chunks, d]`, and how many texts of chunks were embedded for it."""
+    """Returns the weighted vectors, float32 `[chunks, d]`, and the number of chunk texts that were embedded."""
     texts, headings = _texts(chunks)
     of_texts = embed_texts(texts, embedder, contents, progress)
     of_headings = embed_texts(headings, embedder, contents, progress)
@@ -135,7 +135,7 @@ def _mixed(
 
 
 class _Counted:
-    """Adds the progress of several `embed_texts` up to one."""
+    """Combines the progress of several calls of `embed_texts`."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
@@ -151,17 +151,17 @@ class _Counted:
 
 
 _TEXTS_AT_ONCE = 256
-"""Texts between two writes to the cache: what an interrupted build loses at most."""
+"""Number of texts between two writes to the cache; an interrupted build loses at most these. Not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedTexts:
-    """Vectors and where they came from.
+    """Vectors of texts, and how many of them were computed.
 
     Attributes:
-        vectors: float32 `[n, d]`, unit rows; row i for text i.
-        embedded: texts that went through the embedder; equal texts count once.
-        reused: texts whose vector was known.
+        vectors: float32 `[n, d]`, unit rows; row i belongs to text i.
+        embedded: number of texts that were embedded; equal texts count once.
+        reused: number of texts whose vector was cached.
     """
 
     vectors: NDArray[np.float32]
@@ -172,9 +172,9 @@ class EmbeddedTexts:
 def embed_texts(
     texts: Sequence[str], embedder: Embedder, contents: ContentCache, progress: Progress | None = None
 ) -> EmbeddedTexts:
-    """Embeds document texts, each different text once.
+    """Embeds document texts, each distinct text once.
 
-    Texts are taken in order of their length, so that a batch holds texts of like length and little padding.
+    Texts are sorted by length, so that the texts of a batch have similar lengths and need little padding.
     """
     identity = embedder.identity
     vectors = np.zeros((len(texts), identity.dimension), np.float32)
@@ -188,7 +188,7 @@ def embed_texts(
         fresh = embedded(embedder, [new[key] for key in part], "document")
         if fresh.shape[1] != identity.dimension:
             raise EmbeddingError(
-                f"The embedder gave vectors of dimension {fresh.shape[1]} and says that it has {identity.dimension}."
+                f"The embedder returned vectors of dimension {fresh.shape[1]}, but reports {identity.dimension}."
             )
         cache.put(part, fresh)
         known.update(zip(part, fresh, strict=True))
@@ -202,13 +202,13 @@ def embed_texts(
 
 _UNIT_TOLERANCE = 1e-3
 _ROUNDED_TOLERANCE = 5e-3
-"""Half precision has eleven bits, so the length of a rounded vector is off by less than a thousandth."""
+"""Accepted difference of a stored vector's length from 1. Rounding to float16 (11 bits) causes less than 0.001."""
 
 
 class VectorCache:
-    """The vectors of one embedder in a `ContentCache`, in float32.
+    """Caches the vectors of one embedder in a `ContentCache`, in float32.
 
-    The key is a hash of everything a vector depends on: the embedder's identity, and the text with its prompt.
+    A key is a hash of everything on which a vector depends: the embedder's identity, and the text with its prompt.
     """
 
     def __init__(self, contents: ContentCache, identity: EmbedderIdentity) -> None:
@@ -221,12 +221,12 @@ class VectorCache:
         return hashlib.blake2b((self._prefix + text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Returns the vectors that are there."""
+        """Returns the cached vectors among these keys."""
         values = self._contents.get(keys)
         return {key: vector for key, value in values.items() if (vector := self._vector(value)) is not None}
 
     def put(self, keys: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
-        """Stores vectors; a build that is interrupted later finds them again."""
+        """Stores vectors at once, so that they survive an interrupted build."""
         self._contents.put({key: vector.astype("<f4").tobytes() for key, vector in zip(keys, vectors, strict=True)})
 
     def touch(self, keys: Sequence[bytes]) -> None:
@@ -234,7 +234,7 @@ class VectorCache:
         self._contents.touch(keys)
 
     def _vector(self, value: bytes) -> NDArray[np.float32] | None:
-        """Reads a vector; None where the bytes are damaged or not of this embedder."""
+        """Reads a vector; None if the bytes are damaged or have another dimension."""
         if len(value) != 4 * self._identity.dimension:
             return None
         vector = np.frombuffer(value, dtype="<f4")

@@ -1,4 +1,4 @@
-"""A cache of vectors, chunks and prepared texts in one SQLite file, by hashes of what they depend on."""
+"""Caches vectors, chunks and prepared texts in one SQLite file; the keys are hashes of everything they depend on."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "StoredChunks
 
 FILE_NAME = "cache.sqlite"
 MAX_BYTES = 1_000_000_000
-"""Of the values, unless the option `cache_max_mb` says otherwise: some 600 000 vectors of 384 dimensions."""
+"""Default size limit, see the option `cache_max_mb`: about 600,000 vectors of 384 dimensions. Chosen, not measured."""
 
 _BUSY_SECONDS = 60
-"""Seconds that a build waits for another one that writes to the cache."""
+"""Seconds that a build waits for another one that is writing to the cache; chosen, not measured."""
 
 _LOOK_UP_AT_ONCE = 500
-"""Keys in one statement: older versions of SQLite take at most 999."""
+"""Number of keys in one statement; older versions of SQLite allow at most 999."""
 
 _DAY_SECONDS = 86_400
 
@@ -34,8 +34,8 @@ _DAY_SECONDS = 86_400
 class ContentCache:
     """A SQLite file of byte strings, shared by builds and branches, safe under concurrent builds.
 
-    Keys are hashes of everything a value depends on, so a value never grows stale. When the file outgrows its
-    bound, what has not been used for the longest time is deleted first. An error of the file never fails a build.
+    Keys are hashes of everything on which a value depends, so a value is never outdated. If the file exceeds its size
+    limit, the least recently used values are deleted. An error of the file never makes a build fail.
     """
 
     def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES) -> None:
@@ -45,9 +45,9 @@ class ContentCache:
 
     @classmethod
     def open(cls, cache_dir: Path | None, max_bytes: int = MAX_BYTES) -> ContentCache:
-        """Opens the cache in a folder (made when missing), or one in memory when there is no folder.
+        """Opens the cache in a folder, which is created if necessary, or a cache in memory if `cache_dir` is None.
 
-        A damaged file is renamed and replaced by an empty one; where no file can be written the cache is in memory. A
+        A damaged file is renamed and replaced by an empty one. If no file can be written, the cache is in memory. A
         build never fails because of its cache.
         """
         if cache_dir is None:
@@ -56,7 +56,7 @@ class ContentCache:
         try:
             cache_dir.mkdir(parents=True, exist_ok=True)
             return cls(path, max_bytes)
-        except (OSError, sqlite3.OperationalError):  # locked, read-only or no room: the file itself is good
+        except (OSError, sqlite3.OperationalError):  # locked, read-only or disk full; the file itself is intact
             return cls(None, max_bytes)
         except sqlite3.DatabaseError:
             _set_aside(path)
@@ -71,7 +71,7 @@ class ContentCache:
         self._connection.close()
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Returns the values that are there."""
+        """Returns the cached values among these keys."""
         found: dict[bytes, bytes] = {}
         wanted = list(dict.fromkeys(keys))
         with self._tolerant():
@@ -94,7 +94,7 @@ class ContentCache:
         return found
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
-        """Stores values; a build that is interrupted later finds them again."""
+        """Stores values at once, so that they survive an interrupted build."""
         today = _today()
         with self._tolerant(), self._connection:
             self._connection.executemany(
@@ -103,7 +103,7 @@ class ContentCache:
             )
 
     def touch(self, keys: Sequence[bytes]) -> None:
-        """Marks values as used today, and drops the longest unused ones when the file has grown too large."""
+        """Marks values as used today, and deletes the least recently used ones if the file is too large."""
         today = _today()
         with self._tolerant():
             stale = [(today, key) for key in self._used_before(today, keys)]
@@ -112,7 +112,7 @@ class ContentCache:
                 self._drop_oldest()
 
     def _used_before(self, day: int, keys: Sequence[bytes]) -> Iterator[bytes]:
-        """Yields the keys that still have to be marked: after the first build of a day mostly none."""
+        """Yields the keys that are not yet marked as used today; after the first build of a day, usually none."""
         for start in range(0, len(keys), _LOOK_UP_AT_ONCE):
             part = keys[start : start + _LOOK_UP_AT_ONCE]
             marks = ",".join("?" * len(part))
@@ -124,7 +124,7 @@ class ContentCache:
             (count,) = self._connection.execute("SELECT count(*) FROM entries").fetchone()
             if not count:
                 return
-            # Rounded up: a page of the file is only free once all that lies on it is gone.
+            # Rounded up, because a page of the file becomes free only when all its rows are deleted.
             rows = max(1, -(-count * surplus // self._bytes_in_use()))
             self._connection.execute(
                 "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)", (rows,)
@@ -139,7 +139,7 @@ class ContentCache:
 
     @contextlib.contextmanager
     def _tolerant(self) -> Iterator[None]:
-        """Continues without the file when it is locked, full or read-only, and replaces it when it is damaged."""
+        """Continues without the file if it is locked, full or read-only, and replaces a damaged file."""
         try:
             yield
         except sqlite3.OperationalError:
@@ -164,7 +164,7 @@ def _begun_anew(path: Path | None) -> sqlite3.Connection:
 
 def _set_aside(path: Path) -> None:
     path.replace(path.with_suffix(".damaged"))
-    # A journal belongs to the pages that were damaged: it must not be played back into the new file.
+    # The journal belongs to the damaged file and must not be applied to the new one.
     path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
 
 
@@ -190,12 +190,12 @@ _values = attrgetter(*_FIELDS)
 
 
 class StoredChunks(Sequence[Chunk]):
-    """The chunks of a page as the cache holds them, read when one of them is asked for: after an edit few are."""
+    """The cached chunks of a page, parsed only when one of them is used, because most builds need few of them."""
 
     __slots__ = ("_chunks", "_rows", "digest", "section_indexes")
 
     def __init__(self, rows: bytes, section_indexes: Sequence[int]) -> None:
-        """Takes the JSON of the chunks and the `section_index` of each."""
+        """Takes the JSON of the chunks, and the `section_index` of each chunk."""
         self._rows = rows
         self._chunks: tuple[Chunk, ...] | None = None
         self.section_indexes = section_indexes
@@ -223,7 +223,7 @@ class StoredChunks(Sequence[Chunk]):
 
 
 def page_digest(page: ChunkedPage) -> bytes:
-    """Returns a hash of all that a page's chunks hold: 16 bytes."""
+    """Returns a hash of the content of all chunks of a page: 16 bytes."""
     chunks = page.chunks
     return chunks.digest if isinstance(chunks, StoredChunks) else _digest(_rows_json(chunks))
 
@@ -245,8 +245,8 @@ def _digest(content: bytes) -> bytes:
 class ChunkCache:
     """A `ChunkMemory` in a `ContentCache`.
 
-    The key is a hash of everything chunks depend on: the page's HTML, source and title, and the chunker's fingerprint,
-    which stands for its settings, its code and that of its parsers.
+    A key is a hash of everything on which chunks depend: the page's HTML, source and title, and the chunker's
+    fingerprint, which covers its settings, its code and the code of its parsers.
     """
 
     def __init__(self, contents: ContentCache, documents: Iterable[Document], fingerprint: str) -> None:
@@ -262,14 +262,14 @@ class ChunkCache:
         return None if value is None else _read(value)
 
     def remember(self, document: Document, text: ChunkedText) -> None:
-        """Remembers the chunks of a page; `save` writes them."""
+        """Adds the chunks of a page; `save` writes them to the cache."""
         rows = _rows_json(text.chunks)
         sections = [chunk.section_index for chunk in text.chunks]
         header = [_digest(rows).hex(), sections, text.languages, text.links, text.recognised]
         self._new[self._key(document)] = json.dumps(header).encode() + b"\n" + rows
 
     def save(self) -> None:
-        """Writes new values, and marks the others as used."""
+        """Writes the new values, and marks the others as used."""
         self._contents.put(self._new)
         self._contents.touch(self._keys)
 
@@ -280,7 +280,7 @@ class ChunkCache:
 
 
 def _read(value: bytes) -> ChunkedText | None:
-    """Reads a value; None where the bytes are damaged."""
+    """Reads a value; None if the bytes are damaged."""
     try:
         header, rows = value.split(b"\n", 1)
         digest, sections, languages, links, recognised = json.loads(header)

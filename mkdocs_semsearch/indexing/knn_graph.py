@@ -1,4 +1,4 @@
-"""The k-nearest-neighbour graph over the chunks' vectors."""
+"""Builds the k-nearest-neighbour graph of the chunk vectors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ GraphMethod = Literal["auto", "exact", "nndescent"]
 
 NEIGHBORS = 15
 EXACT_BELOW = 40_000
-"""Rows below which exact lists cost less processor time than NN-Descent.
+"""Number of rows below which exact lists need less processor time than NN-Descent.
 
-On a core with AVX-512, 384 dimensions: exact 1.0 s for 5,000 rows, 13 s for 20,000, 48 s for 40,000. NN-Descent 35 s,
-39 s, 39 s, nearly all of it compilation, and 34 s more in a fresh environment: the lines cross at 36,000 and 49,000.
+Measured on a core with AVX-512 and 384 dimensions: exact lists take 1.0 s for 5,000 rows, 13 s for 20,000 and 48 s for
+40,000; NN-Descent takes 35 s, 39 s and 39 s, nearly all of it compilation, and 34 s more in a fresh environment. Both
+take the same time at 36,000 rows, or at 49,000 rows in a fresh environment.
 """
 
 _BLOCK_CELLS = 1 << 23
-"""Similarities at a time: 32 MB, whatever the size of the site."""
+"""Number of similarities that are computed at once: 32 MB for every size of site."""
 
 _GROUP = 32
-"""Columns whose maximum is looked at first: the lists of 14,000 rows take 3.1 s of processor time in place of 4.9."""
+"""Number of columns in a group, see `_largest`; lists of 14,000 rows take 3.1 s of processor time instead of 4.9."""
 
 _ROWS_COMPARED = 1024
 
 _MOST_FRESH, _MOST_STALE = 0.1, 0.5
-"""Share of new rows, and of lists to compute, from which on computing all lists costs no more."""
+"""Shares of new rows and of outdated lists above which all lists are computed again; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class KnnGraph:
         indptr: int64 `[n + 1]`.
         indices: int32 `[indptr[-1]]`; never the row itself.
         method: `exact`, `nndescent`, or `none` for fewer than two rows.
-        kept: int64 `[n]`, the row of the earlier graph that a list was taken from, -1 for a list that was computed;
-            None where all were.
+        kept: int64 `[n]`, the row of the earlier graph from which a list was copied, -1 for a computed list; None if
+            all lists were computed.
     """
 
     indptr: NDArray[np.int64]
@@ -52,12 +53,12 @@ class KnnGraph:
 
 @dataclass(frozen=True, slots=True)
 class EarlierGraph:
-    """The graph of an earlier build, from which unchanged lists are taken.
+    """The graph of an earlier build, from which unchanged lists are copied.
 
     Attributes:
-        vectors: float16 `[m, d]`, as stored.
-        graph: its lists.
-        similar: bool `[edges]` of the graph, see `similar_edges`; None where they are not known.
+        vectors: float16 `[m, d]`, the stored vectors.
+        graph: the neighbour lists.
+        similar: bool `[edges]` of the graph, see `similar_edges`; None if unknown.
     """
 
     vectors: NDArray[np.float16]
@@ -78,11 +79,11 @@ def build_knn_graph(
         vectors: float32 `[n, d]`, unit rows.
         method: `exact` is a blocked matrix product, O(n² d); `nndescent` is NN-Descent (Dong, Moses, Li: Efficient
             k-nearest neighbor graph construction for generic similarity measures, WWW 2011) by PyNNDescent; `auto`
-            takes `exact` below 40 000 rows.
-        neighbors: length of a list, less where there are fewer rows.
-        earlier: a graph made by the same method, with float16 vectors that these are equal to where nothing changed.
-            Only lists that a changed row leaves or enters are computed again; the result is the same.
-        stored: the vectors in float16, where the caller has them: they are compared with those of the earlier graph.
+            chooses `exact` below 40,000 rows.
+        neighbors: length of a list; shorter if there are fewer rows.
+        earlier: a graph made by the same method. Only lists that lose or gain a changed row are computed again; the
+            result is the same.
+        stored: the vectors in float16, if the caller has them, to compare them with those of the earlier graph.
     """
     rows = len(vectors)
     k = min(neighbors, rows - 1)
@@ -91,7 +92,7 @@ def build_knn_graph(
     if method == "auto":
         method = "exact" if rows < EXACT_BELOW else "nndescent"
     if rows <= neighbors + 1:
-        method = "exact"  # every row is a neighbour
+        method = "exact"  # every other row is a neighbour
     updated = None
     if earlier is not None and earlier.graph.method == method and rows > neighbors + 1:
         old_row = _rows_in(earlier.vectors, vectors.astype(np.float16) if stored is None else stored)
@@ -141,14 +142,14 @@ def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 def _updated(
     vectors: NDArray[np.float32], k: int, earlier: EarlierGraph, old_row: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Returns the lists, most of them from an earlier graph, and `KnnGraph.kept`; None where too many rows changed."""
+    """Returns lists mostly copied from an earlier graph, and `KnnGraph.kept`; None if too many rows changed."""
     known = _earlier_lists(earlier.graph, k)
     if known is None:
         return None
     fresh = np.flatnonzero(old_row < 0)
     if len(fresh) > _MOST_FRESH * len(vectors):
         return None
-    new_row = np.full(len(earlier.vectors) + 1, -1, np.int64)  # the last one for places that were empty
+    new_row = np.full(len(earlier.vectors) + 1, -1, np.int64)  # the last entry is for empty places (-1)
     new_row[old_row[old_row >= 0]] = np.flatnonzero(old_row >= 0)
     lists = new_row[known[old_row]]
     lists[fresh] = -1
@@ -165,7 +166,7 @@ def _updated(
 
 
 def _earlier_lists(graph: KnnGraph, k: int) -> NDArray[np.int64] | None:
-    """Returns int64 `[m, k]`, -1 behind the end of a shorter list; None where a list is longer."""
+    """Returns int64 `[m, k]`, where shorter lists are filled with -1; None if a list is longer than k."""
     lengths = np.diff(graph.indptr)
     if not len(lengths) or lengths.max() > k:
         return None
@@ -178,7 +179,7 @@ def _rows_in(earlier: NDArray[np.float16], rounded: NDArray[np.float16]) -> NDAr
     """Returns for every vector the row of an equal one in an earlier array, each row once, or -1."""
     found = np.full(len(rounded), -1, np.int64)
     both = min(len(earlier), len(rounded))
-    # An edit leaves what stands before and behind it in place.
+    # After an edit, the rows before and after it are usually unchanged.
     before = _equal_rows(earlier[:both], rounded[:both])
     behind = _equal_rows(earlier[len(earlier) - both :][::-1], rounded[len(rounded) - both :][::-1])
     behind = min(behind, both - before)
@@ -194,7 +195,7 @@ def _rows_in(earlier: NDArray[np.float16], rounded: NDArray[np.float16]) -> NDAr
 
 
 def _equal_rows(one: NDArray[np.float16], other: NDArray[np.float16]) -> int:
-    """Returns how many rows of two arrays are equal before the first that is not."""
+    """Returns the number of equal rows at the beginning of two arrays."""
     for start in range(0, len(one), _ROWS_COMPARED):
         some = slice(start, start + _ROWS_COMPARED)
         differing = (one[some].view(np.uint16) != other[some].view(np.uint16)).any(axis=1)
@@ -216,7 +217,7 @@ def _nndescent(vectors: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 
 
 def _without_self(found: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Removes each row from its own list, where NN-Descent puts it; -1 marks a list that stayed short."""
+    """Removes each row from its own list, where NN-Descent puts it; fills short lists with -1."""
     own = found == np.arange(len(found))[:, None]
     order = np.argsort(own, axis=1, kind="stable")
     lists = np.take_along_axis(np.where(own, -1, found), order, axis=1)

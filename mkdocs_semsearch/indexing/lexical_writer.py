@@ -1,4 +1,4 @@
-"""Writes the lexical index: one Tantivy document a chunk, whose field `row` is the row of the chunk."""
+"""Writes the lexical index: one Tantivy document for each chunk, whose field `row` is the row of the chunk."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ _PAGES_AT_ONCE = 100
 _META = "meta.json"
 
 _LEAST_RUN_ROWS, _MOST_RUNS = 2500, 6
-"""Rows of a segment at least, more where there would be too many segments. An edit rewrites one of them; up to seven
-cost a query nothing that can be measured (14,000 rows: 1.2 ms in one segment, 1.1 in four, 1.4 in seven), and from
-eight on Tantivy would merge them."""
+"""Least number of rows in a segment, and greatest number of segments. An edit rewrites one segment. Up to seven
+segments do not slow down queries (14,000 rows: 1.2 ms with one segment, 1.1 with four, 1.4 with seven), and from eight
+on Tantivy would merge them."""
 
 _CUT_BELOW = 16
-"""A page whose digest begins with a smaller byte, one in sixteen, may begin a segment."""
+"""A page whose digest begins with a byte below this, one page in sixteen, may begin a segment; chosen, not measured."""
 
 
 class PreparedPages:
-    """The texts of every chunk as the lexical index takes them, in the order of `FIELDS`, page by page.
+    """The prepared texts of all chunks for the lexical index, in the order of `FIELDS`, page by page.
 
-    Cutting texts into words and identifiers takes most of the time of the lexical index, so the texts of a page are
-    kept from build to build.
+    Splitting texts into words and identifiers takes most of the time of the lexical index, so the prepared texts of a
+    page are cached.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class PreparedPages:
         """Prepares pages.
 
         Args:
-            pages: of the site.
-            digests: of each, see `with_reader_words` and `site_compounds`.
-            contents: knows the texts of earlier builds.
+            pages: the pages of the site.
+            digests: hash of each page, see `with_reader_words` and `site_compounds`.
+            contents: the cache with the texts of earlier builds.
             readers: synonyms and pins of the site.
-            compounds: of the site.
-            stemmers: of the language of every page, for the compounds.
+            compounds: compounds of the site.
+            stemmers: stemmer of every page, for the compounds.
         """
         self._pages = pages
         self._readers = readers
@@ -94,7 +94,7 @@ class PreparedPages:
         self._keys = [hashlib.blake2b(prefix + digest, digest_size=16).digest() for digest in digests]
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        """Yields the texts of one chunk after the other."""
+        """Yields the texts of each chunk."""
         for start in range(0, len(self._pages), _PAGES_AT_ONCE):
             keys = self._keys[start : start + _PAGES_AT_ONCE]
             known = self._contents.get(keys)
@@ -118,13 +118,13 @@ class PreparedPages:
 def common_words_of(
     pages: Sequence[ChunkedPage], digests: Sequence[bytes], contents: ContentCache, stemmer: str | None
 ) -> tuple[str, ...]:
-    """Returns the `common_words` of a site; the words of a page are kept from build to build.
+    """Returns the `common_words` of a site; the words of a page are cached.
 
     Args:
-        pages: of the site.
-        digests: `page_digest` of each.
-        contents: knows the words of earlier builds.
-        stemmer: of the site's language.
+        pages: the pages of the site.
+        digests: `page_digest` of each page.
+        contents: the cache with the words of earlier builds.
+        stemmer: stemmer of the site's default language.
     """
     prefix = b"words of a page\0" + _code().encode()
     keys = {
@@ -148,7 +148,7 @@ def common_words_of(
 
 
 def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
-    """Reads the texts of a page; None where the bytes are damaged."""
+    """Reads the texts of a page; None if the bytes are damaged."""
     try:
         texts: list[Sequence[str]] = json.loads(value or b"")
         return texts if len(texts) == chunks and all(len(some) == len(FIELDS) for some in texts) else None
@@ -158,13 +158,13 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 
 @cache
 def _code() -> str:
-    """Returns a hash of the code that prepares texts, so that a new version prepares them anew."""
+    """Returns a hash of the code that prepares texts, so that a new version does not use old cache entries."""
     files = (analyzers.__file__, extra_words.__file__, vocabulary.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
 def with_reader_words(pages: Sequence[ChunkedPage], digests: Sequence[bytes], readers: ReaderWords) -> list[bytes]:
-    """Returns a hash for the lexical texts of every page: `page_digest`, and the words of readers if there are any."""
+    """Returns a hash for the lexical texts of every page, made of its `page_digest` and the added reader words."""
     synonyms = json.dumps(sorted(readers.synonyms.items())) if readers.synonyms else ""
     hashes = []
     for page, digest in zip(pages, digests, strict=True):
@@ -177,17 +177,17 @@ def with_reader_words(pages: Sequence[ChunkedPage], digests: Sequence[bytes], re
 def site_compounds(
     pages: Sequence[ChunkedPage], digests: Sequence[bytes], stemmers: Sequence[str | None], contents: ContentCache
 ) -> tuple[Compounds, list[bytes]]:
-    """Divides the compounds of a site; the words of a page are kept from build to build.
+    """Splits the compounds of a site; the words of a page are cached.
 
     Args:
-        pages: of the site.
-        digests: `page_digest` of each.
-        stemmers: of the language of every page.
-        contents: knows the words of earlier builds.
+        pages: the pages of the site.
+        digests: `page_digest` of each page.
+        stemmers: stemmer of every page.
+        contents: the cache with the words of earlier builds.
 
     Returns:
-        The compounds, and a hash for every page: its digest, and the parts of its own compounds if there are any. A
-        word that is new on one page may divide words of another, which then has another hash.
+        The compounds, and a hash for every page, made of its digest and the parts of its compounds. A new word on one
+        page may split words of another page, whose hash then changes.
     """
     prefix = b"compound words of a page\0" + _code().encode()
     keys = {
@@ -222,7 +222,7 @@ def site_compounds(
 def added_words(
     page: ChunkedPage, readers: ReaderWords, compounds: Compounds = NO_COMPOUNDS, stemmer: str | None = None
 ) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
-    """Yields the chunks of a page, each with the words of readers and the parts of compounds that it has too."""
+    """Yields the chunks of a page, each with its added reader words and parts of compounds."""
     own = readers.of_page(page.path, page.front_matter)
     for number, chunk in enumerate(page.chunks):
         place = (chunk.heading_hierarchy, chunk.content)
@@ -230,23 +230,23 @@ def added_words(
 
 
 def prepared_texts(chunk: Chunk, added: Sequence[str] = ()) -> Sequence[str]:
-    """Returns the texts of a chunk as the lexical index takes them, in the order of `FIELDS`."""
+    """Returns the prepared texts of a chunk for the lexical index, in the order of `FIELDS`."""
     texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""), added)
     return [texts[name] if name in ("identifiers", "parts") else prepare(texts[name]) for name in FIELDS]
 
 
 @dataclass(frozen=True, slots=True)
 class SiteTexts:
-    """What the lexical index of a site is made of.
+    """The input of the lexical index of a site.
 
     Attributes:
-        pages: in the order of the rows.
-        digests: of each, see `with_reader_words`.
-        analysis: of the texts of the site.
-        stemmers: of the language of every page.
-        contents: knows the texts of earlier builds, and which part of their index holds which pages.
+        pages: the pages, in the order of the rows.
+        digests: hash of each page, see `with_reader_words`.
+        analysis: text analysis of the site.
+        stemmers: stemmer of every page.
+        contents: the cache with the texts of earlier builds and with the pages of each segment.
         readers: synonyms and pins of the site.
-        compounds: of the site.
+        compounds: compounds of the site.
     """
 
     pages: Sequence[ChunkedPage]
@@ -258,7 +258,7 @@ class SiteTexts:
     compounds: Compounds = NO_COMPOUNDS
 
     def prepared(self, run: _Run) -> PreparedPages:
-        """Returns the texts of some of the pages."""
+        """Returns the prepared texts of the pages of a run."""
         here = slice(run.first, run.end)
         return PreparedPages(
             self.pages[here], self.digests[here], self.contents, self.readers, self.compounds, self.stemmers[here]
@@ -267,7 +267,7 @@ class SiteTexts:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Pages that share a segment of the index; an equal key stands for an equal segment."""
+    """Pages that share a segment of the index; runs with equal keys have equal segments."""
 
     first: int
     end: int
@@ -276,13 +276,13 @@ class _Run:
 
 
 def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tuple[str, Path] | None) -> None:
-    """Writes the index of a site in a few segments, and takes segments without a changed page from an earlier index.
+    """Writes the index of a site in a few segments, and copies segments without a changed page from an earlier index.
 
     Args:
-        site: the texts.
-        folder: made here; must not exist.
-        build_id: of the build that is written; its segments are remembered under it.
-        earlier: build id and folder of an index whose segments may be used.
+        site: the texts of the site.
+        folder: folder to create; must not exist.
+        build_id: identifier of the new build, under which its segments are cached.
+        earlier: build id and folder of an index whose segments may be copied.
 
     Raises:
         OSError: the folder cannot be written.
@@ -296,7 +296,7 @@ def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tu
             if earlier is not None and run.key in known:
                 site.prepared(run).touch()
                 _copy_segment(known[run.key], earlier[1], folder)
-        # Tantivy lists its segments in any order; in that of the rows, equal scores stay in the order of the site.
+        # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
         (folder / _META).write_text(json.dumps({**meta, "segments": segments}), encoding="utf-8")
@@ -313,7 +313,7 @@ def _copy_segment(segment: Mapping[str, Any], source: Path, target: Path) -> Non
 
 
 def _runs(site: SiteTexts) -> list[_Run]:
-    """Cuts the pages where their content says so: behind an edited page the same cuts are found again."""
+    """Divides the pages into runs, at positions that depend on their content, so that an edit changes few runs."""
     sizes = [len(page.chunks) for page in site.pages]
     least = _LEAST_RUN_ROWS
     while sum(sizes) > _MOST_RUNS * least:
@@ -329,7 +329,7 @@ def _runs(site: SiteTexts) -> list[_Run]:
     return [
         _Run(first, end, starts[first], _run_key(site, first, end, starts[first]))
         for first, end in places
-        if starts[first] < starts[end]  # Tantivy writes no segment without a document
+        if starts[first] < starts[end]  # Tantivy does not write segments without documents
     ]
 
 
@@ -346,7 +346,7 @@ def _segments_key(build_id: str) -> bytes:
 
 
 def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) -> dict[str, Any]:
-    """Returns the entries of Tantivy's list of segments in an earlier index, by the keys of their runs."""
+    """Returns the segment entries of an earlier index's Tantivy metadata, by the keys of their runs."""
     if earlier is None:
         return {}
     value = contents.get([_segments_key(earlier[0])]).get(_segments_key(earlier[0]))
@@ -359,7 +359,7 @@ def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) ->
 
 
 def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict[str, Any]:
-    """Writes a segment for every run; returns Tantivy's entry for each by the key of the run."""
+    """Writes a segment for every run; returns Tantivy's metadata of each segment by the key of the run."""
     written: dict[str, Any] = {}
     with _lexical_writer(folder, site.analysis) as writer:
         for run in runs:
@@ -385,10 +385,10 @@ def write_lexical_index(
     """Writes the index of all chunks, in their order, as one segment.
 
     Args:
-        texts: `prepared_texts` of every chunk; row i of the chunk table is the i-th.
-        folder: made here; must not exist.
-        analysis: of the texts of the site.
-        stemmers: of the language of every chunk's page, where the analysis differs between pages.
+        texts: `prepared_texts` of every chunk, in the order of the chunk table.
+        folder: folder to create; must not exist.
+        analysis: text analysis of the site.
+        stemmers: stemmer of every chunk's page, if the analysis differs between pages.
 
     Raises:
         OSError: the folder cannot be written.
@@ -400,16 +400,16 @@ def write_lexical_index(
 
 @contextlib.contextmanager
 def _clean_folder(folder: Path) -> Iterator[None]:
-    """Makes a folder for Tantivy to write to, and leaves only the index in it."""
+    """Creates a folder in which Tantivy writes an index, and removes all other files afterwards."""
     folder.mkdir()
     try:
         yield
     except UnicodeError:
         raise
-    except ValueError as error:  # what Tantivy makes of a full disk
+    except ValueError as error:  # Tantivy raises ValueError if the disk is full
         raise OSError(f"lexical index: {error}") from error
-    # Locks and Tantivy's list of files to clean up: of no use in a folder that never changes, and many hosts drop
-    # files whose names begin with a dot.
+    # Remove lock files and Tantivy's list of managed files: an immutable folder does not need them, and many hosts do
+    # not serve files whose names begin with a dot.
     for leftover in folder.glob(".*"):
         leftover.unlink(missing_ok=True)
 
@@ -417,7 +417,7 @@ def _clean_folder(folder: Path) -> Iterator[None]:
 def _stemmed(
     texts: Iterable[Sequence[str]], analysis: Analysis, stemmers: Iterable[str | None]
 ) -> Iterator[Sequence[str]]:
-    """Yields texts whose words are stemmed by the language of their page."""
+    """Yields the texts with words stemmed for the language of their page."""
     for fields, stemmer in zip(texts, stemmers, strict=True):
         of_field = analysis.of_page(stemmer)
         yield [

@@ -1,4 +1,4 @@
-"""Measures which languages of a site its model knows, and how much of the meaning in them counts."""
+"""Estimates which languages of a site the embedding model covers, and the semantic weight for each of them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ MULTILINGUAL_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v
 LANGUAGES_OF_DEFAULT_MODEL = frozenset({"en"})
 
 MOST_UNKNOWN = 0.1
-"""Share of unknown tokens from which on a model does not know a language. Of the default model: 0.74 for Chinese, 0.4
-for Japanese, 1.0 for Thai, 0 for European languages; of a multilingual one about 0."""
+"""From this share of unknown tokens on, a model does not cover a language. The default model has 0.74 for Chinese, 0.4
+for Japanese, 1.0 for Thai and 0 for European languages; a multilingual model has about 0."""
 
 LEAST_LETTERS = 1.3
-"""Letters of a token below which a tokenizer spells the words of an alphabet. Of the default model: 3.9 for English,
-1.7 to 2.5 for other languages in Latin letters, 1.0 for Ukrainian, Russian, Greek, Arabic and Hebrew."""
+"""Below this mean length of a token, a tokenizer only spells words. The default model has 3.9 letters for English, 1.7
+to 2.5 for other languages in Latin letters, and 1.0 for Ukrainian, Russian, Greek, Arabic and Hebrew."""
 
 PARTLY_KNOWN = 0.5
-"""Share of meaning that counts in a language in Latin letters: English models know its names and shared words."""
+"""Factor of the semantic weight for other languages in Latin letters than English, of which English models know names
+and shared words; chosen, not measured."""
 
 _SAMPLED_CHUNKS = 50
 _WORD = re.compile(r"[^\W\d_]+")
 _UNKNOWN = frozenset({"[UNK]", "<unk>", "<UNK>"})
 _SYLLABIC = frozenset({"Hani", "Jpan", "Thai", "Laoo", "Khmr", "Mymr"})
-"""Scripts in which a character may well be a token of its own."""
+"""Scripts in which a single character is a normal token."""
 
 _NAMES = {
     "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "fa": "Persian",
@@ -48,15 +49,15 @@ _NAMES = {
 
 
 def model_coverage(pages: Sequence[ChunkedPage], embedder: Embedder, default: str) -> dict[str, float]:
-    """Returns for the languages that a model does not know well how much of the meaning counts there, from 0 to 1.
+    """Returns the languages that a model does not cover well, each with a factor of the semantic weight from 0 to 1.
 
-    Of the default model the languages are known. Of any model with a tokenizer of its own, what counts is whether its
-    words fall apart into unknown tokens or letters.
+    The languages of the default model are known. For other models with a tokenizer, a language is not covered if its
+    words become unknown tokens or single letters.
 
     Args:
-        pages: of the site.
-        embedder: of the site.
-        default: language of pages that have none of their own.
+        pages: the pages of the site.
+        embedder: the embedder of the site.
+        default: language of pages that do not declare one.
     """
     file: Path | None = getattr(embedder, "tokenizer_file", None)
     if file is None:
@@ -84,7 +85,7 @@ def model_coverage(pages: Sequence[ChunkedPage], embedder: Embedder, default: st
 
 
 def _share(tokenizer: Tokenizer, texts: Sequence[str], script: str) -> float:
-    """Returns how much of the meaning of some texts counts: all of it, or nothing where their words fall apart."""
+    """Returns the factor for some texts: 1, or 0 if their words become unknown tokens or single letters."""
     words = [word for text in texts for word in _WORD.findall(text) if script == "Latn" or not word.isascii()]
     if not words:
         return 1.0
@@ -98,10 +99,10 @@ def _share(tokenizer: Tokenizer, texts: Sequence[str], script: str) -> float:
 
 
 def coverage_warning(coverage: Mapping[str, float], model: str) -> str | None:
-    """Returns one sentence about the languages that a model does not know, None where it knows all of the site.
+    """Returns one sentence about the languages that a model does not cover, or None if it covers all of the site.
 
     Args:
-        coverage: see `model_coverage`.
+        coverage: result of `model_coverage`.
         model: name of the model.
     """
     names = {share: _named(language for language in coverage if coverage[language] == share) for share in (0.0, 0.5)}

@@ -21,16 +21,17 @@ from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
 __all__ = ["EdgeCache", "duplicate_groups", "similar_edges"]
 
 LEAST_SIMILARITY = 0.9
-"""Cosine below which two sections are not compared word for word."""
+"""Sections with a lower cosine similarity are not compared word for word; chosen, not measured."""
 
 LEAST_RESEMBLANCE = 0.85
-"""Share of common three-word shingles (Broder: On the resemblance and containment of documents, 1997)."""
+"""Least share of common three-word shingles of near duplicates (Broder: On the resemblance and containment of
+documents, 1997); chosen, not measured."""
 
 LEAST_WORDS = 20
-"""Shorter sections are not compared: each of them is a result of its own, but in other versions of the same page."""
+"""Shorter sections are not compared, except with other versions of the same page; chosen, not measured."""
 
 _EDGES_AT_ONCE = 4096
-"""Edges whose two vectors are compared at a time: 12 MB for 384 dimensions."""
+"""Number of edges whose vectors are compared at once: 12 MB for 384 dimensions."""
 
 _WORD = re.compile(r"\w+")
 
@@ -39,18 +40,18 @@ _RESEMBLANCE_KEY = f"resemblance {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
 _section_index = attrgetter("section_index")
 
 _Section = tuple[ChunkedPage, int, int]
-"""A page, and the first and the end of the chunks of a section in it."""
+"""A page, and the start and end of a section's chunks in it."""
 
 
 def similar_edges(
     vectors: NDArray[np.float32], graph: KnnGraph, earlier: EarlierGraph | None = None
 ) -> NDArray[np.bool_]:
-    """Tells which neighbours are so similar that their words are compared.
+    """Returns which neighbours are similar enough to be compared word for word.
 
     Args:
         vectors: float32 `[chunks, d]`, unit rows.
         graph: neighbour lists over the chunks.
-        earlier: the graph of which this one has kept lists, see `KnnGraph.kept`.
+        earlier: the graph from which lists were copied, see `KnnGraph.kept`.
 
     Returns:
         bool `[edges]`, in the order of `graph.indices`.
@@ -72,13 +73,13 @@ def similar_edges(
 
 
 class EdgeCache:
-    """Keeps the answers of `similar_edges` from build to build."""
+    """Caches the results of `similar_edges`."""
 
     def __init__(self, contents: ContentCache) -> None:
         self._contents = contents
 
     def get(self, build_id: str, graph: KnnGraph) -> NDArray[np.bool_] | None:
-        """Returns the answer for the graph of a build, or None."""
+        """Returns the cached result for the graph of a build, or None."""
         value = self._contents.get([_edge_key(build_id, graph)]).get(_edge_key(build_id, graph))
         edges = len(graph.indices)
         if value is None or len(value) != -(-edges // 8):
@@ -86,12 +87,12 @@ class EdgeCache:
         return np.unpackbits(np.frombuffer(value, np.uint8), count=edges).astype(np.bool_)
 
     def put(self, build_id: str, graph: KnnGraph, similar: NDArray[np.bool_]) -> None:
-        """Keeps the answer for the graph of a build."""
+        """Caches the result for the graph of a build."""
         self._contents.put({_edge_key(build_id, graph): np.packbits(similar).tobytes()})
 
 
 def _edge_key(build_id: str, graph: KnnGraph) -> bytes:
-    # The build id stands for the vectors; NN-Descent may give the same vectors other lists.
+    # The build id identifies the vectors, but NN-Descent can produce different lists for the same vectors.
     text = f"similar edges {LEAST_SIMILARITY} {build_id} {zlib.crc32(graph.indices.tobytes())}"
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
@@ -102,14 +103,14 @@ def duplicate_groups(
     """Groups near-duplicate sections.
 
     Args:
-        pages: of the site.
-        graph: neighbour lists over the chunks; near duplicates are among each other's neighbours.
-        similar: see `similar_edges`.
-        contents: knows which texts resembled each other in earlier builds.
+        pages: the pages of the site.
+        graph: neighbour lists over the chunks; near duplicates are neighbours of each other.
+        similar: result of `similar_edges`.
+        contents: the cache with the resemblances of earlier builds.
 
     Returns:
-        int32 `[chunks]`: for every chunk the running number, from 0, of the first section of its section's group, which
-        is its own section where it has no near duplicate.
+        int32 `[chunks]`: for every chunk the number, counted from 0, of the first section in its group of near
+        duplicates; its own section number without near duplicates.
     """
     section_of, sections = _sections(pages)
     first = np.arange(len(sections), dtype=np.int32)
@@ -124,7 +125,7 @@ def duplicate_groups(
 
 
 def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Section]]:
-    """Returns the number of every chunk's section, and where the chunks of every section are."""
+    """Returns the section number of every chunk, and the chunk range of every section."""
     sizes = [len(page.chunks) for page in pages]
     page_of = np.repeat(np.arange(len(pages)), sizes)
     indexes = np.fromiter((index for page in pages for index in section_indexes(page)), np.int64, len(page_of))
@@ -139,7 +140,7 @@ def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Se
 
 
 def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:
-    """Yields sections, however short, that stand in another version of the same page, with their first place."""
+    """Yields pairs of an earlier section and its copy in another version of the same page, of any length."""
     seen: dict[tuple[Any, ...], int] = {}
     section = -1
     for page in pages:
@@ -158,7 +159,7 @@ def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int,
 def _similar_sections(
     section_of: NDArray[np.int32], graph: KnnGraph, similar: NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
-    """Returns pairs of different sections, the earlier one first, each pair once and in order."""
+    """Returns the pairs of distinct similar sections, the earlier one first, sorted and without repetitions."""
     rows = np.repeat(np.arange(len(section_of)), np.diff(graph.indptr))[similar]
     ends = np.stack([section_of[rows], section_of[graph.indices[similar]]], axis=1)
     ends = np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1)

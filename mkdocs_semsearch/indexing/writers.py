@@ -36,17 +36,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class IndexedRows:
-    """What a build says of every chunk.
+    """All rows of a build.
 
     Attributes:
-        build_id: of the build.
-        pages: in the order of the rows.
+        build_id: identifier of the build.
+        pages: the pages, in the order of the rows.
         vectors: float32 `[chunks, d]`, unit rows.
         groups: int32 `[chunks]`, see `duplicate_groups`.
-        facets: declared fields.
-        stemmers: of the language of every page, see `page_stemmers`.
+        facets: declared facet fields.
+        stemmers: stemmer of every page, see `page_stemmers`.
         readers: synonyms and pins of the site.
-        compounds: of the site.
+        compounds: compounds of the site.
     """
 
     build_id: str
@@ -60,38 +60,38 @@ class IndexedRows:
 
 
 class StoreWriter(Protocol):
-    """Stores builds beside each other and publishes one of them."""
+    """Stores several builds and publishes one of them."""
 
     @property
     def identity(self) -> str:
-        """Distinguishes builds for this store from builds of the same content elsewhere; part of the build id."""
+        """Identifier of the store. It is part of the build id: the same content in another store is another build."""
         ...
 
     def prepare(self) -> None:
-        """Finds out, before anything costly is done, whether the store can be written to.
+        """Checks whether the store accepts writes, before any expensive work is done.
 
         Raises:
-            StoreUnavailableError: it does not answer, or is too old.
+            StoreUnavailableError: the store does not answer, or its version is too old.
         """
         ...
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
-        """Writes a build where no reader looks yet.
+        """Writes a build without publishing it.
 
         Args:
-            folder: of the build; for what readers need beside the store.
-            rows: all of it.
+            folder: folder of the build, for files that readers need in addition to the store.
+            rows: all rows of the build.
 
         Returns:
-            What the manifest says of the store.
+            The `store` section of the manifest.
 
         Raises:
-            StoreUnavailableError: the store does not take it; no reader sees anything of it.
+            StoreUnavailableError: the store does not accept the build; readers see nothing of it.
         """
         ...
 
     def holds(self, build_id: str, points: int) -> bool:
-        """Tells whether a build is there, whole: with so many chunks and pages together.
+        """Returns whether the store has the complete build: `points` chunks and pages together.
 
         Raises:
             StoreUnavailableError: the store does not answer.
@@ -99,10 +99,10 @@ class StoreWriter(Protocol):
         ...
 
     def publish(self, build_id: str) -> None:
-        """Shows a build that was written, and drops those that no reader needs any more.
+        """Publishes a written build, and deletes builds that no reader needs any more.
 
         Raises:
-            StoreUnavailableError: the store does not answer; the build shown before still is.
+            StoreUnavailableError: the store does not answer; the previous build stays published.
         """
         ...
 
@@ -121,7 +121,7 @@ class EarlierRows:
     """The rows of `chunks.parquet` of an earlier build.
 
     Attributes:
-        table: all of them.
+        table: the rows.
         first: the first row and the number of rows of every page, by its `row_keys`.
     """
 
@@ -130,11 +130,11 @@ class EarlierRows:
 
 
 def row_keys(pages: Sequence[ChunkedPage], digests: Sequence[bytes]) -> list[bytes]:
-    """Returns a key of 16 bytes for the chunk rows of every page: equal keys have rows that are equal but for numbers.
+    """Returns a key of 16 bytes for every page: pages with equal keys have chunk rows that differ only in row numbers.
 
     Args:
-        pages: of the site.
-        digests: `page_digest` of each.
+        pages: the pages of the site.
+        digests: `page_digest` of each page.
     """
     places = [f"chunk rows\0{page.path}\0{page.language}\0".encode("utf-8", "surrogatepass") for page in pages]
     return [
@@ -143,13 +143,13 @@ def row_keys(pages: Sequence[ChunkedPage], digests: Sequence[bytes]) -> list[byt
 
 
 class RowCache:
-    """Remembers the `row_keys` of builds, so that the next build finds the rows of unchanged pages in their tables."""
+    """Caches the `row_keys` of builds, so that the next build can copy the rows of unchanged pages."""
 
     def __init__(self, contents: ContentCache) -> None:
         self._contents = contents
 
     def earlier(self, build_id: str, build_dir: Path) -> EarlierRows | None:
-        """Returns the rows of a build; None where they are not known, or not as they would be written now."""
+        """Returns the rows of a build; None if they are not cached, or if the table has another schema."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -171,7 +171,7 @@ class RowCache:
         return EarlierRows(table, dict(zip(keys, rows, strict=True)))
 
     def remember(self, build_id: str, pages: Sequence[ChunkedPage], keys: Sequence[bytes]) -> None:
-        """Remembers the pages of a build in the order of its rows."""
+        """Caches the pages of a build in the order of its rows."""
         sizes = np.array([len(page.chunks) for page in pages], "<u4")
         self._contents.put({_build_key(build_id): sizes.tobytes() + b"".join(keys)})
 
@@ -192,16 +192,16 @@ def write_tables(
     """Writes `pages.parquet` and `chunks.parquet` into a folder.
 
     Args:
-        pages: of the site.
-        facets: declared fields; each becomes a column.
+        pages: the pages of the site.
+        facets: declared facet fields; each becomes a column.
         groups: int32 `[chunks]`, see `duplicate_groups`.
-        folder: of the build.
-        keys: `row_keys` of the pages; needed with `earlier`.
-        earlier: rows from which those of unchanged pages are taken.
+        folder: folder of the build.
+        keys: `row_keys` of the pages; required with `earlier`.
+        earlier: rows of an earlier build, from which those of unchanged pages are copied.
     """
     _write_table(_table(_page_columns(pages, facets), pages_schema(facets)), folder / PAGES)
     places = {(page.path, page.language) for page in pages}
-    if earlier is None or len(places) < len(pages):  # pages of one place share the numbers in their ids
+    if earlier is None or len(places) < len(pages):  # pages with the same path share a counter in their chunk ids
         table = _table(_chunk_columns(pages, groups.tolist()), chunks_schema())
     else:
         table = _taken_over(pages, groups, keys, earlier)
@@ -211,7 +211,7 @@ def write_tables(
 def _taken_over(
     pages: Sequence[ChunkedPage], groups: NDArray[np.int32], keys: Sequence[bytes], earlier: EarlierRows
 ) -> Any:
-    """Returns the table of chunks, with the rows of unchanged pages from an earlier one."""
+    """Returns the chunk table; the rows of unchanged pages are copied from an earlier table."""
     import pyarrow as pa
 
     schema = chunks_schema()
@@ -253,14 +253,14 @@ def _write_table(table: Any, path: Path) -> None:
         compression="zstd",
         compression_level=_COMPRESSION_LEVEL,
         data_page_size=_PAGE_BYTES,
-        # Rows and lines go up from chunk to chunk; names come again and again; texts and ids never do.
+        # Row and line numbers increase from chunk to chunk, names repeat, texts and ids are unique.
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         use_dictionary=[_leaf(field) for field in schema if field.name not in (*numbers, *_UNIQUE)],
     )
 
 
 def _leaf(field: Any) -> str:
-    """Returns the name of a column in Parquet."""
+    """Returns the name of a field's leaf column in Parquet."""
     import pyarrow as pa
 
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
@@ -324,7 +324,7 @@ def _chunk_columns(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Colum
 
 
 def chunk_ids(pages: Iterable[ChunkedPage]) -> list[str]:
-    """Returns an id for every chunk of all pages, stable while page, headings and place in the section stay."""
+    """Returns an id for every chunk; it is stable as long as page, headings and position in the section stay."""
     seen: Counter[str] = Counter()
     return [_chunk_id(page, chunk, seen) for page in pages for chunk in page.chunks]
 
