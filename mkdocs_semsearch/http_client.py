@@ -68,10 +68,10 @@ class HttpClient:
         Args:
             method: in upper case.
             url: http or https.
-            headers: of the request.
+            headers: headers of the request.
             seconds: for everything together, redirects included.
             most: bytes of the answer that are read; a longer one is an error, or is cut where `into` is given.
-            body: of the request.
+            body: body of the request.
             into: is called with the status and returns a file that the body is written to as it arrives, or None.
             follow: redirects within the same host are followed, from http to https too.
 

@@ -33,7 +33,7 @@ def open_searcher(
         index_dir: the index folder, which needs nothing beside it, neither site nor sources; by default the one that
             `SEMSEARCH_INDEX` names, else `semsearch-index`. Or the URL of a published index: its copy in this user's
             cache is brought up to date, and an encoder in it runs in a process with bounds on memory and time.
-        embedder: for queries, in place of the one that the index names; must give vectors of the same kind.
+        embedder: for queries, instead of the one that the index names; must give vectors of the same kind.
         verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
             have at most 256 MiB, which are read anyway. Sizes are compared in any case.
         store_url: of the cluster that holds the chunks, if they are in one; by default what `QDRANT_URL` says.

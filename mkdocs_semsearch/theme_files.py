@@ -33,7 +33,7 @@ def widget_strings(language: str) -> tuple[str, dict[str, str]]:
     """Returns the texts of the widget by their names, with the language they are in: English where it lacks yours.
 
     Args:
-        language: of the site, as in `de`, `de-CH` or `de_CH`.
+        language: language of the site, as in `de`, `de-CH` or `de_CH`.
     """
     folder = theme_dir() / ASSETS / "strings"
     strings = json.loads((folder / "en.json").read_text(encoding="utf-8"))

@@ -68,7 +68,7 @@ def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
     """Returns the column of `pages.parquet` or `chunks.parquet` that holds a field, and how its value is read there.
 
     Args:
-        name: of a field in `PAGE_FIELDS` or `CHUNK_FIELDS`.
+        name: name of a field in `PAGE_FIELDS` or `CHUNK_FIELDS`.
     """
     match name:
         case "page.primary_language":
@@ -87,7 +87,7 @@ def front_matter_values(front_matter: Sequence[Mapping[str, Any]], name: str) ->
     """Reads a front-matter field that the configuration does not declare; its values decide its type.
 
     Args:
-        front_matter: of every page.
+        front_matter: front matter of every page.
         name: a key, or a path of keys parted by dots.
 
     Returns:

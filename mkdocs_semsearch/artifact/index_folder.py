@@ -142,7 +142,7 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
     """Writes a build and makes it the current one.
 
     Args:
-        index_dir: made when missing. A folder that holds other things than an index is refused.
+        index_dir: created if it does not exist. A folder that holds other things than an index is refused.
         build_id: name of the build's folder; when this build is in place and undamaged, nothing is written.
         write: fills the empty folder it is given, and returns the manifest, whose `files` are filled in here.
 

@@ -77,11 +77,11 @@ class Block:
             indentation are in the text), `code`, `table`.
         text: what a reader sees, with marks around code in prose; of code the bare code; of a table its rows as
             `| a | b |`, the header first.
-        language: of code.
+        language: language of code.
         leads: whether it only introduces the next block: a title, a label, a sentence that ends with a colon.
         title: whether it is the title of a note or of a folded block.
         header: the header row of a table that has one, else `""`.
-        whole: of a piece of a longer code block that block's code, else `""`.
+        whole: for a part of a longer code block, the code of the whole block; otherwise `""`.
         first_line: index of the piece's first line in `whole`.
     """
 
@@ -216,5 +216,5 @@ def _hierarchy(title: str, path: list[Heading]) -> tuple[str, ...]:
 
 
 def same_text(one: str, other: str) -> bool:
-    """Tells whether two texts differ in white space and case only."""
+    """Returns whether two texts differ in white space and case only."""
     return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()

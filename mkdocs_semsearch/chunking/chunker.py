@@ -69,8 +69,8 @@ class ChunkSettings:
     """How large chunks are.
 
     Attributes:
-        max_tokens: of heading path and content together, as the embedder counts.
-        overlap_tokens: of these at most repeat the end of the chunk before, in prose only; 0 for no overlap.
+        max_tokens: greatest number of tokens of heading path and content together, as the embedder counts.
+        overlap_tokens: greatest number of tokens repeated from the end of the previous chunk, for prose; 0 for none.
     """
 
     max_tokens: int = 220
@@ -78,14 +78,14 @@ class ChunkSettings:
 
 
 class ChunkMemory(Protocol):
-    """Remembers what earlier builds read out of pages."""
+    """Caches what earlier builds read out of pages."""
 
     def recall(self, document: Document) -> ChunkedText | None:
         """Returns the chunks of a page with the same HTML, source and title, or None."""
         ...
 
     def remember(self, document: Document, text: ChunkedText) -> None:
-        """Remembers the chunks of a page."""
+        """Caches the chunks of a page."""
         ...
 
 

@@ -208,7 +208,7 @@ def _bare_code(code: str, language: str) -> str:
 
 
 def _typed_lines(code: str, prompt: re.Pattern[str]) -> Iterable[str]:
-    """Yields the lines that were typed; empty ones in place of the others."""
+    """Yields the lines that were typed; empty ones instead of the others."""
     continued = False
     for line in code.split("\n"):
         mark = prompt.match(line)

@@ -183,7 +183,7 @@ _NOT_CODE = (
 
 
 def _is_line_number(attributes: dict[str, str | None]) -> bool:
-    """Tells whether an element inside of code is the number of a line, as Hugo writes it."""
+    """Returns whether an element inside of code is the number of a line, as Hugo writes it."""
     unselectable = "user-select:none" in (attributes.get("style") or "")
     return unselectable or "ln" in (attributes.get("class") or "").split()
 
@@ -227,7 +227,7 @@ _ROW_GROUPS = ("thead", "tbody", "tfoot")
 
 
 def is_code_table(table: LexborNode, attributes: dict[str, str | None]) -> bool:
-    """Tells whether a table only sets line numbers beside code; Hugo writes such tables without classes."""
+    """Returns whether a table only sets line numbers beside code; Hugo writes such tables without classes."""
     if not _CODE_TABLES.isdisjoint((attributes.get("class") or "").split()):
         return True
     cells = table.css("td, th") if table.css_first("td > pre") is not None else []

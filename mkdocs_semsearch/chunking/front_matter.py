@@ -99,7 +99,7 @@ def plain_front_matter(values: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def excludes_from_search(values: Mapping[str, Any]) -> bool:
-    """Tells whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude, too."""
+    """Returns whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude, too."""
     search = values.get("search")
     exclude = search.get("exclude") if isinstance(search, Mapping) else None
     if isinstance(exclude, str):

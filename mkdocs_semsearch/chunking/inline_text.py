@@ -92,7 +92,7 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 
 def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
-    """Tells whether an element is left out: scripts, permalinks, line numbers, what the author hides."""
+    """Returns whether an element is left out: scripts, permalinks, line numbers, what the author hides."""
     if tag in _DROPPED_TAGS:
         return True
     if not attributes:

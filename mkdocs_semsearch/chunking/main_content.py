@@ -107,7 +107,7 @@ class RenderedPage:
         leading_h1: text of the h1 that the content starts with, if it is one made from Markdown (they have ids).
         first_h1: text of the first h1, or None.
         head_title: text of `<title>`.
-        language: of the page as the file tells, or None.
+        language: language of the page as the file tells, or None.
         generator: the program that wrote the file, as it tells: `Hugo 0.150.0`; else `""`.
         repeats: whether the page is a list of posts, which stand on pages of their own.
         alternates: addresses of the page in other languages, as written.

@@ -78,8 +78,8 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     """Tells what a page is for; `guide` in doubt.
 
     Args:
-        path: of the source file, or of the HTML file where there is no source.
-        title: of the page.
+        path: path of the source file, or of the HTML file where there is no source.
+        title: title of the page.
         headings: heading path of every section, in reading order, without the page's title; empty for a lead.
         documented: how many of these sections document an object, as mkdocstrings renders it.
     """
@@ -185,8 +185,8 @@ def with_inbound_links(pages: Sequence[ChunkedPage], site_url: str = "") -> list
     """Returns the pages with `inbound_links` and `link_texts` filled in from each other's `links`.
 
     Args:
-        pages: of the site.
-        site_url: of the site; its path is what addresses that begin with a slash are relative to.
+        pages: pages of the site.
+        site_url: URL of the site; links that begin with a slash are relative to its path.
     """
     base = unquote(urlsplit(site_url).path).strip("/")
     by_place = {page_address(unquote(page.url)): number for number, page in enumerate(pages)}
@@ -216,7 +216,7 @@ def link_target(href: str, folder: str, base: str) -> str:
 
     Args:
         href: as written.
-        folder: of the page with the link, relative to the site.
+        folder: folder of the page with the link, relative to the site.
         base: path of the site, without slashes around it.
     """
     try:
@@ -303,7 +303,7 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
 
     Args:
         document: the page; only its address and language are looked at.
-        texts: of its chunks.
+        texts: texts of its chunks.
     """
     told = document.language.replace("_", "-") if document.language else None
     text = "\n".join(islice(texts, 20))[:_CHARACTERS]

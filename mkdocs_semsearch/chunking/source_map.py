@@ -52,7 +52,7 @@ class SourceMap:
         self._sections = self._match(headings)
 
     def is_excluded(self, heading: Heading) -> bool:
-        """Tells whether the source has `data-search-exclude` on a heading; Material removes it from the HTML."""
+        """Returns whether the source has `data-search-exclude` on a heading; Material removes it from the HTML."""
         return id(heading) in self._excluded
 
     def spans(self, heading: Heading | None, contents: Sequence[str]) -> list[SourceSpan]:

@@ -28,8 +28,8 @@ def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[
     link every page to the home page of each language.
 
     Args:
-        pages: of the site.
-        site_url: of the site; its path is what addresses that begin with a slash are relative to.
+        pages: pages of the site.
+        site_url: URL of the site; links that begin with a slash are relative to its path.
     """
     groups = [[number] for number in range(len(pages))]
     by_address: dict[tuple[str, str], list[int]] = {}

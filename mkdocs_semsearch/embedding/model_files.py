@@ -40,7 +40,7 @@ def canonical_name(model: str) -> str:
 
 
 def is_default_model(model: str, revision: str | None = None) -> bool:
-    """Tells whether `model` names the default model, whose encoder is part of this package."""
+    """Returns whether `model` names the default model, whose encoder is part of this package."""
     return revision is None and isinstance(model, str) and canonical_name(model) == DEFAULT_MODEL
 
 
@@ -80,7 +80,7 @@ def resolve_model(model: str, *, revision: str | None = None, download: bool = T
 
 
 def is_model_folder(folder: Path) -> bool:
-    """Tells whether `folder` holds a model that can be loaded: a configuration and weights."""
+    """Returns whether `folder` holds a model that can be loaded: a configuration and weights."""
     if not any((folder / name).is_file() for name in CONFIGS):
         return False
     # Some models keep their transformer in a module's folder (`0_Transformer`), hence one level down as well.
@@ -203,7 +203,7 @@ class ModelFolder:
         include_prompt: whether the prompt's tokens take part in pooling.
         dimension: length of a vector; `None` where only the loaded model knows it.
         max_tokens: tokens after which a text is cut.
-        query_prompt, document_prompt: put in front of texts, by the model's own configuration.
+        query_prompt, document_prompt: prefixes for texts, from the model's own configuration.
         lower_case: whether texts are lower-cased before they are tokenized.
     """
 

@@ -57,7 +57,7 @@ def load_query_encoder(
         folder: holds `encoder.onnx`, `tokenizer.json` and `encoder.json`.
         threads: threads for one query; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
             Queries that come from several threads are encoded side by side in any case.
-        prompts: put in front of queries and of documents, in place of those in `encoder.json`.
+        prompts: prefixes for queries and for documents, instead of those in `encoder.json`.
 
     Raises:
         MissingExtraError: ONNX Runtime is not installed.
@@ -111,7 +111,7 @@ class OnnxEmbedder:
     compared. Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours.
 
     Attributes:
-        identity: of the model, with the prompts and the precision.
+        identity: identity of the model, with the prompts and the precision.
         encoder_folder: where it was loaded from.
         tokenizer_file: the `tokenizer.json`.
         quantized: whether the weights have 8 bits.
@@ -239,10 +239,10 @@ FOLDER = Path(__file__).with_name("default_encoder")
 
 
 def is_default_encoder(identity: EmbedderIdentity) -> bool:
-    """Tells whether the default encoder gives vectors that can be compared with those of `identity`.
+    """Returns whether the default encoder gives vectors that can be compared with those of `identity`.
 
     The weights, the tokenizer and the pooling must be the same, which the fingerprint says. Prompts may differ, for
-    they are put in front of texts; 8-bit and float32 weights give comparable vectors.
+    they are only put before texts; 8-bit and float32 weights give comparable vectors.
     """
     own = _default_identity()
     return own == replace(
@@ -280,7 +280,7 @@ class DefaultEmbedder:
         """Makes an embedder.
 
         Args:
-            query_prompt: put in front of queries; the model itself has none.
+            query_prompt: prefix for queries; the model itself has none.
             document_prompt: the same for documents.
             threads: threads for one text; several texts are encoded side by side in any case.
         """

@@ -94,7 +94,7 @@ def export_query_encoder(
     Args:
         embedder: a `SentenceTransformerEmbedder` is exported; one with an `encoder_folder` is exported already and
             copied; for others the result says that there is nothing to export.
-        folder: made if it is missing; gets no encoder files if nothing is exported.
+        folder: created if it does not exist; gets no encoder files if nothing is exported.
         sample: texts like the expected queries; the first 64 are used.
         cache_dir: where exports are kept by the model's fingerprint; `None` for no cache.
     """
@@ -163,7 +163,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
 
 
 def _failed(folder: Path, reason: str | None) -> EncoderExport:
-    """Writes the reason in place of an encoder, so that the next build does not try the same again."""
+    """Writes the reason instead of an encoder, so that the next build does not try the same again."""
     for file in folder.iterdir():
         file.unlink()
     note = {"reason": reason, "libraries": _libraries()}

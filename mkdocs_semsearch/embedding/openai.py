@@ -68,8 +68,8 @@ def open_openai(
         dimensions: ask the endpoint to shorten vectors to this length.
         revision: part of the fingerprint: change it when the endpoint serves other weights under the same name.
         max_tokens: tokens after which a text is cut (estimated at four characters each).
-        query_prompt: put in front of questions.
-        document_prompt: put in front of documents.
+        query_prompt: prefix for questions.
+        document_prompt: prefix for documents.
         batch_size: texts in a request, at most; a request also has at most 100,000 characters.
         concurrency: requests at the same time while documents are embedded.
         timeout: seconds for one request; a query gets at most 4, so that two attempts fit

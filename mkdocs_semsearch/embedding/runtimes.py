@@ -65,8 +65,8 @@ def open_model(
         device: for PyTorch, see `open_sentence_transformer`.
         precision: for PyTorch, see there.
         batch_size: for PyTorch, see there.
-        query_prompt: put in front of queries.
-        document_prompt: put in front of documents.
+        query_prompt: prefix for queries.
+        document_prompt: prefix for documents.
         threads: threads of ONNX Runtime for one text.
         cache_dir: where the export is kept.
 
@@ -109,7 +109,7 @@ def _prefers_onnx(original: SentenceTransformerEmbedder) -> bool:
 
 
 def _runs_on_card(model: str) -> bool:
-    """Tells whether PyTorch would compute on a graphics card, with weights that are on this disk already."""
+    """Returns whether PyTorch would compute on a graphics card, with weights that are on this disk already."""
     if find_spec("sentence_transformers") is None or not _sees_graphics_card():
         return False
     try:
@@ -148,7 +148,7 @@ def open_onnx(
         model: folder with `encoder.onnx`, `tokenizer.json` and `encoder.json` (of the other options only `threads` has
             an effect then); or folder or hub id of a sentence-transformers model.
         revision: branch, tag or commit on the hub.
-        query_prompt: put in front of queries in place of what the model's configuration says.
+        query_prompt: prefix for queries instead of what the model's configuration says.
         document_prompt: the same for documents.
         threads: threads for one text; several texts are encoded side by side in any case.
         cache_dir: where the export is kept; by default `mkdocs-semsearch` in the user's cache folder.

@@ -48,7 +48,7 @@ _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_])+")
 
 _REMEMBERED_TEXTS = 300
-"""While readers type, sentences of the same chunks are compared again and again: some 6 kB for each chunk."""
+"""While readers type, sentences of the same chunks are compared again and again: about 6 kB for each chunk."""
 
 _SHIPPED = Path(__file__).with_name("token_table.npz")
 
@@ -163,7 +163,7 @@ def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32],
     """Writes a table in int8, reduced to its strongest components.
 
     Args:
-        path: of the file.
+        path: path of the file.
         tokens: without line breaks.
         vectors: float32 `[tokens, d]`.
         components: dimensions kept.

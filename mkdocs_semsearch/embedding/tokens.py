@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MEMO_LIMIT = 300_000
-"""Words that are remembered, some 40 MB; then the memory is emptied."""
+"""Words that are remembered, about 40 MB; then the memory is emptied."""
 
 WORDS = re.compile(r"\S+")
 # BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the memo small.

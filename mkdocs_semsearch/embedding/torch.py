@@ -55,7 +55,7 @@ def open_sentence_transformer(
         device: `cpu`, `cuda`, `mps`, …; by default the best there is.
         precision: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.
         batch_size: texts per forward pass; by default 16 on a CPU, 128 on a GPU.
-        query_prompt: put in front of queries in place of what the model's configuration says (E5 models want
+        query_prompt: prefix for queries instead of what the model's configuration says (E5 models want
             `query: ` but do not say so).
         document_prompt: the same for documents.
 

@@ -82,7 +82,7 @@ class QueryWords(Protocol):
         ...
 
     def tells(self, word: str) -> bool:
-        """Returns whether a word is no stop word."""
+        """Returns whether a word is not a stop word."""
         ...
 
     def is_common(self, word: str) -> bool:
@@ -98,7 +98,7 @@ class QueryWords(Protocol):
         ...
 
     def is_written(self, term: str) -> bool:
-        """Returns whether a word stands in the index in exactly this form."""
+        """Returns whether a word occurs in the index in exactly this form."""
         ...
 
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
@@ -271,16 +271,16 @@ class Clauses:
         return identifier_parts(word)
 
     def tells(self, word: str) -> bool:
-        """Returns whether a word is no stop word."""
+        """Returns whether a word is not a stop word."""
         return any(self._telling.analyze(term) for term in self.terms(word))
 
     def is_common(self, word: str) -> bool:
-        """Returns whether a word stands on nearly every page."""
+        """Returns whether a word occurs on nearly every page."""
         terms = self.terms(word) if self._common else ()
         return bool(terms) and self._common.issuperset(terms) and self.tells(word)
 
     def is_written(self, term: str) -> bool:
-        """Returns whether a word stands in the index in exactly this form."""
+        """Returns whether a word occurs in the index in exactly this form."""
         return bool(self._vocabulary.chunks_with(term))
 
     def chunks_beginning_with(self, prefix: str) -> int:

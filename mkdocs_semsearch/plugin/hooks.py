@@ -72,7 +72,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
-        """Remembers the command; loads nothing, because MkDocs calls this for every command."""
+        """Caches the command; loads nothing, because MkDocs calls this for every command."""
         self._serving = command == "serve" or running_command()[0] == "serve"
         self._dirty = dirty
 

@@ -24,7 +24,7 @@ class Value(BaseConfigOption[T], Generic[T]):
         """Defines an option.
 
         Args:
-            holds: tells whether a value is right.
+            holds: returns whether a value is right.
             message: follows the value in the error, as in "is neither true nor false.".
             default: the value of an option that is not written.
         """

@@ -240,7 +240,7 @@ class SemsearchConfig(Options):
 
 
 def _is_synonyms(value: object) -> bool:
-    """Tells whether a value maps words to a word or a list of words."""
+    """Returns whether a value maps words to a word or a list of words."""
     if not isinstance(value, dict):
         return False
     lists = [others if isinstance(others, list) else [others] for others in value.values()]

@@ -85,7 +85,7 @@ class MkDocsPages:
         return path in self._in_navigation
 
     def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
-        """Remembers the source text of a page, before any plugin edits it, if lines can refer to it."""
+        """Caches the source text of a page, before any plugin edits it, if lines can refer to it."""
         if page.file.src_uri.endswith(".ipynb") or not _has_source(page.file, config):  # JSON has no lines to show
             return
         try:

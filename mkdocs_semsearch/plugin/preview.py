@@ -98,7 +98,7 @@ class Preview:
 
         Args:
             app: the one that serves the site.
-            mount_path: of the site, with a slash at both ends.
+            mount_path: mount path of the site, with a slash at both ends.
             address: that the server listens on; where that is this machine's own, other host names are refused, for a
                 web page could lead its own name here.
         """

@@ -178,7 +178,7 @@ class CollectionField:
     Attributes:
         name: in queries.
         type: how its values are read.
-        key: of the payload.
+        key: key of the payload.
     """
 
     name: str

@@ -86,7 +86,7 @@ class ChunkWords:
     """The words of a chunk.
 
     Attributes:
-        dimensions: of its terms, in rising order.
+        dimensions: dimensions of its terms, ascending.
         scores: one for each dimension, above 0.
         exact_text: its terms in their order, joined by spaces.
     """
@@ -110,8 +110,8 @@ class SparseWords:
         """Counts the words of all chunks in one pass, without keeping the chunks.
 
         Args:
-            chunks: of the site, each with the words that are added to it.
-            stemmers: of the language of every chunk.
+            chunks: chunks of the site, each with the words that are added to it.
+            stemmers: stemmer for the language of every chunk.
         """
         analysis = Analysis(stemmers)
         chunks_with: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
@@ -247,7 +247,7 @@ class _PageFields:
     """The fields of pages, which every point of a page carries.
 
     Attributes:
-        rows: of `pages.parquet`.
+        rows: rows of `pages.parquet`.
     """
 
     def __init__(self, build: IndexedRows, fields: Sequence[CollectionField]) -> None:

@@ -64,7 +64,7 @@ class CollectionReader:
     """Reads one collection, which never changes: its chunks are the first points, the points after them are pages.
 
     Args:
-        client: of the cluster.
+        client: client of the cluster.
         collection: that holds the build.
         neighbors: length of a chunk's list of neighbours.
     """

@@ -235,9 +235,9 @@ def _why_repeated(path: str, page: RenderedPage, generator: str) -> str | None:
     """Returns why a page repeats what other pages show, or None.
 
     Args:
-        path: of the file.
+        path: path of the file.
         page: in it.
-        generator: of the site, for pages that do not name theirs.
+        generator: generator of the site, for pages that do not name theirs.
     """
     if page.repeats or ((page.generator or generator).lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):
         return "list of other pages"

@@ -56,7 +56,7 @@ class StoreSettings:
 
     Attributes:
         kind: `embedded` or `qdrant`.
-        url: of the cluster.
+        url: URL of the cluster.
         collection: alias of the build that is shown; every build has a collection of its own.
         shards: parts of a collection; 0 for the cluster's own choice.
         replicas: nodes that have each part.
@@ -82,7 +82,7 @@ class WidgetSettings:
         results_page: the site has a page for results, `search/`.
         insights_url: where the browser sends what was searched if it searches without a server; None for nowhere.
         suggestions: questions that it offers before one is typed.
-        strings: texts in place of its own, by their names in `strings/en.json`.
+        strings: texts instead of its own, by their names in `strings/en.json`.
     """
 
     shortcut: bool = True

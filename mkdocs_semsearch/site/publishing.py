@@ -64,7 +64,7 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
 
 
 def _wants_static(settings: Settings) -> bool:
-    """Tells whether the files for a search without a server belong into a site, whose index is built."""
+    """Returns whether the files for a search without a server belong into a site, whose index is built."""
     if settings.static.mode == "auto":
         return read_manifest(settings.index_dir).chunks <= MOST_CHUNKS_IN_BROWSER
     return settings.static.mode == "always"
@@ -133,7 +133,7 @@ def copy_index(index_dir: Path, target: Path) -> None:
 
     Args:
         index_dir: the index.
-        target: made when missing; a reader of it sees the build that was there before, or this one.
+        target: created if it does not exist; a reader of it sees the build that was there before, or this one.
 
     Raises:
         IndexFolderError: there is no whole index to copy, or no way to write.

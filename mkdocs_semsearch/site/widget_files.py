@@ -55,8 +55,8 @@ def widget_config(
 
     Args:
         settings: the options; `{version}` in `api_url` is filled in.
-        language: of the site.
-        version: of the documentation, for `{version}`; None for one that has no versions.
+        language: language of the site.
+        version: version of the documentation, for `{version}`; None for one that has no versions.
         results_page: the site has our page at `search/`.
         api_url: where the search answers if not where the options say; the preview answers for itself.
     """
@@ -126,9 +126,9 @@ def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[Fa
     """Says in the `config.json` of a built site which languages its pages have, and what readers can filter by.
 
     Args:
-        site_dir: of the site; without our `config.json` nothing is done.
+        site_dir: folder of the built site; nothing is done without our `config.json`.
         languages: language tags of the pages; of one language nothing needs to be said.
-        facets: of the index.
+        facets: facets of the index.
     """
     file = site_dir / CONFIG
     if len(languages) < 2 or not file.is_file():
@@ -154,7 +154,7 @@ def results_page_context(
 
     Args:
         settings: the options.
-        language: of the site.
+        language: language of the site.
         base: the template that it extends.
         api_url: where the search answers if not where the options say.
     """

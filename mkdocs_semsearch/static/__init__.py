@@ -1,4 +1,4 @@
-"""Search without a server: files that a browser searches by itself, and the same search in Python."""
+"""Search without a server: writes files that the browser searches, and implements the same search in Python."""
 
 from __future__ import annotations
 

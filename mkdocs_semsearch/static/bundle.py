@@ -1,4 +1,4 @@
-"""Opens a static bundle: its pointer, its files one by one as a browser fetches them, and shards of sorted keys."""
+"""Reads a static bundle file by file, as a browser does, and divides sorted keys into shards."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Bundle:
     """An open bundle.
 
     Attributes:
-        pointer: content of static.json.
-        folder: of the files.
-        fetched: name to size of every file that was read; a browser fetches the same.
+        pointer: content of `static.json`.
+        folder: folder of the files.
+        fetched: name and size of every file that was read; a browser downloads the same files.
     """
 
     pointer: dict[str, Any]
@@ -55,7 +55,7 @@ class Bundle:
         """Reads a file.
 
         Raises:
-            IndexCorruptError: it is missing or damaged.
+            IndexCorruptError: the file is missing or damaged.
         """
         file, begin, size = self._place(name)
         path = self.folder / file
@@ -69,7 +69,7 @@ class Bundle:
         return unpack_blocks(content, str(path))
 
     def _place(self, name: str) -> tuple[str, int, int]:
-        """Returns the file that holds a shard, where it begins there and its size; a file by itself is read whole."""
+        """Returns the file with a shard, and the shard's offset and size in it; other files are read whole."""
         kind, _, file = name.partition("/")
         number = file.removesuffix(".bin")
         if not number.isdecimal():
@@ -82,7 +82,7 @@ class Bundle:
         raise IndexCorruptError(f"{self.folder} has no {name}: build the site again.")
 
     def firsts(self, kind: str) -> list[str]:
-        """Returns the first key of every shard of one sort of file: `terms`, `words` or `positions`."""
+        """Returns the first key of every shard of one kind: `terms`, `words` or `positions`."""
         return list(self.pointer["shards"][kind])
 
 
@@ -95,12 +95,12 @@ def open_bundle(folder: Path) -> Bundle:
     """Opens the bundle of a published folder.
 
     Args:
-        folder: holds `static.json`; `semsearch/` of a site.
+        folder: folder with `static.json`, `semsearch/` of a site.
 
     Raises:
-        IndexNotFoundError: no bundle there.
-        IndexFormatError: another format.
-        IndexCorruptError: not a pointer.
+        IndexNotFoundError: the folder has no bundle.
+        IndexFormatError: the bundle has another format.
+        IndexCorruptError: `static.json` is damaged.
     """
     path = folder / POINTER
     try:
@@ -121,16 +121,16 @@ def open_bundle(folder: Path) -> Bundle:
 
 
 Packs = list[list[int]]
-"""Sizes of the shards of one sort of file, pack by pack."""
+"""Sizes of the shards of one kind, pack by pack."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenShards:
-    """Shards that were written.
+    """The shards of one kind that were written.
 
     Attributes:
         firsts: the first key of every shard.
-        packs: their sizes.
+        packs: the sizes of the shards.
     """
 
     firsts: list[str]
@@ -142,8 +142,8 @@ class Shard:
     """A range of keys.
 
     Attributes:
-        first: every key of the shard is this or greater; the shortest text that separates it from the shard before.
-        keys: in order.
+        first: lower bound of the keys; the shortest text that separates them from the previous shard.
+        keys: the keys, sorted.
     """
 
     first: str
@@ -151,16 +151,16 @@ class Shard:
 
 
 def cut_shards(costs: Mapping[str, int], target: int, most: int, *, at_first_characters: bool = False) -> list[Shard]:
-    """Cuts keys into ranges of about equal cost.
+    """Divides keys into ranges of about equal size.
 
     Args:
-        costs: bytes that a key will take, by key.
-        target: bytes wanted in a shard; larger where there would be too many.
-        most: shards at most, as long as no key costs more than a shard; twice as many at the very worst.
-        at_first_characters: keys that begin with the same character stay together.
+        costs: key to its size in bytes.
+        target: desired size of a shard in bytes; increased if there would be too many shards.
+        most: greatest number of shards if no key is larger than a shard; in the worst case twice as many.
+        at_first_characters: keep keys with the same first character together.
 
     Returns:
-        At least one shard; the first one begins with the empty text.
+        At least one shard; the lower bound of the first one is the empty text.
     """
     target = max(target, -(-sum(costs.values()) // max(1, most)))
     shards: list[Shard] = []
@@ -178,12 +178,12 @@ def cut_shards(costs: Mapping[str, int], target: int, most: int, *, at_first_cha
 
 
 def shard_of(key: str, firsts: Sequence[str]) -> int:
-    """Returns the number of the shard that a key belongs to, by the first keys of all shards."""
+    """Returns the number of the shard to which a key belongs."""
     return max(0, bisect_right(firsts, key_order(key), key=key_order) - 1)
 
 
 def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]]) -> Packs:
-    """Writes shards as block files, one behind the other in packs."""
+    """Writes shards as block files, concatenated into packs."""
     (folder / kind).mkdir()
     packs: list[list[bytes]] = []
     for content in map(pack_blocks, contents):
@@ -196,5 +196,5 @@ def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]
 
 
 def _parting(previous: str, key: str) -> str:
-    """Returns the shortest beginning of `key` that sorts after `previous`."""
+    """Returns the shortest prefix of `key` that sorts after `previous`."""
     return next(key[:length] for length in range(1, len(key) + 1) if key_order(key[:length]) > key_order(previous))

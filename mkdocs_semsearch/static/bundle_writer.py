@@ -1,4 +1,4 @@
-"""Writes a static bundle: an index folder in, files for a plain file server out."""
+"""Writes a static bundle: converts an index folder to files for a plain file server."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ __all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]
 
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000
-"""All vectors are loaded before the first answer: this much, until the least dimensions take more."""
+"""Target size of all vectors, which the browser loads before the first response; the fewest dimensions may need more.
+Chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,11 @@ class BundleReport:
     """The result of writing a bundle.
 
     Attributes:
-        name: of the bundle's folder.
-        files: how many.
-        size_bytes: of all files.
-        changed: False when this bundle was in place already.
-        semantic: False when there was no token table, and words alone rank.
+        name: name of the bundle folder.
+        files: number of files.
+        size_bytes: size of all files in bytes.
+        changed: False if this bundle was already in place.
+        semantic: False without a token table; search is then text-only.
     """
 
     name: str
@@ -83,7 +84,7 @@ class BundleReport:
     def __str__(self) -> str:
         state = "" if self.changed else " (unchanged)"
         if not self.semantic:
-            state += ", by words alone: the token table that is shipped is for another model, tune: true makes one"
+            state += ", text-only: the shipped token table is for another model, and tune: true makes one"
         return f"static search in {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
 
 
@@ -94,13 +95,13 @@ def write_bundle(
 
     Args:
         index_dir: the index.
-        target: folder of the site, made when missing; other files in it are left alone. The bundle's folder arrives
-            before the pointer to it, so a reader sees the bundle that was there before, or this one.
-        table: token table of the index's model; None leaves the semantic side out, and words alone rank.
-        planes: bits of the vectors' components; None chooses them by the size of the site.
+        target: folder of the site, created if necessary; other files in it are not changed. The bundle folder is
+            written before the pointer, so a reader sees either the previous bundle or this one.
+        table: token table of the index's model; None for a text-only bundle.
+        planes: bits of the vectors' components; None to choose them by the size of the site.
 
     Raises:
-        IndexFolderError: there is no whole index, or no way to write.
+        IndexFolderError: the index is not complete, or the bundle cannot be written.
     """
     index = open_index(index_dir)
     staging = target / f".{BUNDLE_PREFIX}part"
@@ -140,7 +141,7 @@ def copy_bundle(source: Path, target: Path) -> BundleReport:
 
 
 def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleReport:
-    """Names a written folder after its content, moves it into place and points to it."""
+    """Names a written folder by a hash of its content, moves it into place and writes the pointer to it."""
     paths = sorted(path for path in staging.rglob("*") if path.is_file())
     files = {path.relative_to(staging).as_posix(): (path.stat().st_size, sha256_of(path)) for path in paths}
     listing = json.dumps({**pointer, "files": files}, ensure_ascii=False, indent=0)
@@ -163,7 +164,7 @@ def _point_to(target: Path, pointer: dict[str, Any]) -> None:
 
 
 def planes_for(chunks: int) -> Planes:
-    """Chooses the dimensions of the vectors, 4 bits each: more where the site is small, for all of them are loaded."""
+    """Chooses the number of dimensions, 4 bits each: more for a small site, because all vectors are loaded."""
     affordable = 2 * _VECTOR_BYTES // max(1, chunks) // 16 * 16
     return ((max(_LEAST_DIMENSIONS, min(_MOST_DIMENSIONS, affordable)), 4),)
 
@@ -195,7 +196,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
     semantic = None
     if table is not None and chunks:
         meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
-        # The token table counts less than the model; a share of one's own changes both alike.
+        # The token table has a lower semantic weight than the model; a configured weight scales both equally.
         weight = min(1.0, meaning.semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
         measured = is_default_model(manifest.embedder.model)
         semantic = {**meaning.semantic, "weight": weight, "measured": measured}
@@ -225,7 +226,7 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
 
 
 def _languages(pages: Sequence[Record], manifest: Manifest) -> dict[str, Any]:
-    """Returns what the pointer says of languages: nothing where pages have one, and the model knows it."""
+    """Returns the language entries of the pointer; empty if all pages have one language, which the model covers."""
     tags = language_tags(pages)
     if len(tags) < 2 and not manifest.coverage:
         return {}
@@ -240,7 +241,7 @@ def _records(path: Path) -> list[Record]:
 
 
 def _compounds(chunks: Sequence[Record], stemmers: Sequence[str | None]) -> Compounds:
-    """Divides the compounds of a site, see `site_compounds`."""
+    """Splits the compounds of a site, see `site_compounds`."""
     words: dict[str, set[str]] = {}
     for chunk, stemmer in zip(chunks, stemmers, strict=True):
         if stemmer is not None and joins_words(stemmer):

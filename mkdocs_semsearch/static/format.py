@@ -1,8 +1,8 @@
-"""The format of a static bundle, as easy to read in a browser as here: how text becomes words, and block files.
+"""Defines the format of a static bundle: how text becomes words, and how block files are encoded.
 
-Text becomes words by rules that Python and a browser follow alike. The full index leaves this to Tantivy's analyzers,
-which no browser has; here everything is Unicode categories and tables that both languages know, and stems come from the
-bundle itself.
+Python and the browser split text into words by the same rules. Tantivy's analyzers, which the full index uses, do not
+run in a browser. Here all rules are Unicode categories and tables that exist in both languages, and the stems come from
+the bundle.
 
 A block file holds named typed arrays and texts, and is gzip compressed. Inside: the length of the header as a
 little-endian uint32, a JSON header `{name: [dtype, offset, length]}` padded so that the data begins at a multiple of 8,
@@ -63,14 +63,14 @@ _NO_NAME = re.compile(r"[\W_]+")
 def terms_of(text: str) -> list[str]:
     """Returns the words of a text, lower-cased and without the accents of Latin letters, in order.
 
-    A word is a run of letters, marks and digits; scripts written without spaces give overlapping pairs.
+    A word is a run of letters, marks and digits; scripts without spaces are split into overlapping pairs of characters.
     """
     words = (_folded(word) for word in _words().findall(prepare(text)))
     return [word for word in words if len(word) <= MAX_IDENTIFIER_LENGTH]
 
 
 def normalised_name(text: str) -> str:
-    """Returns the words of a title or heading, one space between them, as the literal rule compares them."""
+    """Returns the words of a title or heading, joined by spaces, in the form that the literal rule compares."""
     folded = text.lower().replace("ß", "ss").replace("ς", "σ")
     return " ".join(_NO_NAME.sub(" ", folded).split())
 
@@ -84,13 +84,13 @@ def fnv1a(text: str) -> int:
 
 
 def key_order(key: str) -> bytes:
-    """Returns what keys are sorted by: UTF-16 code units, the order of `<` in JavaScript."""
+    """Returns the sort key of a key: its UTF-16 code units, which is the order of `<` in JavaScript."""
     return key.encode("utf-16-be", "surrogatepass")
 
 
 @functools.cache
 def _words() -> re.Pattern[str]:
-    # Python's \w has no combining marks, in which the words of Hindi and others would fall apart.
+    # Python's \w does not match combining marks, so it would split words of Hindi and other languages.
     marks = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
     return re.compile(f"(?:[^\\W_]|[{marks}])+")
 
@@ -110,7 +110,7 @@ Value = NDArray[Any] | Sequence[str] | Mapping[str, Any]
 _DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i8": "<i1", "f32": "<f4", "f64": "<f8"}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _ALIGNMENT = 8
-"""A typed array of JavaScript begins at a multiple of its item size, 8 bytes at most."""
+"""A typed array in JavaScript must begin at a multiple of its item size, which is at most 8 bytes."""
 
 
 class Blocks:
@@ -122,10 +122,10 @@ class Blocks:
         self._place = place
 
     def array(self, name: str) -> NDArray[Any]:
-        """Returns an array; an empty one where the block is missing.
+        """Returns an array; an empty one if the block is missing.
 
         Raises:
-            IndexCorruptError: the block is of another kind or reaches beyond the file.
+            IndexCorruptError: the block has another type or extends beyond the file.
         """
         if name not in self._header:
             return np.zeros(0, np.uint8)
@@ -136,14 +136,14 @@ class Blocks:
             raise self._damaged(name, error) from None
 
     def texts(self, name: str) -> list[str]:
-        """Returns the texts of a block; none where it is missing."""
+        """Returns the texts of a block; an empty list if it is missing."""
         if name not in self._header:
             return []
         _, raw = self._raw(name)
         return bytes(raw).decode().split("\n") if len(raw) else []
 
     def json(self, name: str) -> Any:
-        """Returns the content of a JSON block; None where it is missing."""
+        """Returns the content of a JSON block; None if it is missing."""
         if name not in self._header:
             return None
         try:
@@ -165,7 +165,7 @@ class Blocks:
 
 
 def pack_blocks(blocks: Mapping[str, Value]) -> bytes:
-    """Returns the bytes of a block file; equal blocks give equal bytes. Empty blocks are left out."""
+    """Returns the bytes of a block file; equal blocks have equal bytes. Empty blocks are omitted."""
     header: dict[str, tuple[str, int, int]] = {}
     data = bytearray()
     for name, value in blocks.items():
@@ -187,7 +187,7 @@ def unpack_blocks(content: bytes, place: str) -> Blocks:
         place: path of the file, for the messages.
 
     Raises:
-        IndexCorruptError: it is no block file.
+        IndexCorruptError: the content is not a block file.
     """
     try:
         plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
@@ -196,12 +196,12 @@ def unpack_blocks(content: bytes, place: str) -> Blocks:
         if not isinstance(header, dict):
             raise ValueError("no header")
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise IndexCorruptError(f"{place} is no file of a static bundle ({error}): build the site again.") from None
+        raise IndexCorruptError(f"{place} is not a file of a static bundle ({error}): build the site again.") from None
     return Blocks(header, plain[start:], place)
 
 
 def smallest_unsigned(values: NDArray[Any] | Sequence[int]) -> NDArray[Any]:
-    """Returns whole numbers from 0 up in the smallest unsigned type that holds them all."""
+    """Returns integers from 0 up in the smallest unsigned type that holds them all."""
     array = np.asarray(values, np.int64)
     largest = int(array.max()) if array.size else 0
     return array.astype(np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32)
@@ -217,13 +217,13 @@ def _encoded(value: Value) -> tuple[str, bytes]:
 
 
 IDENTIFIER_MARK = "="
-"""First character of the keys of identifiers; no word begins with it."""
+"""First character of identifier keys; no word begins with it."""
 
 LEAST_BEFORE_SUFFIX = 3
-"""Letters that a word must have before an ending."""
+"""Least number of letters before a suffix; chosen, not measured."""
 
 FORMAT = 2
-"""Raised by one whenever an older browser engine could misread a newer bundle."""
+"""Version of the format; increased whenever an older browser engine could misread a newer bundle."""
 
 HASHES = "files.json"
 POINTER = "static.json"
@@ -236,11 +236,11 @@ FIELDS = "fields.bin"
 
 
 PACK_START = b"SEMS"
-"""Begins a pack, so that no host takes it for a gzip file and unpacks it."""
+"""First bytes of a pack, so that no host mistakes it for a gzip file and decompresses it."""
 
 PACK_BYTES = 48_000
-"""Size from which a pack takes no further shard: few files, and not much more than a shard where a host sends whole
-files only."""
+"""A pack of this size gets no further shard. This keeps the number of files low, and downloads small on hosts that only
+send whole files."""
 
 
 def shard_name(kind: str, number: int) -> str:
@@ -249,11 +249,11 @@ def shard_name(kind: str, number: int) -> str:
 
 
 _MOST_BYTES = 5
-"""Bytes of a number at most: 35 bits."""
+"""Greatest number of bytes of a number: 35 bits."""
 
 
 def pack_varints(values: NDArray[Any] | Sequence[int]) -> NDArray[np.uint8]:
-    """Packs whole numbers from 0 up to 2^35."""
+    """Packs integers from 0 up to 2^35."""
     numbers = np.asarray(values, np.int64)
     sizes = np.ones(len(numbers), np.int64)
     for size in range(1, _MOST_BYTES):
@@ -278,7 +278,7 @@ def unpack_varints(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def differences(lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Returns rising lists one behind the other: of each the first number, then the differences."""
+    """Concatenates ascending lists; each is stored as its first number and the differences."""
     sizes = np.fromiter(map(len, lists), np.int64, len(lists))
     everything = np.fromiter(chain.from_iterable(lists), np.int64, int(sizes.sum()))
     found = np.diff(everything, prepend=0)

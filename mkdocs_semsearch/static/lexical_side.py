@@ -1,4 +1,4 @@
-"""The lexical side of a static search: reads words of a bundle from its shards, and scores them in whole numbers."""
+"""The lexical side of a static search: reads words of a bundle from its shards, and scores them in integers."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = ["BundleWords", "StaticLexical", "TermPostings"]
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """A word or an identifier, and the chunks that have it.
+    """A word or an identifier, with the chunks that contain it.
 
     Attributes:
-        stem: of the word; empty for an identifier.
-        chunks: number of chunks that have it in this form.
-        telling: whether it may be marked in excerpts.
-        rows: int64 `[m]`, rising; empty for a word that is too common to distinguish chunks.
-        impacts: int64 `[m]`; its score in each, in the units of `static.json`.
+        stem: stem of the word; empty for an identifier.
+        chunks: number of chunks that contain it in this form.
+        telling: whether it may be highlighted in excerpts.
+        rows: int64 `[m]`, ascending; empty for a word that is too common to distinguish chunks.
+        impacts: int64 `[m]`; its score in each chunk, in the units of `static.json`.
     """
 
     stem: str
@@ -60,7 +60,7 @@ class BundleWords:
         self._positions = functools.cache(self._read_positions)
 
     def find(self, word: str) -> TermPostings | None:
-        """Returns a word's list; of a form that the site does not have, that of its stem; None where it has neither."""
+        """Returns the postings of a word, or of its stem if the site lacks this form; None if both are unknown."""
         shard = self._shard(word)
         if word in shard.places:
             return shard.by_key(word)
@@ -68,7 +68,7 @@ class BundleWords:
         return None if stem is None else shard.by_stem(stem)
 
     def stem(self, word: str) -> str | None:
-        """Returns the stem of a word, by the endings of the site's words where it does not have this one."""
+        """Returns the stem of a word; for a word that the site does not have, derived from the suffix rules."""
         shard = self._shard(word)
         if word in shard.places:
             return str(shard.stems[shard.lists[shard.places[word]]])
@@ -80,23 +80,23 @@ class BundleWords:
         return word if word in shard.list_of_stem else None
 
     def same_stem(self, word: str) -> tuple[str, list[str]] | None:
-        """Returns the stem of a word and all words of the site that have it; None where it is unknown."""
+        """Returns the stem of a word and all words of the site with this stem; None if it is unknown."""
         stem = self.stem(word)
         return None if stem is None else (stem, self._shard(word).with_stem(stem))
 
     def identifier(self, form: str) -> TermPostings | None:
-        """Returns the list of an identifier, or None."""
+        """Returns the postings of an identifier, or None."""
         key = IDENTIFIER_MARK + form
         return self._shard(key).by_key(key)
 
     def beginning_with(self, prefix: str, limit: int) -> list[str]:
-        """Returns the longer words that begin with `prefix`, those of most chunks first."""
+        """Returns the longer words that begin with `prefix`, most frequent first."""
         words = self._words(shard_of(prefix, self._bundle.firsts("words")))
         longer = [word for word in words if word.startswith(prefix) and word != prefix]
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
 
     def corrections(self, word: str) -> list[str]:
-        """Returns words one typo away from an unknown one, two from eight letters on; see `TermDictionary`."""
+        """Returns words that are one typo away from an unknown word, or two from eight letters on."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
@@ -170,7 +170,7 @@ class _TermShard:
         return self._list(self.list_of_stem[stem], 0, telling=True)
 
     def with_stem(self, stem: str) -> list[str]:
-        """Returns all words with a stem; the shard has all of them, also those outside its range."""
+        """Returns all words with a stem; the shard has all of them, including those outside its range."""
         number = self.list_of_stem[stem]
         return [word for word, place in self.places.items() if self.lists[place] == number]
 
@@ -221,13 +221,13 @@ class StaticLexical:
         return mask
 
     def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
-        """Returns the rows that hold an identifier whole."""
+        """Returns the rows that contain an identifier as a whole."""
         forms = identifier_forms(word)
         found = self._words.identifier(forms[0]) if forms else None
         return found.rows if found else np.zeros(0, np.int64)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with what the bundle knows about its words; in what is embedded, typos stay."""
+        """Returns the question with the corrections and weights of the bundle; the embedded text keeps typos."""
         return read_words(question, self, correct=correct, embeds_corrections=False)
 
     def matcher(self, question: Question) -> Matcher:
@@ -267,16 +267,16 @@ class StaticLexical:
         return [term for part in identifier_parts(word) for term in terms_of(part)]
 
     def tells(self, word: str) -> bool:
-        """Returns whether a word is no stop word."""
+        """Returns whether a word is not a stop word."""
         return not self._stop_words.issuperset(terms_of(word))
 
     def is_common(self, word: str) -> bool:
-        """Returns whether a word stands on nearly every page."""
+        """Returns whether a word occurs on nearly every page."""
         terms = terms_of(word)
         return bool(terms) and self._common.issuperset(terms)
 
     def knows(self, term: str) -> bool:
-        """Returns whether a word stands in the bundle, in this form or another."""
+        """Returns whether a word occurs in the bundle, in this form or another."""
         return self._words.find(term) is not None
 
     def chunks_with(self, term: str) -> int:
@@ -285,7 +285,7 @@ class StaticLexical:
         return max(found.chunks, len(found.rows)) if found else 0
 
     def is_written(self, term: str) -> bool:
-        """Returns whether a word stands in the bundle in exactly this form."""
+        """Returns whether a word occurs in the bundle in exactly this form."""
         found = self._words.find(term)
         return found is not None and found.chunks > 0
 

@@ -1,10 +1,10 @@
-"""The semantic side of a static search: token table, query vector, and the codes of all chunks.
+"""The semantic side of a static search: the token table, the query vector, and the vector codes of all chunks.
 
-Vectors are written in a few bits a dimension: principal components first, then every component rounded to 2, 4, 16 or
-256 levels (Max, Quantizing for Minimum Distortion, 1960). A query is compared with the levels themselves.
+Vectors are stored with a few bits for each dimension: they are projected onto principal components, and every component
+is rounded to 2, 4, 16 or 256 levels (Max, Quantizing for Minimum Distortion, 1960). The query vector is compared with
+these levels.
 
-Everything that is summed is a whole number below 2^53, so the order of the sums does not matter and a browser gets the
-same bits.
+All sums are sums of integers below 2^53, so their order does not matter, and a browser computes the same bits.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class StaticEncoder:
-    """Turns queries into vectors of whole numbers."""
+    """Turns queries into vectors of integers."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -54,17 +54,17 @@ class StaticEncoder:
         """Reads the tokens that are frequent on the site.
 
         Raises:
-            EmbeddingError: the bundle has no meaning.
+            EmbeddingError: the bundle is text-only.
         """
         if self._semantic is None:
-            raise EmbeddingError("This static search has words only: its build had no token table for the model.")
+            raise EmbeddingError("This static search is text-only: its build had no token table for the model.")
         self._table(TOKENS_CORE)
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Returns the vector of a query: whole numbers in float32 `[k]`; zeros where no token is known.
+        """Returns the vector of a query: integers in float32 `[k]`; zeros where no token is known.
 
         Raises:
-            EmbeddingError: the bundle has no meaning.
+            EmbeddingError: the bundle is text-only.
         """
         self.load()
         tokens = [token for word in question_words(text) for token in self._of(word)]
@@ -78,7 +78,7 @@ class StaticEncoder:
         return np.floor(total / norm * weights + 0.5).astype(np.float32)
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> None:
-        """Returns None: a browser fetches the tokens of the query, not those of the texts."""
+        """Returns None, because a browser downloads only the tokens of the query, not those of the texts."""
 
     @functools.cached_property
     def _weights(self) -> NDArray[np.float64]:
@@ -122,7 +122,7 @@ class StaticVectors:
         limit: int | None = None,
         at_least: float | None = None,
     ) -> Neighbors:
-        """Returns all allowed rows with their similarity, see `VectorSide.nearest`; `vector` is of `StaticEncoder`."""
+        """Returns all allowed rows with their similarity to a vector of `StaticEncoder`, see `VectorSide.nearest`."""
         levels, offsets = self._codes
         question = vector.astype(np.float64)
         offset = _sum_in_order(question * offsets)
@@ -150,7 +150,7 @@ class StaticVectors:
 
 
 def _sum_in_order(values: NDArray[np.float64]) -> float:
-    """Adds from the first to the last, where NumPy would add in pairs."""
+    """Adds values from the first to the last, as JavaScript does; NumPy's sum would add them pairwise."""
     total = 0.0
     for value in values.tolist():
         total += value
@@ -158,28 +158,28 @@ def _sum_in_order(values: NDArray[np.float64]) -> float:
 
 
 MEANING_WEIGHT: float = WEIGHTS["fusion"]["static_semantic"]
-"""Share of meaning in a hybrid score: less than a sidecar's, whose vector of the query is better. A sum of powers of
-two, so that products with it are the same in float32 everywhere."""
+"""Weight of the semantic score in a hybrid score. It is lower than in a sidecar, whose query vector is better, and a
+sum of powers of two, so that products with it are equal in float32 everywhere."""
 
 QUESTION_LEVELS = 32767
-"""A query's components are whole numbers up to this."""
+"""A query's components are integers up to this."""
 
 TOKEN_BITS = 4
-"""Bits of a component of a token."""
+"""Number of bits of a component of a token vector."""
 
 TOKEN_BYTES, MOST_TOKEN_SHARDS = 3_500, 320
-"""Size of a token shard, and number of shards at most: a word of a query costs one fetch."""
+"""Target size of a token shard, and greatest number of shards; each query word needs one download. Not measured."""
 
 CORE_TOKENS = 512
-"""Tokens that are loaded with the first query."""
+"""Number of tokens that are loaded with the first query; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenMeaning:
-    """The semantic part of static.json.
+    """The semantic part of `static.json`.
 
     Attributes:
-        semantic: how to read it.
+        semantic: the parameters for reading vectors and tokens.
         tokens: the shards of the tokens.
     """
 
@@ -193,11 +193,11 @@ def write_meaning(
     """Writes vectors and tokens.
 
     Args:
-        folder: of the bundle.
+        folder: folder of the bundle.
         vectors: float32 `[chunks, d]`, unit rows.
         table: token table of the model that made the vectors.
         planes: bits of the vectors' components.
-        texts: of the site; the tokens that are frequent in them are loaded first.
+        texts: texts of the site; the tokens that are frequent in them are loaded first.
     """
     reduction = fit_reduction(vectors, planes)
     unit = float(reduction.steps.max()) / QUESTION_LEVELS
@@ -229,7 +229,7 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
     shards = cut_shards(dict.fromkeys(tokens, codes.shape[1] * TOKEN_BITS // 8 + 8), TOKEN_BYTES, MOST_TOKEN_SHARDS)
     contents = []
     for shard in shards:
-        # A text of this range may begin with a token that stands before the range.
+        # A text in this range may begin with a token that sorts before the range.
         ends = range(1, len(shard.first))
         before = [shard.first[:end] for end in ends if shard.first[:end] in number]
         contents.append(blocks([*before, *shard.keys]))
@@ -239,27 +239,28 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
 
 
 def _frequent(texts: Iterable[str], number: Mapping[str, int]) -> list[str]:
-    """Returns words of one token, those of most texts of the site first; of equals, the generally more frequent."""
+    """Returns words that are one token: most frequent on the site first, ties by the order of the vocabulary."""
     counts = Counter(word for text in texts for word in set(question_words(text)))
     known = [word for word in counts if word in number and not word.startswith(CONTINUATION)]
     return sorted(known, key=lambda word: (-counts[word], number[word]))[:CORE_TOKENS]
 
 
 Planes = tuple[tuple[int, int], ...]
-"""(dimensions, bits each) one after the other; bits are 8, 4, 2 or 1."""
+"""Groups of dimensions, each with its bits per dimension: 8, 4, 2 or 1."""
 
-# Distance of two levels of the best uniform quantizer for a normal distribution, in standard deviations.
+# Distance between two levels of the optimal uniform quantizer for a normal distribution, in standard deviations; from
+# the paper of Max.
 _SPACING = {1: 1.596, 2: 0.9957, 4: 0.3352, 8: 0.0308}
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How the vectors of a site become few numbers.
+    """Reduces the vectors of a site to few components.
 
     Attributes:
         mean: float32 `[d]`.
         basis: float32 `[k, d]`, orthonormal rows.
-        steps: float64 `[k]`; value of one level.
+        steps: float64 `[k]`; distance between two levels.
         planes: bits of the k components.
     """
 
@@ -275,11 +276,11 @@ class Reduction:
 
 
 def fit_reduction(vectors: NDArray[np.float32], planes: Planes) -> Reduction:
-    """Finds the principal components of vectors and the steps at which they are rounded.
+    """Computes the principal components of vectors and the distances between their levels.
 
     Args:
         vectors: float32 `[n, d]`.
-        planes: bits of the components, from the strongest on; more components than `d` has are left out.
+        planes: bits of the components, strongest first; components beyond `d` are ignored.
     """
     planes = _fitting(planes, vectors.shape[1])
     mean = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)
@@ -287,7 +288,7 @@ def fit_reduction(vectors: NDArray[np.float32], planes: Planes) -> Reduction:
     strengths, components = np.linalg.eigh(centred.T @ centred / max(1, len(vectors)))
     bits = _bits(planes)
     basis = components.T[::-1][: len(bits)]
-    # Solvers return components with either sign: make the largest entry positive, so that builds repeat.
+    # Solvers may return either sign of a component. Make the largest entry positive, so that builds are reproducible.
     basis = basis * np.sign(np.take_along_axis(basis, np.abs(basis).argmax(axis=1)[:, None], axis=1))
     deviations = np.sqrt(np.maximum(strengths[::-1][: len(bits)], 1e-10))
     steps = deviations * np.array([_SPACING[int(b)] / 2 for b in bits])
@@ -295,7 +296,7 @@ def fit_reduction(vectors: NDArray[np.float32], planes: Planes) -> Reduction:
 
 
 def pack_codes(codes: NDArray[np.uint8], planes: Planes) -> NDArray[np.uint8]:
-    """Packs codes: row by row, plane by plane, the lowest bits of a byte first; every plane is whole bytes."""
+    """Packs codes row by row and plane by plane, lowest bits of a byte first; every plane occupies whole bytes."""
     parts, start = [], 0
     for dimensions, bits in planes:
         plane = codes[:, start : start + dimensions]
@@ -308,7 +309,7 @@ def pack_codes(codes: NDArray[np.uint8], planes: Planes) -> NDArray[np.uint8]:
 
 
 def unpack_codes(packed: NDArray[np.uint8], planes: Planes) -> NDArray[np.int16]:
-    """Returns the levels of packed codes: odd whole numbers from 1 - 2^bits to 2^bits - 1, int16 `[n, k]`."""
+    """Returns the levels of packed codes: odd integers from 1 - 2^bits to 2^bits - 1, int16 `[n, k]`."""
     widths = [-(-dimensions * bits // 8) for dimensions, bits in planes]
     rows = packed.reshape(-1, sum(widths))
     parts, start = [], 0
@@ -340,11 +341,11 @@ def _fitting(planes: Planes, dimension: int) -> Planes:
 
 
 def row_scaled(vectors: NDArray[np.float32], bits: int) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """Rounds every row by a scale of its own.
+    """Rounds every row with its own scale.
 
     Returns:
-        uint16 `[n]` scales in parts of a common unit, and uint8 `[n, k]` codes: a row is scale times levels, but for
-        the unit.
+        uint16 `[n]` scales, as multiples of a common unit, and uint8 `[n, k]` codes: a row equals its scale times its
+        levels times the unit.
     """
     top = 2.0**bits - 1
     steps = np.abs(vectors).max(axis=1, initial=0) / top

@@ -1,6 +1,6 @@
-"""The words of a bundle: posting lists with the scores of BM25, the list of words, and positions, in shards by key.
+"""Writes the words of a bundle in shards: posting lists with BM25 scores, the list of words, and positions.
 
-The scores are computed at build time: a browser only adds whole numbers.
+The scores are computed at build time, so a browser only adds integers.
 """
 
 from __future__ import annotations
@@ -39,29 +39,30 @@ __all__ = [
 ]
 
 LEVELS = 15
-"""Scores of a list are whole numbers from 1 to this, shares of its highest."""
+"""Scores of a posting list are integers from 1 to this, relative to its highest score; chosen, 4 bits."""
 
 WEIGHT_UNIT = 16384
-"""A list's weight is the score of one level in this many parts."""
+"""The weight of a posting list is the score of one level, in units of 1 / `WEIGHT_UNIT`."""
 
 CLAUSE_UNIT = 10
-"""Weights of clauses are whole tenths, so that scores are whole numbers."""
+"""Weights of clauses are multiples of 1 / `CLAUSE_UNIT`, so that scores are integers."""
 
 _POSITIONED = ("title", "headings", "text", "code")
 """Fields whose words have positions, in this order."""
 
 _COMMON_SHARE = 0.4
-"""A word in a larger share of chunks has no list: it hardly distinguishes chunks, and its list is large."""
+"""A word in a larger share of chunks has no posting list, which would be large and hardly distinguish chunks. Chosen,
+not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """The text of a chunk that is searched.
+    """The searchable text of a chunk.
 
     Attributes:
         fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
         identifiers: whole identifiers, lower-cased.
-        added: number of the last terms of `text` that readers use and the text does not have: no phrase holds them.
+        added: number of terms at the end of `text` that were added (keywords, synonyms); phrases ignore them.
     """
 
     fields: Mapping[str, str]
@@ -75,12 +76,12 @@ class ChunkText:
 
 @dataclass(frozen=True, slots=True)
 class PostingList:
-    """The chunks that have a stem or an identifier.
+    """The chunks with a stem or an identifier.
 
     Attributes:
-        rows: int64 `[m]`, rising.
+        rows: int64 `[m]`, ascending.
         impacts: uint8 `[m]`, 1 to `LEVELS`.
-        weight: score of one level, in parts of `WEIGHT_UNIT`; at most 65535.
+        weight: score of one level, in units of 1 / `WEIGHT_UNIT`; at most 65535.
     """
 
     rows: NDArray[np.int64]
@@ -94,8 +95,8 @@ class Postings:
 
     Attributes:
         stems: word to its stem.
-        frequency: word to the number of chunks that have it in this form.
-        lists: stem to its posting list; a word that is too common has none.
+        frequency: word to the number of chunks that contain it in this form.
+        lists: stem to its posting list; too common words have none.
         identifiers: identifier to its posting list.
         places: word to row to its positions in that chunk, for phrases.
     """
@@ -111,7 +112,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
     """Indexes all chunks.
 
     Args:
-        chunks: in the order of their rows.
+        chunks: the chunks, in the order of their rows.
         stem: returns the stem of a word.
     """
     stems: dict[str, str] = {}
@@ -144,7 +145,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
 
 
 def _places(fields: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
-    """Returns the positions of every word; a gap between two fields keeps phrases inside one field."""
+    """Returns the positions of every word; gaps between fields prevent phrases across fields."""
     places: dict[str, list[int]] = {}
     start = 0
     for words in (fields[name] for name in _POSITIONED if name in fields):
@@ -170,7 +171,7 @@ def _field_scores(
 def _best_field(
     parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], stems: Sequence[str], chunks: int
 ) -> dict[str, PostingList]:
-    """Joins the fields: the best counts in full, the others a little."""
+    """Combines the fields: the best score plus `TIE_BREAKER` times the others."""
     keys = np.concatenate([entries[:, 0] * max(1, chunks) + entries[:, 1] for entries, _ in parts])
     scores = np.concatenate([values for _, values in parts])
     if not len(keys):
@@ -204,7 +205,7 @@ def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
 
 
 def _quantized(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> PostingList:
-    """Rounds scores to levels of the highest one."""
+    """Rounds scores to `LEVELS` levels of the highest one."""
     level = float(scores.max()) / LEVELS
     impacts = np.clip(np.rint(scores / level), 1, LEVELS).astype(np.uint8)
     return PostingList(rows, impacts, min(65535, max(1, round(level * WEIGHT_UNIT))))
@@ -213,24 +214,24 @@ def _quantized(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> PostingL
 TERM_BYTES, MOST_TERM_SHARDS = 5_000, 500
 WORD_BYTES, MOST_WORD_SHARDS = 16_000, 40
 POSITION_BYTES, MOST_POSITION_SHARDS = 24_000, 200
-"""Sizes of shards before compression, and number of shards at most: small ones cost little to fetch, and few of them
-little to store and to list in static.json."""
+"""Target sizes of shards before compression, and greatest numbers of shards. Small shards are fast to download, and few
+shards are cheap to store and to list in `static.json`. Chosen, not measured."""
 
 _KEY_BYTES = 6
-"""Estimated bytes of a key beside its letters."""
+"""Estimated size of a key in bytes, in addition to its letters."""
 
 _MOST_SUFFIXES = 60
 _LEAST_SUFFIX_WORDS = 3
-"""Endings in static.json at most, and words of the site that must have one."""
+"""Greatest number of suffix rules in `static.json`, and least number of words for a rule; chosen, not measured."""
 
 
 def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool]) -> WrittenShards:
     """Writes words and identifiers with their posting lists.
 
     Args:
-        folder: of the bundle.
-        postings: of the site.
-        is_telling: returns whether a word may be marked in excerpts.
+        folder: folder of the bundle.
+        postings: postings of the site.
+        is_telling: returns whether a word may be highlighted in excerpts.
     """
     words_of = defaultdict(list)
     for word, stem in postings.stems.items():
@@ -246,7 +247,7 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
 
 
 def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
-    """Writes all words with the number of their chunks."""
+    """Writes all words, each with its number of chunks."""
     costs = {word: len(word) + _KEY_BYTES for word in frequency}
     shards = cut_shards(costs, WORD_BYTES, MOST_WORD_SHARDS, at_first_characters=True)
     contents: list[Mapping[str, Value]] = [
@@ -264,10 +265,10 @@ def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int
 
 
 def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Returns pairs of an ending of words and the ending of their stems, the most frequent first.
+    """Returns pairs of a word suffix and the suffix of its stem, most frequent first.
 
-    They lead from a word that the site does not have in this form to its likely stem, in any language with a stemmer,
-    so that a browser needs no stemmer.
+    With these rules a browser derives the likely stem of a word that the site does not have, in any language with a
+    stemmer, and needs no stemmer itself.
     """
     rules: Counter[tuple[str, str]] = Counter()
     for word, stem in stems.items():
@@ -290,7 +291,7 @@ def _term_blocks(
     postings: Postings,
     is_telling: Callable[[str], bool],
 ) -> Mapping[str, Value]:
-    """Returns the blocks of a shard: its keys, and every word that shares a list with one of them."""
+    """Returns the blocks of a shard: its keys, and every word that shares a posting list with one of them."""
     own = list(keys)
     stems = dict.fromkeys(postings.stems[key] for key in own if not key.startswith(IDENTIFIER_MARK))
     words = {word for stem in stems for word in words_of[stem]}

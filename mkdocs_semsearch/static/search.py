@@ -1,4 +1,4 @@
-"""Opens a static bundle as a `Searcher`: the reference for the engine in the browser, and for `semsearch eval`."""
+"""Opens a static bundle as a `Searcher`, as a reference for the engine in the browser and for `semsearch eval`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def searcher_of(bundle: Bundle) -> Searcher:
 
 
 def backend_of(bundle: Bundle) -> EmbeddedBackend:
-    """Opens the backend of a bundle: the tables put together again, and two sides of its own.
+    """Opens the backend of a bundle, with tables read from its files and with a static lexical and semantic side.
 
     Raises:
         IndexCorruptError: a file of the bundle is damaged.
@@ -70,7 +70,7 @@ def backend_of(bundle: Bundle) -> EmbeddedBackend:
 
 
 class StaticNames:
-    """Titles and headings by their hash, see `LiteralNames`."""
+    """Looks up titles and headings by their hash, see `LiteralNames`."""
 
     def __init__(self, core: Blocks) -> None:
         self._hashes = core.array("name_hash")
@@ -113,7 +113,7 @@ def _damaged(bundle: Bundle, error: Exception) -> IndexCorruptError:
 
 
 def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
-    """Puts the tables of an index together again."""
+    """Restores the tables of an index from the files of a bundle."""
     core, fields = bundle.read(CORE), bundle.read(FIELDS)
     records = fields.json("pages") or []
     columns = [_facet_values(core, number, facet, len(records)) for number, facet in enumerate(manifest.facets)]

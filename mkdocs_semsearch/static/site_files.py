@@ -1,4 +1,4 @@
-"""The part of a bundle that is neither words nor meaning: structure, facets, names, and the texts of results."""
+"""Writes the structure, the facets, the names and the result texts of a bundle."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["CHUNK_COLUMNS", "HEADING", "TITLE", "language_tags", "write_site"]
 HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
 CHUNK_COLUMNS = tuple(dict.fromkeys(stored_field(name)[0] for name in CHUNK_FIELDS))
-"""Columns of chunks that filters may name."""
+"""Columns of chunks that filters can use."""
 
 TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700
-"""Size of a text shard, and number of shards at most: a result costs one fetch, and a host has to store the files."""
+"""Target size of a text shard, and greatest number of shards; each result needs one download. Not measured."""
 
 Record = Mapping[str, Any]
 
@@ -45,11 +45,11 @@ def write_site(
     """Writes core, texts and fields.
 
     Args:
-        folder: of the bundle.
+        folder: folder of the bundle.
         pages: rows of `pages.parquet`.
         chunks: rows of `chunks.parquet`.
-        facets: declared fields.
-        readers: with the questions pinned to pages.
+        facets: declared facet fields.
+        readers: the questions pinned to pages.
 
     Returns:
         The sizes of the text shards.
@@ -83,7 +83,7 @@ def write_site(
 
 
 def language_tags(pages: Sequence[Record]) -> list[str]:
-    """Returns the languages of some pages in the order of the first page of each."""
+    """Returns the languages of some pages, in the order in which they occur first."""
     return list(dict.fromkeys(page["language"] for page in pages if page["language"]))
 
 
@@ -100,7 +100,7 @@ def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
 
 
 def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWords) -> dict[str, Value]:
-    """Returns the names of the literal rule: title and pinned questions of pages, headings of sections."""
+    """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections."""
     found: set[tuple[int, int, int]] = set()
     generic = generic_headings((chunk["page"], chunk["heading_hierarchy"]) for chunk in chunks)
     page, section = -1, (-1, -1)
@@ -132,7 +132,7 @@ def _name_hash(text: str) -> int:
 
 
 def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
-    """Returns a declared field as its values and (page, value) pairs."""
+    """Encodes a declared field as its values and (page, value) pairs."""
     codes: dict[Any, int] = {}
     pairs: list[tuple[int, int]] = []
     for row, value in enumerate(column):
@@ -148,14 +148,14 @@ def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
 
 
 def _page_record(page: Record) -> dict[str, Any]:
-    """Returns the page of a result, and the other fields that filters may name."""
+    """Returns the page part of a result, and the other fields that filters can use."""
     info = page_info(page, None)
     shown = {field.name: getattr(info, field.name) for field in fields(info)}
     return {**shown, "section": page["section"], "kind": page.get("kind")}
 
 
 def _cut_texts(chunks: Sequence[Record]) -> list[list[int]]:
-    """Cuts the rows into runs of a few kilobytes; a page begins a new one where the last is half full."""
+    """Divides the rows into runs of a few kilobytes; a page begins a new run if the last one is half full."""
     sizes = [len(chunk["content"]) + 300 for chunk in chunks]
     target = max(TEXT_BYTES, sum(sizes) // MOST_TEXT_SHARDS * 3 // 2)
     shards: list[list[int]] = []

@@ -1,6 +1,6 @@
-"""Trains token tables: the sum of a text's token vectors approximates the model's vector of the text.
+"""Trains token tables, in which the sum of a text's token vectors approximates the model's vector of the text.
 
-One for a site is the shipped one trained further on the site's sentences, or one for another model.
+The table of a site is the shipped table, trained further on the site's sentences, or a new table for another model.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _RARE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a table is trained.
+    """Parameters of the training.
 
     Attributes:
-        epochs: how often every text is seen.
-        rate: highest learning rate.
-        batch: texts that the contrastive term compares at once.
-        temperature: of the contrastive term.
-        threads: of the processor; with one, every run gives the same bits.
-        seed: of the order of the texts.
+        epochs: number of passes over the texts.
+        rate: greatest learning rate.
+        batch: number of texts that the contrastive term compares at once.
+        temperature: temperature of the contrastive term.
+        threads: number of threads; with one thread, every run gives the same bits.
+        seed: random seed for the order of the texts.
     """
 
     epochs: int
@@ -60,7 +60,7 @@ class Training:
 
 
 def smooth_inverse_frequency(counts: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Returns how much tokens weigh before training, by how often they occur (Arora et al., SIF, 2017)."""
+    """Returns the weights of tokens before training, from their frequencies (Arora et al., SIF, 2017)."""
     share = (counts + 0.5) / max(1, int(counts.sum()))
     return np.asarray(_RARE / (_RARE + share), np.float32)
 
@@ -68,13 +68,13 @@ def smooth_inverse_frequency(counts: NDArray[np.int64]) -> NDArray[np.float32]:
 def train(
     vectors: NDArray[np.float32], texts: Sequence[Sequence[int]], targets: NDArray[np.float32], training: Training
 ) -> NDArray[np.float32]:
-    """Returns trained vectors; vectors of tokens that no text has stay unchanged.
+    """Returns trained vectors; vectors of tokens that occur in no text are unchanged.
 
     Args:
-        vectors: float32 `[tokens, d]`, where training starts.
-        texts: the numbers of each text's tokens.
+        vectors: float32 `[tokens, d]`, the initial vectors.
+        texts: the token numbers of each text.
         targets: float32 `[texts, d]`, the model's vector of each text.
-        training: how.
+        training: the parameters of the training.
     """
     import torch
     from torch.nn import functional
@@ -123,30 +123,31 @@ def train(
 
 
 MOST_SENTENCES = 10_000
-"""Embedding these is nearly all of the time that tuning takes."""
+"""Greatest number of sentences for training; embedding them takes nearly all of the time. Chosen, not measured."""
 
 _VERSION = 1
-"""Part of the cache key: raised when training changes."""
+"""Part of the cache key; increased when the training changes."""
 
 _COMPONENTS = 256
-"""Dimensions of a table in the cache: more than any bundle uses."""
+"""Number of dimensions of a cached table; more than any bundle uses."""
 
 _LEAST_COUNT = 3
 _MOST_NEW_WORDS = 4_000
-"""Sentences that a new word must occur in, and new words at most: each adds a token to the bundle."""
+"""Least number of sentences with a new word, and greatest number of new words, each of which adds a token to the
+bundle; chosen, not measured."""
 
 _TUNING = Training(epochs=6, rate=2e-3)
 _FROM_THE_MODEL = Training(epochs=15)
 
 
 def tuned_table(index_dir: Path, embedder: Embedder, *, base: TokenTable | None, cache_dir: Path) -> TokenTable:
-    """Makes the table of a site, or takes it from the cache while sentences and model stay the same.
+    """Trains the table of a site, or reads it from the cache if sentences and model are unchanged.
 
     Args:
-        index_dir: index of the site.
-        embedder: the one that embedded it.
-        base: a table for its model, trained further; None starts from the model's vectors of single words.
-        cache_dir: where tables are kept.
+        index_dir: index folder of the site.
+        embedder: the embedder of the index.
+        base: a table for its model that is trained further; None to start from the model's vectors of single words.
+        cache_dir: folder of cached tables.
 
     Raises:
         EmbeddingError: a sentence could not be embedded.
@@ -186,14 +187,14 @@ def _trained(
 
 
 def _new_words(counts: Mapping[str, int], known: Sequence[str]) -> list[str]:
-    """Returns the words that a site repeats and the table would cut into pieces, the most frequent first."""
+    """Returns frequent words of a site that the table would split into pieces, most frequent first."""
     have = set(known)
     new = [word for word, count in counts.items() if count >= _LEAST_COUNT and word not in have]
     return sorted(new, key=lambda word: (-counts[word], word))[:_MOST_NEW_WORDS]
 
 
 def _first_vectors(tokens: Sequence[str], embedder: Embedder, base: TokenTable | None) -> NDArray[np.float32]:
-    """Returns where training starts: new words at the sum of their pieces; for another model, its token vectors."""
+    """Returns the initial vectors: for new words the sum of their pieces, for another model its token vectors."""
     if base is None:
         return _embedded([token.removeprefix(CONTINUATION) or token for token in tokens], embedder)
     pieces = [base.vocabulary.of_word(word) for word in tokens[len(base.vocabulary.tokens) :]]
@@ -202,7 +203,7 @@ def _first_vectors(tokens: Sequence[str], embedder: Embedder, base: TokenTable |
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
-    """Embeds texts as queries; as documents where that is the same, for which an embedder may have a faster way."""
+    """Embeds texts as queries, or as documents if the prompts are equal, because that may be faster."""
     identity = embedder.identity
     ordered = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     role: Role = "document" if identity.query_prompt == identity.document_prompt else "query"
@@ -224,15 +225,15 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 _MARKS = re.compile(r"[*_`|#>]+")
 _LONGEST = 300
 _SHORTEST = 12
-"""Characters of a sentence: shorter ones are fragments, longer ones lists and tables."""
+"""Least and greatest length of a sentence: shorter ones are fragments, longer ones lists and tables. Not measured."""
 
 
 def site_sentences(chunks: Iterable[Mapping[str, Any]], most: int) -> list[str]:
-    """Returns different headings and sentences of a site, evenly over it where there are more than wanted.
+    """Returns distinct headings and sentences of a site, evenly sampled if there are more than `most`.
 
     Args:
         chunks: rows of `chunks.parquet`.
-        most: how many at most.
+        most: greatest number of sentences.
     """
     found = list(dict.fromkeys(_texts(chunks)))
     if len(found) <= most:
