@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,25 +130,21 @@ def _fit_into_address_space(settings: ServerSettings) -> None:
     keep_within_limit(size)
 
 
-def _serve(given: argparse.Namespace) -> int:
-    _leave_cores_to_other_questions()
+def _server_settings(given: argparse.Namespace) -> ServerSettings:
+    """Reads the settings of a server: from the flags that have their names, else from the environment."""
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
-    settings = ServerSettings.from_environment(
-        index=given.index,
-        indexes=tuple(parse_named_index(text) for text in given.named_index),
-        cors_origins=tuple(given.cors_origin),
-        cors_origin_regex=given.cors_origin_regex,
-        rate_limit=given.rate_limit,
-        client_header=given.client_header,
-        max_concurrent=given.max_concurrent,
-        request_seconds=given.request_seconds,
-        token_file=given.token_file,
-        log_level=given.log_level,
-        log_format=given.log_format,
-        log_queries=given.log_queries,
-        insights=given.insights,
-    )
+    names = {field.name for field in fields(ServerSettings)}
+    flags = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in vars(given).items() if name in names
+    }
+    named = tuple(map(parse_named_index, given.named_index))
+    return ServerSettings.from_environment(**{**flags, "indexes": named})
+
+
+def _serve(given: argparse.Namespace) -> int:
+    _leave_cores_to_other_questions()
+    settings = _server_settings(given)
     _fit_into_address_space(settings)
     from mkdocs_semsearch.serving.admission import is_loopback
     from mkdocs_semsearch.serving.app import create_app
@@ -212,12 +208,9 @@ def _mcp(given: argparse.Namespace) -> int:
     _leave_cores_to_other_questions()
     from importlib.util import find_spec
 
-    from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
-
     if find_spec("mcp") is None:
         raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
-    named = tuple(parse_named_index(text) for text in given.named_index)
-    settings = ServerSettings.from_environment(index=given.index, indexes=named)
+    settings = _server_settings(given)
     _fit_into_address_space(settings)
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.live_index import LiveIndex

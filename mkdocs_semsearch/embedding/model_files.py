@@ -16,6 +16,7 @@ __all__ = [
     "DEFAULT_MODEL",
     "ModelFolder",
     "canonical_name",
+    "first_line",
     "is_default_model",
     "is_model_folder",
     "read_model_folder",
@@ -147,7 +148,7 @@ def _hub(name: str, revision: str | None) -> Path | str:
             )
         )
     except Exception as error:  # network, HTTP status, offline mode, bad name, full disk: the hub has no model for us
-        return f"cannot be had ({type(error).__name__}: {_first_line(error)})"
+        return f"cannot be had ({type(error).__name__}: {first_line(error)})"
     finally:
         if not silent_before:
             enable_progress_bars()
@@ -158,9 +159,10 @@ def _has_safetensors(files: list[str]) -> bool:
     return any(file.endswith((".safetensors", ".safetensors.index.json")) for file in files)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Returns the first line of an error's message without its full stop, for a sentence of ours."""
     lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".")[:200] if lines else "no details"
+    return lines[0].rstrip(".")[:300] if lines else "no details"
 
 
 UNLIMITED_TOKENS = 1_000_000

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mkdocs_semsearch.embedding.model_files import first_line
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
     GRAPH,
@@ -140,7 +141,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)
     except Exception as error:  # the exporter raises all kinds of things on a model that it cannot trace
-        return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {_first_line(error)})")
+        return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {first_line(error)})")
     doubt = None
     for quantized in (True, False):
         try:
@@ -150,7 +151,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
                 full.replace(small)
             similarity = _compare(embedder, _describe(embedder, folder, quantized=quantized), texts)
         except (EmbeddingError, MissingExtraError, ValueError) as error:
-            doubt = _first_line(error)
+            doubt = first_line(error)
             continue
         if similarity >= LOWEST_SIMILARITY:
             full.unlink(missing_ok=True)
@@ -230,11 +231,6 @@ def _copy(source: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for name in (FAILURE,) if (source / FAILURE).is_file() else ENCODER_FILES:
         shutil.copyfile(source / name, target / name)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".")[:300] if lines else "no details"
 
 
 INPUTS = ("input_ids", "attention_mask")
