@@ -53,7 +53,7 @@ from mkdocs_semsearch.static.postings import (
     write_terms,
     write_words,
 )
-from mkdocs_semsearch.static.site_files import Record, language_tags, write_site
+from mkdocs_semsearch.static.search import Record, language_tags, write_site
 
 __all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]
 
