@@ -113,7 +113,12 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one")
     sub.add_argument(
-        "--cors-origin", action="append", default=[], metavar="ORIGIN", help="pages from here may ask; repeat for more"
+        "--cors-origin",
+        dest="cors_origins",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="pages from here may ask; repeat for more",
     )
     sub.add_argument("--cors-origin-regex", metavar="RE", help="pages whose whole origin matches may ask")
     sub.add_argument("--rate-limit", metavar="N/UNIT", help="for each client address, such as 60/minute")

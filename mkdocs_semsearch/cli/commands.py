@@ -135,11 +135,11 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
     names = {field.name for field in fields(ServerSettings)}
-    flags = {
+    flags: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in vars(given).items() if name in names
     }
-    named = tuple(map(parse_named_index, given.named_index))
-    return ServerSettings.from_environment(**{**flags, "indexes": named})
+    flags["indexes"] = tuple(map(parse_named_index, given.named_index))
+    return ServerSettings.from_environment(None, **flags)
 
 
 def _serve(given: argparse.Namespace) -> int:
