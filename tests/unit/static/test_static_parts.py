@@ -20,7 +20,7 @@ from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.format import fnv1a, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.postings import LEVELS, ChunkText, index_words, suffix_rules
-from mkdocs_semsearch.static.tuning import Training, site_sentences, train
+from mkdocs_semsearch.static.tuning import site_sentences
 
 
 @pytest.mark.parametrize(
@@ -140,28 +140,6 @@ def test_tables_are_read_back(tmp_path):
     assert np.abs(table.vectors - vectors).max() < 0.05 * np.abs(vectors).max()
     assert table.fingerprint != TokenTable(tokens, vectors).fingerprint
     assert table.embed("t3 unknown ####") @ table.embed("t3") == pytest.approx(1, abs=0.2)
-
-
-def test_training_brings_texts_to_their_targets_and_repeats():
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=(60, 16)).astype(np.float32)
-    texts = [rng.choice(50, 4).tolist() for _ in range(400)]
-    targets = np.array([truth[text].sum(axis=0) for text in texts], np.float32)
-    start = rng.normal(size=(60, 16)).astype(np.float32)
-
-    def likeness(vectors):
-        found = np.array([vectors[text].sum(axis=0) for text in texts])
-        return float(
-            (found * targets).sum(1).mean()
-            / np.linalg.norm(found, axis=1).mean()
-            / np.linalg.norm(targets, axis=1).mean()
-        )
-
-    training = Training(epochs=20, rate=0.05, batch=64)
-    trained = train(start, texts, targets, training)
-    assert likeness(trained) > max(0.8, likeness(start) + 0.3)
-    assert (trained[50:] == start[50:]).all()  # tokens of no text
-    assert (train(start, texts, targets, training) == trained).all()
 
 
 def test_sentences_of_a_site_are_prose_and_headings():

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mkdocs_semsearch.serving.api import SearchApi
 from tests.api_calls import handle
+from tests.unit.serving.small_index import build, open_small
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory):
+    with open_small(build(tmp_path_factory.mktemp("small") / "index")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def api(searcher):
+    return SearchApi(lambda: searcher)
+
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
