@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch import SearchQuery, open_searcher
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
-from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching import Searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries

@@ -32,8 +32,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from mkdocs_semsearch import Searcher, open_searcher
-from mkdocs_semsearch.artifact import read_manifest
-from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.artifact import WEIGHTS, read_manifest
 from mkdocs_semsearch.chunking import embedding_text
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
 from mkdocs_semsearch.embedding.model_files import resolve_model

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.artifact import WEIGHTS
 
 __all__ = [
     "CORRECTION_WEIGHT",

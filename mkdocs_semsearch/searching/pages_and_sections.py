@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.artifact.records import ChunkRecord
-from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.lexical.languages import primary_subtag
 
 __all__ = [

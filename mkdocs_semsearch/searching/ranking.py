@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question
 from mkdocs_semsearch.searching.query import Mode

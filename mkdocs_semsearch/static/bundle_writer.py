@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
+from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact.index_folder import sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
-from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.weights import WEIGHTS
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.vector_store import Neighbors

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
-from mkdocs_semsearch.artifact.weights import WEIGHTS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts

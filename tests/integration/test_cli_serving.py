@@ -64,7 +64,7 @@ def test_one_index_or_several(command, capsys):
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("given", "sentence"), [("folder", "has no name"), ("api=folder", "is not possible")])
+@pytest.mark.parametrize(("given", "sentence"), [("folder", "has no name"), ("api=folder", "is not allowed")])
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_names_that_cannot_be(command, given, sentence, capsys):
     pytest.importorskip("mcp")
