@@ -124,6 +124,7 @@ class Manifest:
         lexical: settings of the lexical index (`language`, `stemmer`, …).
         encoder: whether the query encoder travels with the index.
         site_name, site_url, language: of the site, as configured.
+        edit_url: where a page is edited, with `{path}` or `{path_noext}` for its source path; empty for nowhere.
         coverage: language of pages to how much of the meaning counts there, 0 to 1, where that is less than all of it.
         store: empty when the chunks are in the folder, else the `kind` of store and what it needs to find them.
     """
@@ -143,6 +144,7 @@ class Manifest:
     site_name: str = ""
     site_url: str = ""
     language: str = "en"
+    edit_url: str = ""
     coverage: Mapping[str, float] = field(default_factory=dict)
     store: Mapping[str, Any] = field(default_factory=dict)
 
@@ -205,6 +207,7 @@ def _manifest(body: dict[str, Any]) -> Manifest:
     _check(values, list, "facets", "files")
     _check(values["lexical"], str | None, "stemmer")
     _check({"store": {}, "coverage": {}, **values}, dict, "store", "coverage")
+    _check({"edit_url": "", **values}, str, "edit_url")
     if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in values.get("coverage", {}).values()):
         raise ValueError(f"coverage {values['coverage']!r}")
     if not is_build_id(values["build_id"]):

@@ -52,6 +52,7 @@ class BuildOptions:
         facets: declared facet fields, in the order of the configuration.
         site_name, site_url: name and URL of the site.
         language: default language of the site, for pages that do not declare one.
+        edit_url: URL for editing a page, see `Manifest`.
         graph: method for the k-NN lists.
         semantic_share: weight of the semantic score in hybrid scores; None for the default.
         synonyms, pins: see `ReaderWords`.
@@ -62,6 +63,7 @@ class BuildOptions:
     site_name: str = ""
     site_url: str = ""
     language: str = "en"
+    edit_url: str = ""
     graph: GraphMethod = "auto"
     semantic_share: float | None = None
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -142,6 +144,7 @@ class BuildContents:
             site_name=options.site_name,
             site_url=options.site_url,
             language=options.language,
+            edit_url=options.edit_url,
             coverage=model_coverage(self.pages, self.embedder, options.language),
             store=store,
         )

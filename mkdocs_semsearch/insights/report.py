@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 from mkdocs_semsearch.insights.questions import (
     FEWEST,
@@ -121,6 +122,7 @@ class _Places:
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
+        self._edit_url = searcher.manifest.edit_url
         self._root = (searcher.manifest.site_url or "").rstrip("/")
         self.pages = dict(searcher.page_urls())
         self._titles: dict[str, str] = {}
@@ -133,13 +135,15 @@ class _Places:
         return [result.page.path for result in results]
 
     def page(self, path: str) -> dict[str, str]:
-        """Returns path, title and address of a page."""
+        """Returns path, title and address of a page, and where it is edited if the site says so."""
         title = self._titles.get(path) or self._searcher.page(path).page.title
-        return {
+        page = {
             "path": path,
             "title": title,
             "url": f"{self._root}/{self.pages[path]}" if self._root else self.pages[path],
         }
+        edited = _edit_address(self._edit_url, path)
+        return {**page, "edit": edited} if edited else page
 
     def nearest(self, group: Group) -> Group:
         """Returns the group with the page that is nearest to it."""
@@ -149,6 +153,15 @@ class _Places:
         page = response.results[0].page
         self._titles[page.path] = page.title
         return replace(group, page=self.page(page.path), answered=response.total_results > 0)
+
+
+def _edit_address(template: str, path: str) -> str:
+    """Returns where a page is edited; empty for a generated page, and where the site does not say it."""
+    if not template.startswith(("http://", "https://")) or path.endswith(".html"):
+        return ""
+    for name, value in (("path", path), ("path_noext", path.rpartition(".")[0])):
+        template = template.replace(f"{{{name}}}", quote(value)).replace(f"{{{name}!q}}", quote(value, safe=""))
+    return template
 
 
 def _first(groups: Iterable[Group], placed: _Places, wanted: Callable[[Group], bool]) -> list[Group]:

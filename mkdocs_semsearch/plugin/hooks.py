@@ -326,8 +326,10 @@ def _add_widget(config: MkDocsConfig) -> None:
 
 def _site(config: MkDocsConfig) -> Site:
     from mkdocs_semsearch.plugin.pages import site_language
+    from mkdocs_semsearch.site.source_files import edit_url
 
-    return Site(config.site_name or "", config.site_url or "", site_language(config))
+    edited = edit_url(config.repo_url or "", config.edit_uri or "", str(config.edit_uri_template or ""))
+    return Site(config.site_name or "", config.site_url or "", site_language(config), edited)
 
 
 def _say(report: SiteReport, *, strict: bool) -> None:

@@ -56,7 +56,9 @@ def index_built_site(
     """
     source = SiteFolder(site_dir, config)
     site = (
-        Site(config.site_name, config.site_url, config.language) if config else Site(site_dir.resolve().name, "", "en")
+        Site(config.site_name, config.site_url, config.language, config.edit_url)
+        if config
+        else Site(site_dir.resolve().name, "", "en")
     )
     documents = tuple(page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
     embedder = open_configured_embedder(settings.embedder)

@@ -165,11 +165,12 @@ EmbedderFactory = Callable[[EmbedderSettings], "Embedder"]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Name, address and language of a site, as the index stores them."""
+    """Name, address and language of a site, and where its pages are edited, as the index stores them."""
 
     name: str
     url: str
     language: str
+    edit_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,7 @@ def index_site(
         site_name=site.name,
         site_url=site.url,
         language=site.language,
+        edit_url=site.edit_url,
         graph=settings.graph,
         semantic_share=settings.semantic_share,
         synonyms=settings.synonyms,

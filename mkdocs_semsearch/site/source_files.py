@@ -16,13 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urljoin
 
 import yaml
 
 from mkdocs_semsearch.chunking.inline_text import title_of_name
 from mkdocs_semsearch.errors import ConfigurationError
 
-__all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "PageDates", "SiteConfig", "load_site_config"]
+__all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "PageDates", "SiteConfig", "edit_url", "load_site_config"]
 
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
@@ -49,6 +50,7 @@ class SiteConfig:
         nav: source path to entry; None where the navigation follows the folders.
         site_url: as written; `""` if missing.
         language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
+        edit_url: see `edit_url`; empty where the configuration has no `edit_uri`.
         plugin_options: what the configuration says under `plugins: - semsearch:`.
     """
 
@@ -58,6 +60,7 @@ class SiteConfig:
     nav: Mapping[str, NavEntry] | None = field(default=None)
     site_url: str = ""
     language: str = "en"
+    edit_url: str = ""
     plugin_options: Mapping[str, Any] = field(default_factory=dict)
 
     def html_path(self, source_path: str) -> str:
@@ -94,8 +97,20 @@ def load_site_config(config_file: Path) -> SiteConfig:
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
         site_url=str(values.get("site_url") or ""),
         language=_language(values.get("theme")),
+        edit_url=edit_url(*(str(values.get(key) or "") for key in ("repo_url", "edit_uri", "edit_uri_template"))),
         plugin_options=_plugin_options(values.get("plugins")),
     )
+
+
+def edit_url(repo_url: str, edit_uri: str, template: str) -> str:
+    """Returns where pages are edited, with `{path}` for the source path; empty where the configuration does not say it.
+
+    The arguments are MkDocs' options `repo_url`, `edit_uri` and `edit_uri_template`.
+    """
+    last = template or (f"{edit_uri.rstrip('/')}/{{path}}" if edit_uri else "")
+    if repo_url and not last.startswith(("?", "#")):
+        repo_url = f"{repo_url.rstrip('/')}/"
+    return urljoin(repo_url, last) if last else ""
 
 
 def _language(theme: Any) -> str:

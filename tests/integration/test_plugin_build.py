@@ -253,3 +253,14 @@ def test_a_strict_build_fails_for_what_the_lint_finds(tmp_path, engine):
     site.options["lint"] = {"quiet": ["orphan"]}
     site.write({"four.md": LINTED["four.md"].replace("---\n#", "search: {lint: [facet-typo]}\n---\n#")})
     site.build(engine=engine)
+
+
+def test_the_index_says_where_pages_are_edited(site):
+    site.build()
+    assert read_manifest(site.index_dir).edit_url == ""
+    site.config["repo_url"] = "https://github.com/me/docs"
+    site.build()
+    assert read_manifest(site.index_dir).edit_url == "https://github.com/me/docs/edit/master/docs/{path}"
+    site.config["edit_uri_template"] = "https://wiki.example/?edit={path_noext!q}"
+    site.build()
+    assert read_manifest(site.index_dir).edit_url == "https://wiki.example/?edit={path_noext!q}"

@@ -39,6 +39,7 @@ MANIFEST = Manifest(
     site_name="Größe 日本語",
     site_url="https://example.org/",
     language="de",
+    edit_url="https://git.example/edit/{path}",
 )
 TEXT = manifest_to_json(MANIFEST)
 

@@ -8,7 +8,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.questions import group_by_meaning, labelled_questions
-from mkdocs_semsearch.insights.report import make_report, report_html, report_text
+from mkdocs_semsearch.insights.report import _edit_address, make_report, report_html, report_text
 from mkdocs_semsearch.searching import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
@@ -36,7 +36,8 @@ def searcher(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "index"
     embedder = open_embedder()
     facets = (FacetDeclaration("tags", "list", "Topic"), FacetDeclaration("status", "string", "Status"))
-    built(folder, PAGES, embedder=embedder, facets=facets, site_name="Demo", site_url="https://docs.example/")
+    site = {"site_name": "Demo", "site_url": "https://docs.example/", "edit_url": "https://git.example/edit/{path}"}
+    built(folder, PAGES, embedder=embedder, facets=facets, **site)
     with open_searcher(folder, embedder=embedder) as opened:
         yield opened
 
@@ -101,6 +102,20 @@ def test_a_word_that_no_page_has_is_a_keyword_for_the_page_that_was_opened(repor
     assert not words.keys() & {"pasword", "install", "backup", "colours", "how"}
 
 
+@pytest.mark.parametrize(
+    ("template", "path", "address"),
+    [
+        ("https://git.example/edit/docs/{path}", "a b/c.md", "https://git.example/edit/docs/a%20b/c.md"),
+        ("https://wiki.example/?p={path_noext!q}", "a/b.md", "https://wiki.example/?p=a%2Fb"),
+        ("https://git.example/edit/{path}", "search.html", ""),
+        ("javascript:{path}", "a.md", ""),
+        ("", "a.md", ""),
+    ],
+)
+def test_a_page_is_edited_where_the_site_says(template, path, address):
+    assert _edit_address(template, path) == address
+
+
 def test_pages_and_facets(report):
     found = {page["path"]: page for page in report.found}
     assert found["guide/install.md"]["opened"] == 12
@@ -145,6 +160,7 @@ def test_the_report_as_json_and_html(report):
     assert body["unanswered"][0]["page"]["title"] == "Authentication"
     html = report_html(report)
     assert '<a href="https://docs.example/guide/auth/">Authentication</a>' in html
+    assert '<code>guide/auth.md</code> <a href="https://git.example/edit/guide/auth.md">edit</a>' in html
     assert "search:\n  keywords: [" in html
     assert "src=" not in html
     assert "@import" not in html

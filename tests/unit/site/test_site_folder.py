@@ -282,3 +282,26 @@ def test_translations_in_a_built_site_know_each_other(tmp_path):
     urls = {"en": "guide/", "uk": "uk/guide/", "de": "de/guide/"}
     assert all(dict(page.translations) == urls for path, page in found.items() if path != "it/team.html")
     assert found["it/team.html"].translations == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "address"),
+    [
+        (
+            "repo_url: https://git.example/me/docs\nedit_uri: edit/main/docs",
+            "https://git.example/me/docs/edit/main/docs/{path}",
+        ),
+        ("edit_uri: https://git.example/edit/", "https://git.example/edit/{path}"),
+        ("repo_url: https://git.example/x\nedit_uri: ?edit=", "https://git.example/x?edit=/{path}"),
+        (
+            "repo_url: https://git.example/x\nedit_uri_template: 'e/{path_noext}'",
+            "https://git.example/x/e/{path_noext}",
+        ),
+        ("repo_url: https://git.example/x", ""),
+        ("site_name: Demo", ""),
+    ],
+)
+def test_a_configuration_says_where_pages_are_edited(tmp_path: Path, options: str, address: str) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(f"{options}\n", encoding="utf-8")
+    assert load_site_config(tmp_path / "mkdocs.yml").edit_url == address
