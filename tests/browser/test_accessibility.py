@@ -13,7 +13,7 @@ from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import handle
-from tests.browser.asking import type_question
+from tests.browser.asking import put_question, type_question
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
@@ -92,6 +92,41 @@ def test_axe_finds_nothing_on_a_phone(phone, build_site, serving, axe, theme):
         assert violations(phone) == [], "filters"
         phone.set_viewport_size({"width": 844, "height": 390})
         assert violations(phone) == [], "filters in landscape"
+
+
+def through_views(page, server):
+    """Opens the start view, results with a filter, and nothing found; yields the name of each."""
+    page.goto(server.url)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip").first.wait_for()
+    page.locator(".ss-foot kbd").first.wait_for()
+    yield "start"
+    put_question(page, "rotate token")
+    page.locator("#semsearch-facets").get_by_label("security").check()
+    page.locator(".ss-filter").wait_for()
+    page.locator("[data-semsearch=preview] nav").wait_for()
+    yield "results"
+    page.fill(INPUT, "zzzz")
+    page.locator("[data-semsearch=empty]").get_by_text("zzzz").wait_for()
+    yield "nothing found"
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_axe_finds_nothing_in_forced_colours(page, build_site, serving, axe, theme):
+    page.emulate_media(forced_colors="active")
+    with serving.SiteServer(build_site(theme)) as server:
+        for view in through_views(page, server):
+            page.add_script_tag(path=axe)
+            assert violations(page) == [], view
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+def test_axe_finds_nothing_in_arabic(page, configure, serving, axe, theme):
+    with serving.SiteServer(configure(theme, language="ar")) as server:
+        for view in through_views(page, server):
+            page.add_script_tag(path=axe)
+            assert violations(page) == [], view
+            assert page.locator("dialog").get_attribute("dir") == "rtl"
 
 
 def test_axe_finds_nothing_on_the_results_page(page, build_site, serving, axe, tmp_path):

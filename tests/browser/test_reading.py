@@ -164,6 +164,35 @@ def test_code_in_a_line_stays_code_and_the_title_of_a_note_stays_in_its_line(pag
         assert "monospace" in excerpt.locator("code").first.evaluate(font)
 
 
+YAML = """theme:
+  plugins:
+      widget:
+        shortcut: true
+
+          token: abc
+        fallback: true"""
+
+
+def test_indented_code_is_one_block_without_the_indentation_of_all_its_lines(page, site):
+    cut = "\n".join(YAML.splitlines()[3:])
+
+    def with_yaml(body):
+        section = body["results"][0]["sections"][0]
+        at = cut.index("token")
+        section |= {"content": cut, "excerpt": cut, "highlights": [[at, at + 5]], "kind": "code", "language": "yaml"}
+        return body
+
+    site.sidecar.change = with_yaml
+    ask(page, site, "token")
+    listed = page.locator(OPTION).first.locator(".ss-excerpt pre")
+    expect(listed).to_have_count(1)
+    assert listed.locator("code").text_content() == "shortcut: true\n\n  token: abc"
+    assert listed.locator("mark").all_text_contents() == ["token"]
+    shown = page.locator(f"{PREVIEW} pre code").first
+    shown.wait_for()
+    assert shown.text_content() == "shortcut: true\n\n  token: abc\nfallback: true"
+
+
 def test_code_is_copied_with_a_button(page, site):
     page.context.grant_permissions(["clipboard-read"])
     page.clock.install()

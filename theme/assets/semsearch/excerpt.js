@@ -80,21 +80,27 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   let first = 0;
   while (shown[first] !== lines[best] && roomOf(shown.slice(first, shown.indexOf(lines[best]) + 1)) > space) first += 1;
-  let room = 0;
-  for (const line of shown.slice(first)) {
-    if (room >= space) break;
-    room += line.room;
-    root.append(renderLine(text, highlights, line));
+  const fitting = [];
+  for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
+  for (const { type, ranges } of blocksOf(fitting)) {
+    if (type === "code") root.append(renderCode(text, highlights, ranges));
+    else root.append(...ranges.map((range) => renderLine(text, highlights, type, range)));
   }
   return root;
 }
 
-function renderLine(text, highlights, { type, range: [start, end] }) {
-  if (type === "code") {
-    const code = h("code");
-    write(code, text, highlights, start, end);
-    return h("pre", { dir: "ltr" }, code);
-  }
+/** Renders lines of code as one block, without the indentation that they all have. */
+export function renderCode(text, highlights, ranges) {
+  const indents = ranges.map(([start, end]) => text.slice(start, end).search(/\S/)).filter((indent) => indent >= 0);
+  const code = h("code");
+  ranges.forEach(([start, end], index) => {
+    if (index) code.append("\n");
+    write(code, text, highlights, Math.min(start + Math.min(...indents), end), end);
+  });
+  return h("pre", { dir: "ltr" }, code);
+}
+
+function renderLine(text, highlights, type, [start, end]) {
   if (type !== "table") {
     const sign = type === "ul" ? ITEM.exec(text.slice(start, end))[0].length : 0;
     return writeInline(h("p", {}, sign && "• "), text, highlights, start + sign, end);
@@ -126,6 +132,16 @@ function typeOf(line) {
   if (/^\s*(?:…\s*)?\|.*\|/.test(line)) return "table";
   const item = ITEM.exec(line);
   return item ? (item[1] ? "ol" : "ul") : "text";
+}
+
+/** Groups neighbouring lines of one type. */
+export function blocksOf(lines) {
+  const blocks = [];
+  for (const { type, range } of lines) {
+    if (blocks.at(-1)?.type === type) blocks.at(-1).ranges.push(range);
+    else blocks.push({ type, ranges: [range] });
+  }
+  return blocks.filter(({ type }) => type);
 }
 
 export function cellsOf(text, highlights, [start, end], selector) {
