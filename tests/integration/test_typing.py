@@ -72,7 +72,7 @@ def example_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("example-site") / "site"
     ignored = shutil.ignore_patterns("site", "semsearch-index", ".cache")
     shutil.copytree(ROOT / "example-site", place, ignore=ignored)
-    for quoted in ("CHANGELOG.md", "Dockerfile"):
+    for quoted in ("CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "README.md"):
         shutil.copy(ROOT / quoted, place.parent)
     config = place / "mkdocs.yml"
     text = config.read_text(encoding="utf-8")
