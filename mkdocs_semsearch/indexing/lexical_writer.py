@@ -379,22 +379,19 @@ def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict
     return written
 
 
-def write_lexical_index(
-    texts: Iterable[Sequence[str]], folder: Path, analysis: Analysis, stemmers: Iterable[str | None] = ()
-) -> None:
+def write_lexical_index(texts: Iterable[Sequence[str]], folder: Path, analysis: Analysis) -> None:
     """Writes the index of all chunks, in their order, as one segment.
 
     Args:
         texts: `prepared_texts` of every chunk, in the order of the chunk table.
         folder: folder to create; must not exist.
-        analysis: text analysis of the site.
-        stemmers: stemmer of every chunk's page, if the analysis differs between pages.
+        analysis: text analysis of the site, the same for all pages.
 
     Raises:
         OSError: the folder cannot be written.
     """
     with _clean_folder(folder), _lexical_writer(folder, analysis) as writer:
-        _add_documents(writer, texts if analysis.is_single else _stemmed(texts, analysis, stemmers), 0)
+        _add_documents(writer, texts, 0)
         writer.commit()
 
 

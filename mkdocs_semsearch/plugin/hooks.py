@@ -16,7 +16,6 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
 from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.joined_scripts import join_scripts
 from mkdocs_semsearch.site.pipeline import (
     EmbedderFactory,
     EmbedderSettings,
@@ -29,7 +28,7 @@ from mkdocs_semsearch.site.pipeline import (
     open_configured_embedder,
 )
 from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, PLACEHOLDER, publish_search, write_related_links
-from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, results_page_context
+from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, join_scripts, results_page_context
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -19,11 +19,10 @@ from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_re
 from mkdocs_semsearch.chunking.page_role import split_version, version_order
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.joined_scripts import join_scripts
 from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_site, open_configured_embedder
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
-from mkdocs_semsearch.site.widget_files import write_results_page
+from mkdocs_semsearch.site.widget_files import join_scripts, write_results_page
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Progress

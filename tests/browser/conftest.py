@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_semsearch.site.joined_scripts import join_scripts
-from mkdocs_semsearch.site.widget_files import place_script_first
+from mkdocs_semsearch.site.widget_files import join_scripts, place_script_first
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 30_000  # milliseconds: a machine that two browsers and their servers share can be slow

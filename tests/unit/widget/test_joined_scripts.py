@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.site.joined_scripts import ENTRIES, join_scripts
+from mkdocs_semsearch.site.widget_files import ENTRIES, join_scripts
 from tests.static_engine import node
 
 ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.site.joined_scripts import join_scripts
+from mkdocs_semsearch.site.widget_files import join_scripts
 
 ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"
 EVERY_PAGE = {"semsearch.js", "semsearch.css"}
