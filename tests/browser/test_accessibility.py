@@ -81,6 +81,26 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         assert violations(page) == [], "basic search"
 
 
+def test_axe_finds_nothing_where_results_have_translations(page, configure, serving, axe):
+    def translated(body):
+        for result in body["results"]:
+            result["page"] |= {
+                "language": "en",
+                "translations": {"en": result["page"]["url"], "uk": "uk/", "ar": "ar/"},
+            }
+        return body
+
+    with serving.SiteServer(configure("material", languages=["en", "uk", "ar"])) as server:
+        server.sidecar.change = translated
+        page.goto(server.url)
+        page.add_script_tag(path=axe)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        type_question(page, "token")
+        page.locator(".ss-languages").first.wait_for()
+        assert violations(page) == []
+
+
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
 def test_axe_finds_nothing_on_a_phone(phone, build_site, serving, axe, theme):
     with serving.SiteServer(build_site(theme)) as server:

@@ -774,3 +774,56 @@ def test_nothing_moves_by_itself_while_answers_come(page, build_site, serving, t
             page.locator("#semsearch-facets").get_by_label("setup").check()
             page.wait_for_timeout(1500)
         assert page.evaluate("shifts") == []
+
+
+def in_languages(body):
+    """Gives the first result two translations."""
+    page = body["results"][0]["page"]
+    page |= {"language": "en", "translations": {"en": page["url"], "uk": "uk/guide/auth/", "x-y": "x/guide/auth/"}}
+    return body
+
+
+def test_a_result_links_to_its_translations(page, configure, serving):
+    with serving.SiteServer(configure(languages=["en", "uk"])) as server:
+        server.sidecar.change = in_languages
+        ask(page, server, "token")
+        languages = page.locator(".ss-languages a")
+        languages.first.wait_for()
+        assert languages.all_text_contents() == ["українська", "x-y"]
+        assert [link.get_attribute("href") for link in languages.all()] == [
+            f"{server.url}uk/guide/auth/",
+            f"{server.url}x/guide/auth/",
+        ]
+        assert page.locator(".ss-languages").count() == 1
+        ids = [option.get_attribute("id") for option in page.locator("[data-semsearch=list] [role=option]").all()]
+        assert len(set(ids)) == len(ids)
+        before = [option.get_attribute("lang") for option in page.locator("[role=option]").all()].index("uk")
+        for _ in range(before):
+            page.keyboard.press("ArrowDown")
+        assert page.locator("[role=option][aria-selected=true]").all_text_contents() == ["українська"]
+        assert page.locator(INPUT).get_attribute("aria-activedescendant") == ids[before]
+        assert page.problems == []
+
+
+def test_languages_stay_in_step_with_the_active_row_when_the_list_is_drawn_anew(page, configure, serving):
+    with serving.SiteServer(configure(languages=["en", "uk"])) as server:
+        server.sidecar.change = in_languages
+        ask(page, server, "token")
+        page.locator(".ss-languages").first.wait_for()
+        page.get_by_text("2 more on this page").click()
+        page.locator(".ss-expanded").wait_for()
+        active = page.locator("[role=option][aria-selected=true]")
+        named = page.locator(INPUT).get_attribute("aria-activedescendant")
+        assert [option.get_attribute("id") for option in active.all()] == ([named] if named else [])
+        assert page.locator(".ss-languages a").count() == 2
+
+
+def test_links_to_translations_never_lead_off_the_site(page, configure, serving):
+    def redirect(body):
+        in_languages(body)["results"][0]["page"]["translations"]["uk"] = "https://evil.example/"
+        return body
+
+    with serving.SiteServer(configure(languages=["en", "uk"])) as server:
+        server.sidecar.change = redirect
+        ask(page, server, "token")
+        assert page.locator(".ss-languages a").first.get_attribute("href") == server.url

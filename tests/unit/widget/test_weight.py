@@ -33,6 +33,7 @@ LATER = BESIDE | {
     "rare.js",
     "sheet.css",
     "sheet.js",
+    "spoken.js",
 }
 # Loaded by the results page only.
 PAGE = {"page.js", "page.css", "plain.css"}

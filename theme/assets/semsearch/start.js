@@ -53,6 +53,7 @@ const captioned = (label, content, offers) =>
 export async function fill(view, parts) {
   const { store, t, ask, config, chips } = parts;
   t.add(ENGLISH);
+  if (config.languages) parts.later("./spoken.js", parts.list, "spoken");
   await loadStyle(parts, new URL("panels.css", import.meta.url));
   const recents = (parts.recents = new Recents(parts.root, config.recents !== false));
   const queryButton = (query, name) =>
