@@ -219,4 +219,6 @@ def pieces_of(word: str, longest: Callable[[str], str | None]) -> Iterator[str]:
 
 def _without_accents(text: str) -> str:
     parts = unicodedata.normalize("NFD", text)
-    return "".join(part for part in parts if unicodedata.category(part) != "Mn").lower()
+    for mark in {part for part in set(parts) if unicodedata.category(part) == "Mn"}:
+        parts = parts.replace(mark, "")
+    return parts.lower()

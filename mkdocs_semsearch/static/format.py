@@ -18,7 +18,6 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -58,6 +57,8 @@ _FOLDED = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i", "ς": "σ"}
 )  # fmt: skip
 _NO_NAME = re.compile(r"[\W_]+")
+_ASCII_TERMS = bytes(ord(chr(code).lower() if chr(code).isalnum() else " ") for code in range(128)) + bytes(128)
+"""ASCII letters and digits are kept in lower case, other ASCII becomes a space."""
 
 
 def terms_of(text: str) -> list[str]:
@@ -65,7 +66,12 @@ def terms_of(text: str) -> list[str]:
 
     A word is a run of letters, marks and digits; scripts without spaces are split into overlapping pairs of characters.
     """
-    words = (_folded(word) for word in _words().findall(prepare(text)))
+    if text.isascii():
+        words = text.encode("ascii").translate(_ASCII_TERMS).decode("ascii").split()
+    else:
+        words = [_folded(word) for word in _words().findall(prepare(text))]
+    if max(map(len, words), default=0) <= MAX_IDENTIFIER_LENGTH:
+        return words
     return [word for word in words if len(word) <= MAX_IDENTIFIER_LENGTH]
 
 
@@ -277,11 +283,14 @@ def unpack_varints(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.add.reduceat((packed & 0x7F).astype(np.int64) << 7 * place, begins)
 
 
-def differences(lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Concatenates ascending lists; each is stored as its first number and the differences."""
-    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-    everything = np.fromiter(chain.from_iterable(lists), np.int64, int(sizes.sum()))
-    found = np.diff(everything, prepend=0)
+def differences(values: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns ascending lists, one behind the other, each as its first number and the differences.
+
+    Args:
+        values: int64 `[m]`; the lists.
+        sizes: int64 `[k]`; their lengths.
+    """
+    found = np.diff(values, prepend=0)
     begins = (np.cumsum(sizes) - sizes)[sizes > 0]
-    found[begins] = everything[begins]
+    found[begins] = values[begins]
     return found

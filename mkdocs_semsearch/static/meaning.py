@@ -240,7 +240,9 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
 
 def _frequent(texts: Iterable[str], number: Mapping[str, int]) -> list[str]:
     """Returns words that are one token: most frequent on the site first, ties by the order of the vocabulary."""
-    counts = Counter(word for text in texts for word in set(question_words(text)))
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(set(question_words(text)))
     known = [word for word in counts if word in number and not word.startswith(CONTINUATION)]
     return sorted(known, key=lambda word: (-counts[word], number[word]))[:CORE_TOKENS]
 

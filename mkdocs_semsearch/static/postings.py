@@ -6,7 +6,7 @@ The scores are computed at build time, so a browser only adds integers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from mkdocs_semsearch.static.format import (
 __all__ = [
     "CLAUSE_UNIT",
     "ChunkText",
+    "Places",
     "PostingList",
     "Postings",
     "index_words",
@@ -90,6 +91,31 @@ class PostingList:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Where every word occurs: its chunks, and its positions in each of them.
+
+    Attributes:
+        number: word to its number, in the order of `key_order`.
+        word_begins: int64 `[words + 1]`; where the chunks of each word begin in `rows`.
+        rows: int64 `[m]`; chunks of all words, ascending for each.
+        chunk_begins: int64 `[m + 1]`; where the positions in each of these chunks begin in `positions`.
+        positions: int64 `[p]`; ascending in each chunk.
+    """
+
+    number: Mapping[str, int]
+    word_begins: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    chunk_begins: NDArray[np.int64]
+    positions: NDArray[np.int64]
+
+    def costs(self) -> dict[str, int]:
+        """Returns the estimated bytes of every word with positions."""
+        chunks = np.diff(self.word_begins)
+        costs = 2 * chunks + np.diff(self.chunk_begins[self.word_begins])
+        return {word: len(word) + int(costs[number]) for word, number in self.number.items() if chunks[number]}
+
+
+@dataclass(frozen=True, slots=True)
 class Postings:
     """The words of a site.
 
@@ -98,14 +124,14 @@ class Postings:
         frequency: word to the number of chunks that contain it in this form.
         lists: stem to its posting list; too common words have none.
         identifiers: identifier to its posting list.
-        places: word to row to its positions in that chunk, for phrases.
+        places: where the words occur, for phrases.
     """
 
     stems: dict[str, str]
     frequency: Counter[str]
     lists: dict[str, PostingList]
     identifiers: dict[str, PostingList]
-    places: dict[str, dict[int, list[int]]]
+    places: Places
 
 
 def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Postings:
@@ -115,100 +141,157 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
         chunks: the chunks, in the order of their rows.
         stem: returns the stem of a word.
     """
-    stems: dict[str, str] = {}
-    frequency: Counter[str] = Counter()
-    places: dict[str, dict[int, list[int]]] = {}
-    numbers: dict[str, int] = {}
-    entries: dict[str, list[tuple[int, int, int]]] = {field: [] for field in FIELD_WEIGHTS}
-    lengths = np.zeros((len(FIELD_WEIGHTS), len(chunks)), np.int64)
-    for row, chunk in enumerate(chunks):
-        words_of = {field: terms_of(chunk.fields[field]) for field in FIELD_WEIGHTS}
-        for number, field in enumerate(FIELD_WEIGHTS):
-            words = words_of[field]
-            for word in words:
-                if word not in stems:
-                    stems[word] = stem(word)
-            lengths[number, row] = len(words)
-            counts = Counter(numbers.setdefault(stems[word], len(numbers)) for word in words)
-            entries[field] += [(found, row, count) for found, count in counts.items()]
-        if chunk.fields["headings"] == chunk.fields["title"]:
-            del words_of["headings"]
-        words_of["text"] = words_of["text"][: len(words_of["text"]) - chunk.added]
-        for word, found in _places(words_of).items():
-            places.setdefault(word, {})[row] = found
-    frequency.update({word: len(rows) for word, rows in places.items()})
-    parts = [
-        _field_scores(np.array(entries[field], np.int64).reshape(-1, 3), lengths[number], FIELD_WEIGHTS[field])
-        for number, field in enumerate(FIELD_WEIGHTS)
-    ]
-    return Postings(stems, frequency, _best_field(parts, list(numbers), len(chunks)), _identifier_lists(chunks), places)
+    found: defaultdict[str, int] = defaultdict()
+    found.default_factory = found.__len__
+    fields = {name: _FieldWords.of(chunks, name, found) for name in FIELD_WEIGHTS}
+    number = {word: place for place, word in enumerate(sorted(found, key=key_order))}
+    place_of = np.empty(len(number), np.int64)
+    place_of[list(map(found.__getitem__, number))] = np.arange(len(number))
+    fields = {name: field.renumbered(place_of) for name, field in fields.items()}
+    stems = {word: stem(word) for word in number}
+    stem_number = {text: place for place, text in enumerate(dict.fromkeys(stems.values()))}
+    stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int64, len(stems))
+    parts = [field.scores(stem_of, FIELD_WEIGHTS[name]) for name, field in fields.items()]
+    places = _places(chunks, fields, number)
+    frequency = Counter(
+        {word: count for word, count in zip(number, np.diff(places.word_begins).tolist(), strict=True) if count}
+    )
+    return Postings(
+        stems, frequency, _best_field(parts, list(stem_number), len(chunks)), _identifier_lists(chunks), places
+    )
 
 
-def _places(fields: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+@dataclass(frozen=True, slots=True)
+class _FieldWords:
+    """The words of one field of all chunks.
+
+    Attributes:
+        words: int64 `[m]`; numbers of the words, chunk by chunk in the order of the text.
+        lengths: int64 `[chunks]`; number of words of each chunk.
+    """
+
+    words: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, chunks: Sequence[ChunkText], field: str, number: Mapping[str, int]) -> _FieldWords:
+        """Splits the texts of a field; `number` gives every new word the next number."""
+        lengths = np.zeros(len(chunks), np.int64)
+        words: list[int] = []
+        for row, chunk in enumerate(chunks):
+            here = terms_of(chunk.fields[field])
+            lengths[row] = len(here)
+            words += map(number.__getitem__, here)
+        return cls(np.array(words, np.int64), lengths)
+
+    def renumbered(self, numbers: NDArray[np.int64]) -> _FieldWords:
+        """Returns a copy in which word `i` is `numbers[i]`."""
+        return _FieldWords(numbers[self.words], self.lengths)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """int64 `[m]`; the chunk of each word."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @property
+    def within(self) -> NDArray[np.int64]:
+        """int64 `[m]`; the position of each word in its text."""
+        return np.arange(len(self.words)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+    def scores(self, stem_of: NDArray[np.int64], weight: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Scores the stems of each chunk.
+
+        Returns:
+            int64 `[k]`, stem times the number of chunks plus row, ascending; float64 `[k]`, their scores.
+        """
+        chunks = max(1, len(self.lengths))
+        keys, counts = np.unique(stem_of[self.words] * chunks + self.rows, return_counts=True)
+        if not len(keys):
+            return keys, np.zeros(0)
+        stem, row = np.divmod(keys, chunks)
+        relative = self.lengths / max(1.0, float(self.lengths.mean()))
+        inverse = inverse_frequency(len(self.lengths), np.bincount(stem).astype(np.float64))[stem]
+        return keys, weight * inverse * saturation(counts.astype(np.float64), relative[row])
+
+
+def _places(chunks: Sequence[ChunkText], fields: Mapping[str, _FieldWords], number: Mapping[str, int]) -> Places:
     """Returns the positions of every word; gaps between fields prevent phrases across fields."""
-    places: dict[str, list[int]] = {}
-    start = 0
-    for words in (fields[name] for name in _POSITIONED if name in fields):
-        for position, word in enumerate(words, start):
-            places.setdefault(word, []).append(position)
-        start += len(words) + 1
-    return places
+    start = np.zeros(len(chunks), np.int64)
+    words, rows, positions = [], [], []
+    for name in _POSITIONED:
+        field = fields[name]
+        kept, gap = field.lengths, np.ones(len(chunks), np.int64)
+        if name == "headings":  # of a title that is repeated there, one is enough
+            gap = np.array([chunk.fields["headings"] != chunk.fields["title"] for chunk in chunks], np.int64)
+            kept = kept * gap
+        elif name == "text":
+            kept = kept - np.array([chunk.added for chunk in chunks], np.int64)
+        here, within = field.rows, field.within
+        shown = within < kept[here]
+        words.append(field.words[shown])
+        rows.append(here[shown])
+        positions.append((start[here] + within)[shown])
+        start = start + kept + gap
+    keys = np.concatenate(words) * max(1, len(chunks)) + np.concatenate(rows)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    begins = _begins(keys)
+    word, row = np.divmod(keys[begins], max(1, len(chunks)))
+    word_begins = np.searchsorted(word, np.arange(len(number) + 1))
+    return Places(number, word_begins, row, np.append(begins, len(keys)), np.concatenate(positions)[order])
 
 
-def _field_scores(
-    entries: NDArray[np.int64], lengths: NDArray[np.int64], weight: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Scores (stem, row, count) entries of one field; returns the entries' (stem, row) and float64 scores."""
-    if not len(entries):
-        return entries[:, :2], np.zeros(0)
-    stem, row, count = entries.T
-    frequency = np.bincount(stem)
-    relative = lengths / max(1.0, float(lengths.mean()))
-    inverse = inverse_frequency(len(lengths), frequency.astype(np.float64))[stem]
-    return entries[:, :2], weight * inverse * saturation(count.astype(np.float64), relative[row])
+def _begins(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the positions at which ascending keys change, the first included."""
+    new = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return np.flatnonzero(new)
 
 
 def _best_field(
     parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], stems: Sequence[str], chunks: int
 ) -> dict[str, PostingList]:
     """Combines the fields: the best score plus `TIE_BREAKER` times the others."""
-    keys = np.concatenate([entries[:, 0] * max(1, chunks) + entries[:, 1] for entries, _ in parts])
+    keys = np.concatenate([found for found, _ in parts])
     scores = np.concatenate([values for _, values in parts])
     if not len(keys):
         return {}
     order = np.argsort(keys, kind="stable")
     keys, scores = keys[order], scores[order]
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    starts = _begins(keys)
     best = np.maximum.reduceat(scores, starts)
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     stem, row = np.divmod(keys[starts], max(1, chunks))
-    begins = np.searchsorted(stem, np.arange(len(stems) + 1))
-    return {
-        text: _quantized(row[begin:end], total[begin:end])
-        for text, begin, end in zip(stems, begins[:-1], begins[1:], strict=True)
-        if end - begin <= _COMMON_SHARE * chunks or chunks < 20
-    }
+    begins = np.searchsorted(stem, np.arange(len(stems)))
+    lists = zip(stems, _quantized(begins, row, total), strict=True)
+    return {text: found for text, found in lists if len(found.rows) <= _COMMON_SHARE * chunks or chunks < 20}
 
 
 def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
-    rows: dict[str, list[int]] = {}
-    for row, chunk in enumerate(chunks):
-        for form in chunk.identifiers:
-            rows.setdefault(form, []).append(row)
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
     lengths = np.array([len(chunk.identifiers) for chunk in chunks], np.int64)
-    factors = saturation(np.ones(len(chunks)), lengths / max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
-    lists = {}
-    for form, found in rows.items():
-        here = np.array(found, np.int64)
-        lists[form] = _quantized(here, inverse_frequency(len(chunks), float(len(here))) * factors[here])
-    return lists
+    numbers = np.array([number[form] for chunk in chunks for form in chunk.identifiers], np.int64)
+    if not len(numbers):
+        return {}
+    factors = saturation(np.ones(len(chunks)), lengths / max(1.0, float(lengths.mean())))
+    order = np.argsort(numbers, kind="stable")
+    rows = np.repeat(np.arange(len(chunks)), lengths)[order]
+    counts = np.bincount(numbers)
+    scores = inverse_frequency(len(chunks), counts.astype(np.float64))[numbers[order]] * factors[rows]
+    return dict(zip(number, _quantized(np.cumsum(counts) - counts, rows, scores), strict=True))
 
 
-def _quantized(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> PostingList:
-    """Rounds scores to `LEVELS` levels of the highest one."""
-    level = float(scores.max()) / LEVELS
-    impacts = np.clip(np.rint(scores / level), 1, LEVELS).astype(np.uint8)
-    return PostingList(rows, impacts, min(65535, max(1, round(level * WEIGHT_UNIT))))
+def _quantized(
+    begins: NDArray[np.int64], rows: NDArray[np.int64], scores: NDArray[np.float64]
+) -> Iterator[PostingList]:
+    """Yields the lists that begin at some positions; their scores are rounded to levels of the highest one of each."""
+    levels = np.maximum.reduceat(scores, begins) / LEVELS
+    ends = np.append(begins[1:], len(rows))
+    impacts = np.clip(np.rint(scores / np.repeat(levels, ends - begins)), 1, LEVELS).astype(np.uint8)
+    weights = np.clip(np.rint(levels * WEIGHT_UNIT), 1, 65535).astype(np.int64).tolist()
+    for begin, end, weight in zip(begins.tolist(), ends.tolist(), weights, strict=True):
+        yield PostingList(rows[begin:end], impacts[begin:end], weight)
 
 
 TERM_BYTES, MOST_TERM_SHARDS = 5_000, 500
@@ -256,10 +339,9 @@ def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
     return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", contents))
 
 
-def write_positions(folder: Path, places: Mapping[str, Mapping[int, Sequence[int]]]) -> WrittenShards:
+def write_positions(folder: Path, places: Places) -> WrittenShards:
     """Writes the positions of every word; returns the first key of every shard."""
-    costs = {word: len(word) + sum(2 + len(found) for found in rows.values()) for word, rows in places.items()}
-    shards = cut_shards(costs, POSITION_BYTES, MOST_POSITION_SHARDS)
+    shards = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
     contents = [_position_blocks(shard.keys, places) for shard in shards]
     return WrittenShards([shard.first for shard in shards], write_shards(folder, "positions", contents))
 
@@ -307,24 +389,31 @@ def _term_blocks(
         else:
             place.append(number[postings.stems[key]])
     present = [found for found in lists if found]
+    rows = np.concatenate([np.zeros(0, np.int64), *(found.rows for found in present)])
     return {
         "keys": everything,
         "list": smallest_unsigned(place),
         "df": smallest_unsigned([postings.frequency[key] for key in everything]),
-        "telling": np.array([key not in identifiers and is_telling(key) for key in everything], np.uint8),
+        "telling": np.array([not key.startswith(IDENTIFIER_MARK) and is_telling(key) for key in everything], np.uint8),
         "stems": list(stems) + [""] * len(identifiers),
         "sizes": smallest_unsigned([len(found.rows) if found else 0 for found in lists]),
         "weights": np.array([found.weight if found else 0 for found in lists], np.uint16),
-        "rows": pack_varints(differences([found.rows for found in present])),
+        "rows": pack_varints(differences(rows, np.array([len(found.rows) for found in present], np.int64))),
         "impacts": np.concatenate([np.zeros(0, np.uint8), *(found.impacts for found in present)]),
     }
 
 
-def _position_blocks(keys: Sequence[str], places: Mapping[str, Mapping[int, Sequence[int]]]) -> Mapping[str, Value]:
+def _position_blocks(keys: Sequence[str], places: Places) -> Mapping[str, Value]:
+    """Returns the blocks of a shard, whose keys are neighbours in the order of the words."""
+    first, end = (places.number[keys[0]], places.number[keys[-1]] + 1) if keys else (0, 0)
+    sizes = np.diff(places.word_begins[first : end + 1])
+    begin, last = places.word_begins[first], places.word_begins[end]
+    counts = np.diff(places.chunk_begins[begin : last + 1])
+    positions = places.positions[places.chunk_begins[begin] : places.chunk_begins[last]]
     return {
         "keys": keys,
-        "sizes": smallest_unsigned([len(places[key]) for key in keys]),
-        "rows": pack_varints(differences([list(places[key]) for key in keys])),
-        "counts": pack_varints([len(found) for key in keys for found in places[key].values()]),
-        "places": pack_varints(differences([found for key in keys for found in places[key].values()])),
+        "sizes": smallest_unsigned(sizes[sizes > 0]),
+        "rows": pack_varints(differences(places.rows[begin:last], sizes)),
+        "counts": pack_varints(counts),
+        "places": pack_varints(differences(positions, counts)),
     }

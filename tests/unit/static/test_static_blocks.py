@@ -69,7 +69,8 @@ def test_varints_are_read_back(values):
 
 def test_small_numbers_take_a_byte():
     assert pack_varints([0, 127, 128]).tolist() == [0, 127, 128, 1]
-    assert differences([[3, 5], [1, 1]]).tolist() == [3, 2, 1, 0]
+    values, sizes = np.array([3, 5, 1, 1]), np.array([2, 0, 2])
+    assert differences(values, sizes).tolist() == [3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("planes", [((8, 4),), ((3, 8), (5, 4), (7, 2), (9, 1))])

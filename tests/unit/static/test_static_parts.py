@@ -19,7 +19,7 @@ from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.format import fnv1a, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
-from mkdocs_semsearch.static.postings import LEVELS, ChunkText, index_words, suffix_rules
+from mkdocs_semsearch.static.postings import LEVELS, ChunkText, index_words, suffix_rules, write_positions
 from mkdocs_semsearch.static.tuning import site_sentences
 
 
@@ -91,6 +91,16 @@ def chunk(text, title="Title", code=""):
     return ChunkText(fields, ("a.b",) if "a.b" in text else ())
 
 
+def places_of(postings, word):
+    """Returns row to positions of a word."""
+    places = postings.places
+    number = places.number[word]
+    return {
+        int(places.rows[i]): places.positions[places.chunk_begins[i] : places.chunk_begins[i + 1]].tolist()
+        for i in range(places.word_begins[number], places.word_begins[number + 1])
+    }
+
+
 def test_impacts_rise_with_the_field_and_the_count():
     texts = [chunk("vault vault"), chunk("vault and other words"), chunk("nothing", title="Vault"), chunk("a.b")]
     postings = index_words(texts + [chunk(f"filler {n}") for n in range(9)], str)
@@ -99,7 +109,7 @@ def test_impacts_rise_with_the_field_and_the_count():
     assert found.impacts[2] == LEVELS  # a title weighs most
     assert found.impacts[0] > found.impacts[1] > 0
     assert postings.identifiers["a.b"].rows.tolist() == [3]
-    assert postings.places["vault"] == {0: [2, 3], 1: [2], 2: [0]}
+    assert places_of(postings, "vault") == {0: [2, 3], 1: [2], 2: [0]}
     assert set(FIELD_WEIGHTS) == {"title", "headings", "text", "code", "parts"}
 
 
@@ -152,3 +162,19 @@ def test_sentences_of_a_site_are_prose_and_headings():
     ]
     assert site_sentences(chunks, 10) == ["Part", "Page Part", "One sentence here.", "Another one there!", "Page"]
     assert len(site_sentences(chunks, 3)) == 3
+
+
+def test_an_index_without_words_has_no_lists_and_no_positions(tmp_path):
+    for texts in ([], [chunk("", title="")]):
+        postings = index_words(texts, str)
+        assert (postings.lists, postings.identifiers, dict(postings.frequency)) == ({}, {}, {})
+        folder = tmp_path / str(len(texts))
+        folder.mkdir()
+        assert write_positions(folder, postings.places).firsts == [""]
+
+
+def test_words_of_ascii_texts_are_those_of_any_text():
+    text = "".join(f"a{chr(code)}b " for code in range(128)) + f"Site_URL {'x' * 121} {'y' * 120}"
+    assert terms_of(text) == terms_of(f"{text} é")[:-1]
+    assert {"y" * 120, "site", "url"} <= set(terms_of(text))
+    assert "x" * 121 not in terms_of(text)
