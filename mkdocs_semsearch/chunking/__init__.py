@@ -1,4 +1,4 @@
-"""Rendered HTML in, sections and chunks out."""
+"""Turns rendered HTML pages into sections and chunks."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ __all__ = [
 BlockKind = Literal["text", "item", "code", "table"]
 
 CODE_START, CODE_END = "\ufdd0", "\ufdd1"
-"""Stand around code in the prose of a block: noncharacters of Unicode, which no text has."""
+"""Mark inline code in the prose of a block; Unicode noncharacters, which do not occur in text."""
 
 _CODE_SPAN = re.compile(f"{CODE_START}([^{CODE_START}{CODE_END}\n]+){CODE_END}")
 _PUNCTUATION = (".", "!", "?", ":", "…", "。", "！", "？", "：")
@@ -75,8 +75,8 @@ class Block:
     Attributes:
         kind: `text` for prose, `item` for one list item or one line of a definition list (its marker and
             indentation are in the text), `code`, `table`.
-        text: what a reader sees, with marks around code in prose; of code the bare code; of a table its rows as
-            `| a | b |`, the header first.
+        text: the visible text, with marks around inline code; for code, the code without fence; for a table, its rows
+            as `| a | b |`, the header first.
         language: language of code.
         leads: whether it only introduces the next block: a title, a label, a sentence that ends with a colon.
         title: whether it is the title of a note or of a folded block.
@@ -116,7 +116,7 @@ def code_fence(code: str, language: str | None) -> str:
 def join_blocks(blocks: list[Block] | tuple[Block, ...]) -> str:
     """Returns blocks as one text: a line break between items of a list, a blank line between other blocks.
 
-    The title of a note stands in the line of its first paragraph.
+    The title of a note is on the same line as its first paragraph.
     """
     parts: list[str] = []
     previous: Block | None = None
@@ -136,11 +136,11 @@ def _between(block: Block, following: Block) -> str:
 
 @dataclass(slots=True)
 class Section:
-    """What stands between one heading and the next.
+    """The content between one heading and the next.
 
     Attributes:
         hierarchy: page title, then headings down to the section's own.
-        anchor: id of its heading; of the nearest heading before it that has one where its own has none.
+        anchor: id of its heading, or of the nearest heading before it that has an id.
         blocks: its content in reading order.
         heading: None for what stands before the first heading.
         has_subsections: whether a deeper heading follows directly.
@@ -173,14 +173,14 @@ def split_sections(
 ) -> list[Section]:
     """Groups blocks by heading.
 
-    The heading path always starts with the page's title. An h1 that says the same (white space and case aside) is not
-    repeated; an h1 that says something else is the second place of the path, because results show the title
-    as the navigation shows it, and readers may look for either. A page without a title takes its first h1 for one.
+    The heading path always starts with the page's title. An h1 with the same text (ignoring white space and case) is
+    not repeated. A different h1 is the second element of the path, because results show the title of the navigation,
+    and readers may search for either. For a page without a title, the first h1 is the title.
 
     Args:
         found: what `read_page` returns.
         title: plain text; may be empty.
-        is_excluded: finds headings that the author keeps out of the search but whose HTML does not tell.
+        is_excluded: returns whether the author excludes a heading in a way that its HTML does not show.
     """
     found = list(found)
     title = title or next((item.text for item in found if isinstance(item, Heading) and item.level == 1), "")
@@ -216,5 +216,5 @@ def _hierarchy(title: str, path: list[Heading]) -> tuple[str, ...]:
 
 
 def same_text(one: str, other: str) -> bool:
-    """Returns whether two texts differ in white space and case only."""
+    """Returns whether two texts are equal except for white space and case."""
     return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()

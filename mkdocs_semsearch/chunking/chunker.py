@@ -49,24 +49,25 @@ __all__ = [
 ]
 
 _CHARACTERS_PER_TOKEN = 32
-"""Most characters that count as one token.
+"""Greatest number of characters that count as one token; chosen, not measured.
 
-WordPiece counts a word of a megabyte as one unknown token; without this limit it would fit into a chunk.
+WordPiece counts a word of any length as one unknown token; without this limit a word of a megabyte would fit into a
+chunk.
 """
 
 
 _SPELLED_SHARE = 0.6
-"""Tokens for a character from which on a tokenizer spells a word, for want of knowing its language: it then has a token
-for every letter or byte, and a chunk would be a few words."""
+"""From this number of tokens per character on, a tokenizer spells a word because it does not know the language. It then
+has a token for every letter or byte, and a chunk would have only a few words. Chosen, not measured."""
 
 _LETTERS_PER_TOKEN = 4
 _ALPHABETIC = re.compile("[\u0370-\u07ff\u0900-\u0fff\u10a0-\u10ff]")
-"""Letters of alphabets; Chinese characters and syllables are words or nearly so, and one token each is right."""
+"""Letters of alphabets. A Chinese character or a syllable is almost a word, so one token for each is normal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """How large chunks are.
+    """The size of chunks.
 
     Attributes:
         max_tokens: greatest number of tokens of heading path and content together, as the embedder counts.
@@ -105,11 +106,11 @@ class Chunker:
         """Makes a chunker.
 
         Args:
-            settings: sizes.
-            facets: front-matter fields to type.
+            settings: the size of chunks.
+            facets: front-matter fields with their types.
             count_tokens: the embedder's `TokenCounter`.
-            memory: what earlier builds read; a page that it knows is not parsed.
-            kinds: glob on source paths to the kind of these pages; the first that fits counts.
+            memory: the chunks of earlier builds; a page with cached chunks is not parsed.
+            kinds: glob on source paths to the kind of these pages; the first matching glob counts.
             facets_declared: whether the author named the facets; see `FacetReader`.
         """
         self._settings = settings
@@ -199,7 +200,7 @@ class Chunker:
     def _groups(self, section: Section) -> list[list[Block]]:
         """Returns the blocks of each chunk of a section; one empty group for a section that is only a heading."""
         path = self._cost(embedding_text(section.hierarchy, ""))
-        # The content gets a quarter of the budget even under a very long heading path: the encoder cuts what is over.
+        # The content gets at least a quarter of the budget, even with a very long heading path; the encoder truncates.
         budget = max(self._settings.max_tokens - path, self._settings.max_tokens // 4, 1)
         overlap = min(self._settings.overlap_tokens, budget // 2)
         return pack_blocks(section.blocks, budget, overlap, self._cost) or [[]]
@@ -212,7 +213,7 @@ class Chunker:
         return max(tokens, len(text) // _CHARACTERS_PER_TOKEN)
 
     def _word_cost(self, word: str) -> int:
-        """Returns what a word costs: its tokens, or that of an English word of this length where it is spelled."""
+        """Returns the number of tokens of a word, or for a spelled word that of an English word of this length."""
         tokens = self._count_tokens(word)
         spelled = tokens > _SPELLED_SHARE * len(word) and not word.isascii() and _ALPHABETIC.search(word)
         return min(tokens, -(-len(word) // _LETTERS_PER_TOKEN)) if spelled else tokens

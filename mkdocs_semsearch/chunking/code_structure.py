@@ -1,4 +1,4 @@
-"""What the code of a chunk defines and uses."""
+"""Finds the names that the code of a chunk defines and uses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ __all__ = ["CodeStructure", "node_types", "structure_of"]
 
 _MAX_NAMES = 64
 _MAX_NAME_LENGTH = 120
-"""Names that are kept of a chunk, and characters of one: real code stays far below both, data in code does not."""
+"""Greatest number of names of a chunk, and greatest length of a name. Real code stays far below both; data in code does
+not. Chosen, not measured."""
 
 _MAX_CODE_LENGTH = 40_000
-"""Longer blocks are not parsed, in characters: text that is not code takes a parser more than linear time."""
+"""Longer blocks (in characters) are not parsed, because text that is not code can take a parser more than linear time.
+Chosen, not measured."""
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 _SHELL_PROMPT = re.compile(r"[ \t]*\$ ", re.MULTILINE)
 _OWN_OBJECT = frozenset({"self", "cls"})
@@ -73,8 +75,8 @@ NO_STRUCTURE = CodeStructure()
 def structure_of(blocks: Iterable[Block]) -> CodeStructure:
     """Returns what code blocks define and use, and the first outermost definition as the main one.
 
-    A piece from the middle of a definition keeps its name and place, and does not count as a definition of it.
-    Languages: those with a grammar in `code_languages`. Snippets may be broken: what the parser can make out is taken.
+    A part from the middle of a definition has the definition's name and place, but does not count as a definition.
+    Languages with a grammar in `code_languages` are supported. In incomplete code, only parsable parts count.
     """
     definitions: list[_Definition] = []
     around: list[_Definition] = []

@@ -1,4 +1,4 @@
-"""The data types of chunking: `Document` goes in, `ChunkedPage` comes out; and the text of a chunk that is embedded."""
+"""The data types of chunking, from `Document` to `ChunkedPage`, and the text of a chunk that is embedded."""
 
 from __future__ import annotations
 
@@ -144,13 +144,13 @@ class Recognised(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkedText:
-    """What chunking reads out of a page; depends on its HTML, source and title only.
+    """The result of chunking a page; it depends only on the page's HTML, source and title.
 
     Attributes:
         chunks: in reading order; empty for a page without text.
         languages: languages of its code blocks, most frequent first.
         links: to other pages, in reading order.
-        recognised: what was found out about the page.
+        recognised: properties of the page that its texts reveal.
     """
 
     chunks: Sequence[Chunk]
@@ -161,7 +161,7 @@ class ChunkedText:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedPage:
-    """One page after chunking: what the index stores of it.
+    """A page after chunking, with everything that the index stores.
 
     Attributes:
         path, url, title, file_size, section, language, alternates: as in `Document`.
@@ -202,12 +202,12 @@ class ChunkedPage:
 
     @property
     def last_modified(self) -> datetime.date | None:
-        """Day of the last change: by git, else by the front matter, else that of the file."""
+        """Day of the last change: from git, otherwise from the front matter, otherwise from the file."""
         return self.dated or self.written
 
     @property
     def content_hash(self) -> str:
-        """A hash of title, headings and text: it changes when what a reader sees of the page does."""
+        """A hash of title, headings and text, which changes when the visible content of the page changes."""
         digest = hashlib.blake2b(self.title.encode(), digest_size=8)
         for chunk in self.chunks:
             for text in (*chunk.heading_hierarchy, chunk.content):
@@ -224,17 +224,17 @@ _FENCE_LINE = re.compile(r"^`{3,}[^`\n]*\n?", re.MULTILINE)
 _FENCED_BLOCK = re.compile(r"^(`{3,})[^`\n]*\n.*?(?:^\1`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 MOST_OF_HEADING, MOST_OF_PATH = 100, 250
-"""Characters of one heading, and of the whole heading path, that are embedded."""
+"""Greatest number of embedded characters of one heading, and of the whole heading path; chosen, not measured."""
 
 LEAST_PROSE_WORDS = 6
-"""A chunk with fewer words beside its code is about the code."""
+"""A chunk with fewer words outside of its code is about the code, which is then embedded; chosen, not measured."""
 
 
 def embedding_text(heading_hierarchy: Sequence[str], content: str) -> str:
     """Returns the heading path, a newline, then the prose of the content; its code only where there is little prose.
 
-    Encoders of sentences read code as noise: on the error messages of `benchmarks/` leaving it out of chunks that
-    have prose raised MRR@10 of the semantic side from .86 to .95. Code is found by its words.
+    For sentence encoders, code is noise: on the error messages of `benchmarks/`, omitting the code of chunks with prose
+    raised the MRR@10 of the semantic score from .86 to .95. Lexical search finds the code.
 
     Args:
         heading_hierarchy: `Chunk.heading_hierarchy`.
@@ -253,7 +253,7 @@ def embedding_text(heading_hierarchy: Sequence[str], content: str) -> str:
 def heading_text(heading_hierarchy: Sequence[str]) -> str:
     """Returns the heading path joined by ` > `, with long headings shortened and headings in the middle left out.
 
-    The path shares the encoder's budget with the text: an uncapped signature of a function would leave it no room.
+    The path and the text share the encoder's token limit, and a long function signature would leave no room for text.
     """
     parts = [_shortened(part) for part in heading_hierarchy if part]
     while len(parts) > 2 and sum(map(len, parts)) > MOST_OF_PATH:

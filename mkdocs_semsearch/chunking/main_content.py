@@ -93,14 +93,14 @@ _NAMELESS = frozenset({"", "home", "index", "untitled"})
 
 
 class NoPage(NamedTuple):
-    """A file that is no page of its own, and why."""
+    """An HTML file that is not a page, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """What an HTML file holds.
+    """The content and metadata of an HTML file.
 
     Attributes:
         content: HTML of the page's own content.
@@ -124,12 +124,12 @@ class RenderedPage:
 
     @property
     def heading(self) -> str | None:
-        """The first h1, unless it says no more than `Index`."""
+        """The first h1, unless it is just `Index`."""
         return None if (self.first_h1 or "").casefold() in _NAMELESS else self.first_h1
 
 
 def read_rendered_page(html: str) -> RenderedPage | NoPage:
-    """Finds the content of a page; tells a redirect, and a page whose robots tag says `noindex`, from it."""
+    """Extracts the content of a page; returns `NoPage` for a redirect or for a page with the robots tag `noindex`."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html.encode("utf-8", "replace").decode("utf-8"))

@@ -1,4 +1,4 @@
-"""HTML of a page in, headings and blocks out, in reading order."""
+"""Reads headings and blocks from the HTML of a page, in reading order."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ __all__ = ["parse_html", "read_body", "read_links", "read_page"]
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200
-"""Characters of the text of a link: a longer one is a card or a whole paragraph."""
+"""Greatest length of a link text; a longer one is a card or a whole paragraph. Chosen, not measured."""
 
 _MOST_OF_HEADING = 80
-"""Characters; a longer signature of a function is shown as its name, and stands whole in the section's text."""
+"""A longer function signature in a heading is replaced by the name; the section's text has the whole signature. Chosen,
+not measured."""
 _LONG_SIGNATURE = re.compile(r"((?:(?:async|class|def|function) )*[\w.$:~]+) ?\(.*")
 _MAX_INDENT = 8
 """Levels of a nested list that are indented."""

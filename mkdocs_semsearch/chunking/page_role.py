@@ -75,7 +75,7 @@ _LOWER_OR_CODE = re.compile(r"[a-z$_.<\[`-]")
 
 
 def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], documented: int = 0) -> PageKind:
-    """Tells what a page is for; `guide` in doubt.
+    """Determines the kind of a page; `guide` in doubt.
 
     Args:
         path: path of the source file, or of the HTML file where there is no source.
@@ -178,7 +178,7 @@ def version_order(version: str) -> tuple[int, tuple[int, ...]]:
 
 
 MAX_TEXTS = 50
-"""A page that everything links to says no more about itself with a thousand texts."""
+"""Greatest number of link texts of a page; further ones add no information. Chosen, not measured."""
 
 
 def with_inbound_links(pages: Sequence[ChunkedPage], site_url: str = "") -> list[ChunkedPage]:
@@ -207,7 +207,7 @@ def with_inbound_links(pages: Sequence[ChunkedPage], site_url: str = "") -> list
 
 
 def _most_frequent(texts: Counter[str]) -> tuple[str, ...]:
-    """Returns texts by how many pages use them, equal ones by the alphabet, so that two builds agree."""
+    """Returns texts by the number of pages that use them; ties are sorted alphabetically, to be reproducible."""
     return tuple(sorted(texts, key=lambda text: (-texts[text], text))[:MAX_TEXTS])
 
 
@@ -245,7 +245,7 @@ _LANGUAGES = frozenset(
     )
 )
 _CHARACTERS = 4000
-"""Characters of a page that are looked at."""
+"""Number of characters of a page that are examined; chosen, not measured."""
 
 _CERTAIN_SHARE = 0.3
 """Share of letters of a script from which on a page is in a language of that script: the rest are names and code."""

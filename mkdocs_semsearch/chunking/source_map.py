@@ -1,4 +1,4 @@
-"""Where in the Markdown source a section or a chunk stands."""
+"""Finds the place of sections and chunks in the Markdown source."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class SourceMap:
 
 
 class _Finder:
-    """Looks for the chunks of one section, one after the other, by their first and last words."""
+    """Searches the chunks of one section in the source, one after the other, by their first and last words."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text

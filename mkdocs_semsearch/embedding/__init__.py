@@ -1,4 +1,4 @@
-"""Text in, unit vectors out: one `Embedder` protocol, several implementations, each loaded only when asked for."""
+"""Embeds texts as unit vectors: one `Embedder` protocol with several implementations, each loaded only when needed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     Args:
         kind: `sentence-transformers`, `onnx` (the same models through ONNX Runtime, or a folder with an exported
             encoder) or `openai` (an OpenAI-compatible endpoint).
-        model: hub id, folder, or the name by which an endpoint knows the model.
+        model: hub id, folder, or the model name at an endpoint.
         options: those of `open_model`, `open_onnx` or `open_openai`.
 
     Raises:
@@ -54,13 +54,13 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
 def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     """Opens the embedder that an index names in its manifest, for queries.
 
-    Prompts and lengths are those of the index. The address of an `openai` endpoint is not in an index: it comes from
+    Prompts and lengths are those of the index. An index does not contain the URL of an `openai` endpoint; it comes from
     `SEMSEARCH_EMBEDDER_URL`, see `open_openai`.
 
     Raises:
         ModelNotFoundError: the model is neither on disk nor to be had.
         EmbeddingError: the model of that name has other weights than the one that embedded the index.
-        ConfigurationError: the index names an embedder of a kind that this version does not know.
+        ConfigurationError: the index names a kind of embedder that this version does not support.
     """
     if identity.kind == "openai":
         from mkdocs_semsearch.embedding.openai import reopen_openai

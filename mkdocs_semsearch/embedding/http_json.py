@@ -1,6 +1,6 @@
-"""Posts JSON, again after a pause where the server asks for one or fails in passing.
+"""Posts JSON with retries, after a pause, if the server asks for one or fails temporarily.
 
-No library does this part: the pauses follow `Retry-After` and OpenAI's headers, and a pause of an hour is an error.
+No library was suitable: pauses must follow `Retry-After` and OpenAI's headers, and a pause of an hour is an error.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["JsonEndpoint", "parse_endpoint", "retry_delay"]
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
-"""Seconds: the first pause, which doubles with every attempt, and the longest one that is waited out."""
+"""Seconds of the first pause, which doubles with every attempt, and of the longest accepted pause. Not measured."""
 
 LARGEST_REPLY = 256 * 1024 * 1024
-"""Bytes: a batch of 2,048 vectors of 3,072 dimensions as JSON text has about half of it."""
+"""Greatest size of a reply in bytes; 2,048 vectors of 3,072 dimensions as JSON text have about half of it."""
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -34,8 +34,8 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class JsonEndpoint:
     """Posts JSON to one address; safe for use from several threads.
 
-    The environment's `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` hold. Redirects are not followed: they would carry the
-    key to another host.
+    `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` from the environment are used. Redirects are not followed, because they
+    could send the key to another host.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class JsonEndpoint:
         return f"{self._url.scheme}://{self._url.netloc}{self._url.path}"
 
     def post(self, payload: Any, *, timeout: float, retries: int) -> Reply:
-        """Posts `payload` until the server answers with something other than "later".
+        """Posts `payload`, and repeats the request while the server asks to try again later.
 
         Args:
             payload: anything `json` can write.
@@ -117,10 +117,10 @@ def parse_endpoint(base_url: str, path: str) -> SplitResult:
 
 
 def retry_delay(headers: Mapping[str, str], now: float) -> float | None:
-    """Returns the seconds that the server asks to wait, or `None` when it does not say.
+    """Returns the number of seconds that the server asks to wait, or `None` if it does not ask.
 
-    Understood are `Retry-After` as seconds or as a date, `retry-after-ms`, and the `x-ratelimit-reset-*` headers of
-    OpenAI and its kin, where the count that goes with them is used up.
+    Supported are `Retry-After` in seconds or as a date, `retry-after-ms`, and the `x-ratelimit-reset-*` headers of
+    OpenAI and compatible servers, if the corresponding quota is used up.
 
     Args:
         headers: names in lower case.
@@ -170,5 +170,5 @@ def _pause(attempt: int, asked: float | None, jitter: random.Random) -> float:
 
 
 def _is_final(reply: Reply) -> bool:
-    # OpenAI says 429 as well when the account is out of money, and waiting does not fill it.
+    # OpenAI also answers 429 if the account has no credit left; waiting does not help then.
     return reply.status == 429 and b"insufficient_quota" in reply.body

@@ -147,8 +147,8 @@ def _hub(name: str, revision: str | None) -> Path | str:
                 name, revision=info.sha, cache_dir=_cache_dir(), ignore_patterns=skip, etag_timeout=HUB_TIMEOUT
             )
         )
-    except Exception as error:  # network, HTTP status, offline mode, bad name, full disk: the hub has no model for us
-        return f"cannot be had ({type(error).__name__}: {first_line(error)})"
+    except Exception as error:  # network, HTTP status, offline mode, bad name, full disk: there is no model to use
+        return f"cannot be reached or has no such model ({type(error).__name__}: {first_line(error)})"
     finally:
         if not silent_before:
             enable_progress_bars()
@@ -168,7 +168,7 @@ def first_line(error: BaseException) -> str:
 UNLIMITED_TOKENS = 1_000_000
 """Length of a model that has no limit; larger than any text."""
 
-# Longest text, in tokens, where the files do not say: the cost of attention grows with its square.
+# Greatest length of a text in tokens if the model's files do not state one. The usual limit of BERT models.
 DEFAULT_MAX_TOKENS = 512
 SHIFTED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "xmod", "data2vec-text", "longformer")
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")

@@ -1,7 +1,7 @@
-"""Runs an exported encoder with ONNX Runtime, its tokenizer and NumPy: one in an index, or the default encoder.
+"""Runs the exported encoder of an index, or the default encoder, with ONNX Runtime, a tokenizer and NumPy.
 
-The default encoder is all-MiniLM-L6-v2 with pooling, normalisation and 8-bit weights; it is part of this package and
-ready in a fraction of a second. `benchmarks/default_encoder.py` makes its folder; licence and origin are in it.
+The default encoder is all-MiniLM-L6-v2 with pooling, normalisation and 8-bit weights. It is part of this package and
+loads in a fraction of a second. `benchmarks/default_encoder.py` writes its folder, which also has licence and origin.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ OLDEST_RUNTIME = "1.23"
 GRAPH, TOKENIZER, SETTINGS = "encoder.onnx", "tokenizer.json", "encoder.json"
 ENCODER_FILES = (SETTINGS, GRAPH, TOKENIZER)
 THREADS_VARIABLE = "SEMSEARCH_ENCODER_THREADS"
-# A query has a dozen tokens: a second thread gains little on an idle machine and costs much on a busy one, and a
-# server encodes several queries at the same time anyway.
+# A query has about a dozen tokens: a second thread gains little on an idle machine and costs much on a busy one, and a
+# server already encodes several queries in parallel.
 DEFAULT_THREADS = 1
 FEW_TEXTS = 4
 
@@ -84,7 +84,7 @@ def load_query_encoder(
         quantized=bool(settings["quantized"]),
         lower_case=bool(settings["lower_case"]),
     )
-    # A runtime that is too old for 8-bit weights fails when it computes: let it fail now, not at the first query.
+    # A runtime that is too old for 8-bit weights fails at the first computation, so compute once now.
     embedder.embed(["probe"], "query")
     return embedder
 
@@ -152,7 +152,7 @@ class OnnxEmbedder:
         if len(texts) < FEW_TEXTS:
             yield from map(self._encode, texts)
             return
-        # One text on each core beats one text on all cores; ONNX Runtime does not hold the interpreter's lock.
+        # One text per core is faster than one text on all cores; ONNX Runtime releases the interpreter's lock.
         with ThreadPoolExecutor(_cores()) as pool:
             yield from pool.map(self._encode, texts)
 

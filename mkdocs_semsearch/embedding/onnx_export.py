@@ -1,4 +1,4 @@
-"""Exports a model as one ONNX graph into the index, token ids in, unit vectors out: the query side needs no PyTorch."""
+"""Exports a model into the index as one ONNX graph from token ids to unit vectors, so that queries need no PyTorch."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ __all__ = [
 
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
-# Part of the cache's key: raise it when the same model gives another graph.
+# Part of the cache key: increase it if the export of the same model changes.
 RECIPE = 1
 LOWEST_SIMILARITY = 0.99
 """Least cosine between a vector of the export and that of the original."""
 
 MOST_SAMPLES = 64
-"""Texts of the caller's that are compared, besides `PROBES`."""
+"""Greatest number of the caller's texts that are compared, in addition to `PROBES`; chosen, not measured."""
 
 # Compared in addition to the caller's sample, which may be empty or one-sided.
 PROBES = (
@@ -69,7 +69,7 @@ class EncoderExport:
 
     Attributes:
         exported: whether the folder holds an encoder.
-        reason: why not, or why in float32; a sentence without its full stop.
+        reason: why nothing was exported, or why in float32; a sentence without its full stop.
         quantized: whether the weights have 8 bits.
         files: names of the files in the folder.
         similarity: lowest cosine between the original's and the encoder's vectors of a text; `None` when not measured
@@ -88,9 +88,9 @@ def export_query_encoder(
 ) -> EncoderExport:
     """Writes the encoder of `embedder` to `folder` as ONNX with 8-bit weights, `tokenizer.json` and `encoder.json`.
 
-    Its vectors are compared with the original's: where one has a cosine below 0.99, the weights stay in float32; where
-    that is not enough either, nothing is exported. An error of the libraries becomes the reason in the result: an index
-    without an encoder still works, with PyTorch.
+    The vectors are compared with those of the original model. If a cosine is below 0.99, the weights stay in float32;
+    if it is still below 0.99, nothing is exported. An error of the libraries becomes the reason in the result, because
+    an index without an encoder still works with PyTorch.
 
     Args:
         embedder: a `SentenceTransformerEmbedder` is exported; one with an `encoder_folder` is exported already and
@@ -158,7 +158,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             return EncoderExport(True, doubt, quantized, ENCODER_FILES, round(similarity, 6))
         doubt = (
             f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
-            f"{LOWEST_SIMILARITY} is demanded"
+            f"{LOWEST_SIMILARITY} is required"
         )
     return _failed(folder, doubt)
 
@@ -173,7 +173,7 @@ def _failed(folder: Path, reason: str | None) -> EncoderExport:
 
 
 def _known_failure(cached: Path) -> str | None:
-    """Returns why an earlier export failed; None where the libraries have changed since."""
+    """Returns why an earlier export failed; None if the libraries have changed since then."""
     try:
         note = json.loads((cached / FAILURE).read_text(encoding="utf-8"))
         return str(note["reason"]) if note["libraries"] == _libraries() else None
@@ -214,7 +214,7 @@ def _keep(source: Path, cached: Path) -> None:
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
             fresh = Path(name) / "encoder"
             _copy(source, fresh)
-            if not _is_complete(cached):  # else another build has written it, and may be reading it
+            if not _is_complete(cached):  # otherwise another build has written it and may be reading it
                 shutil.rmtree(cached, ignore_errors=True)
                 fresh.replace(cached)
     except OSError:

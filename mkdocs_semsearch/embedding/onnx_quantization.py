@@ -1,4 +1,4 @@
-"""Weights of an ONNX graph to 8 bits: matrices in blocks, the embedding table row by row.
+"""Quantises the weights of an ONNX graph to 8 bits: matrices in blocks, the embedding table row by row.
 
 `onnxruntime.quantization.quantize_dynamic` has one scale for all activations of a matrix product: on all-MiniLM-L6-v2 a
 text's vector then differs from the original by a cosine of 0.93 at worst (0.98 with a scale per channel), depends on

@@ -1,4 +1,4 @@
-"""Vectors from any endpoint that speaks OpenAI's `/v1/embeddings`: TEI, vLLM, Ollama, llama.cpp, OpenAI itself."""
+"""Embeds with any endpoint that implements OpenAI's `/v1/embeddings`: TEI, vLLM, Ollama, llama.cpp or OpenAI itself."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
 URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 BATCH_CHARACTERS = 100_000
-"""Characters of one request: a long batch of long texts would exceed what endpoints accept."""
+"""Greatest number of characters in one request, because endpoints limit its size; chosen, not measured."""
 
 # A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
 TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
-# Two attempts must fit into the time that a server gives a request, so that it can still answer by words.
+# Two attempts must fit into the server's 10 s for a request, so that it can still answer in text-only mode.
 QUERY_TIMEOUT = 4.0
 QUERY_RETRIES = 1
-"""Attempts after a failed query: a reader is waiting, unlike at a build."""
+"""Number of retries for a query; few, because a reader is waiting."""
 
 # Endpoints refuse empty texts.
 BLANK = "."
@@ -240,7 +240,7 @@ class OpenAIEmbedder:
             if reply.status == 200:
                 return self._vectors(reply, len(texts))
             message = self._message(reply)
-            # Text that is dense in tokens (code, Chinese): what fits is up to the server's tokenizer, so try less.
+            # Some texts (code, Chinese) have more tokens per character than estimated, so try again with shorter ones.
             if reply.status not in (400, 413, 422) or not TOO_LONG.search(message) or limit < 64:
                 raise self._refusal(reply.status, message)
             limit //= 2
@@ -252,7 +252,7 @@ class OpenAIEmbedder:
             by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(entries)}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise EmbeddingError(
-                f"The embedder at {self._where} answered with something that is no list of embeddings: is base_url "
+                f"The embedder at {self._where} answered with something that is not a list of embeddings: is base_url "
                 "that of an OpenAI-compatible API, with /v1?"
             ) from error
         if len(entries) != count or set(by_index) != set(range(count)):

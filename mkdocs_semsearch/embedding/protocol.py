@@ -1,4 +1,4 @@
-"""The seam between texts and vectors: what embedders and token counters promise, and checks that embedders share."""
+"""Defines the protocols of embedders and token counters, and checks that all embedders share."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
     """Embeds texts with an embedder that may be a user's own, see `Embedder.embed`.
 
     Raises:
-        EmbeddingError: whatever it raises, as the cause; or it gave an array of another shape.
+        EmbeddingError: the embedder raised an error, which is the cause, or returned an array of another shape.
     """
     import numpy as np  # here, because the plugin imports this package in every command of MkDocs
 
@@ -72,7 +72,7 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
         raise EmbeddingError(f"The embedder failed with {type(error).__name__}: {error}.") from error
     if rows.ndim != 2 or len(rows) != len(texts):
         raise EmbeddingError(
-            f"The embedder gave an array of shape {list(rows.shape)} for {len(texts)} texts: one row a text is needed."
+            f"The embedder returned an array of shape {list(rows.shape)} for {len(texts)} texts: each needs one row."
         )
     return rows
 
@@ -82,7 +82,7 @@ class TokenCounter(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Differs between counters that could count differently."""
+        """Hash that differs between counters that could count differently."""
         ...
 
     def __call__(self, text: str) -> int:
@@ -127,8 +127,8 @@ def well_formed(text: str) -> str:
 def unit_rows(rows: ArrayLike, *, count: int, dimension: int, source: str) -> NDArray[np.float32]:
     """Returns the rows as the `Embedder` contract demands: float32, C-contiguous, length 1.
 
-    A row of zeros (some models return one for a text without a known token) becomes the unit vector with equal
-    components, which is near to no text in particular.
+    A row of zeros, which some models return for a text without known tokens, becomes the unit vector with equal
+    components.
 
     Args:
         rows: `[count, dimension]`, any float type.

@@ -1,6 +1,6 @@
-"""Chooses what runs a sentence-transformers model: the default encoder, an export with ONNX Runtime, or PyTorch.
+"""Chooses the runtime of a sentence-transformers model: the default encoder, ONNX Runtime with an export, or PyTorch.
 
-ONNX Runtime is twice as fast as PyTorch on a CPU; a model is exported when it is first used.
+On a CPU, ONNX Runtime is twice as fast as PyTorch (`benchmarks/encoders.py`). A model is exported at its first use.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _runs_on_card(model: str) -> bool:
 
 
 def _sees_graphics_card() -> bool:
-    """Guesses whether PyTorch would compute on a graphics card, without the seconds that importing it takes."""
+    """Guesses whether PyTorch would use a graphics card, without importing PyTorch, which takes seconds."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return False
     try:
@@ -171,7 +171,7 @@ def open_onnx(
 
 
 class OnnxModelEmbedder:
-    """An `Embedder` that exports a sentence-transformers model once, and from then on needs no PyTorch.
+    """An `Embedder` that exports a sentence-transformers model once, and does not need PyTorch afterwards.
 
     Attributes:
         original: the model that is exported.
@@ -191,7 +191,7 @@ class OnnxModelEmbedder:
             original: the model to be exported.
             cache_dir: where the export is kept.
             threads: threads for one text.
-            falls_back: whether the original is used where it cannot be exported; otherwise that is an error.
+            falls_back: whether to use the original model if it cannot be exported; otherwise that is an error.
         """
         self.original = original
         self._cache_dir = cache_dir

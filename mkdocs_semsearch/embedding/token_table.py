@@ -1,9 +1,9 @@
-"""The token table: a vector for each token; their sum is near the vector that the model computes for the whole query.
+"""The token table: a vector for each token. Their sum approximates the vector that the model computes for a text.
 
-One is shipped for the default model; `benchmarks/token_table.py` makes it and lists the texts it is trained on.
+A table for the default model is shipped; `benchmarks/token_table.py` makes it and lists its training texts.
 
-Words are cut into tokens by greedy longest match (WordPiece: Wu et al., Google's Neural Machine Translation System,
-2016), over letters and digits alone, so that the browser does the same with little code. Punctuation is dropped.
+Words are split into tokens by greedy longest match (WordPiece: Wu et al., Google's Neural Machine Translation System,
+2016). Only letters and digits count and punctuation is dropped, so that the browser can do the same with little code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SHIPPED_DIMENSION = 384
 Likeness = Callable[[Sequence[str]], NDArray[np.float32]]
 
 CONTINUATION = "##"
-"""Stands before a piece that does not begin its word."""
+"""Prefix of a token that does not begin its word."""
 
 MAX_WORDS = 128
 _MAX_WORD_LENGTH = 100
@@ -48,7 +48,7 @@ _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_])+")
 
 _REMEMBERED_TEXTS = 300
-"""While readers type, sentences of the same chunks are compared again and again: about 6 kB for each chunk."""
+"""Number of chunks whose sentence vectors are cached, because results repeat from keystroke to keystroke; 6 kB each."""
 
 _SHIPPED = Path(__file__).with_name("token_table.npz")
 
@@ -75,7 +75,7 @@ class Vocabulary:
 
 
 class TokenTable:
-    """Tokens and their vectors, kept as they are stored: a whole table in float32 would take as much as the encoder.
+    """Tokens and their vectors, kept in the stored form, because a float32 table would need as much memory as a model.
 
     Attributes:
         vocabulary: the tokens, the most frequent first.
@@ -91,10 +91,10 @@ class TokenTable:
         """Puts tokens and vectors together.
 
         Args:
-            tokens: the most frequent first.
-            rows: `[tokens, d]`; how much a token counts is the length of its row.
-            scales: float32 `[tokens]` that the rows are multiplied by.
-            basis: float32 `[d, D]`, orthonormal rows: what the vectors are in the space of the model.
+            tokens: the tokens, most frequent first.
+            rows: `[tokens, d]`; the length of a row is the weight of its token.
+            scales: float32 `[tokens]`, factors of the rows.
+            basis: float32 `[d, D]`, orthonormal rows; maps vectors to the space of the model.
         """
         self.vocabulary = Vocabulary(tokens)
         self._rows = rows
@@ -121,9 +121,10 @@ class TokenTable:
         return np.asarray(total / length if length else total, np.float32)
 
     def likeness_to(self, vector: NDArray[np.float32]) -> Likeness:
-        """Returns what compares texts with a vector of the model: their cosines, zero where no token is known.
+        """Returns a function that computes the cosines of texts with a vector of the model; zero without known tokens.
 
-        The vector goes to where the rows are, for the basis keeps angles and there are many rows.
+        The vector is projected into the reduced space, which preserves angles, because projecting all rows back would
+        be slower.
         """
         target = vector if self._basis is None else self._basis @ vector
         return lambda texts: np.asarray(self._directions(tuple(texts)) @ target, np.float32)
@@ -212,7 +213,7 @@ def pieces_of(word: str, longest: Callable[[str], str | None]) -> Iterator[str]:
         token = longest(mark + rest)
         if token is not None:
             yield token
-        # A character that no token has is passed over.
+        # Skip a character that occurs in no token.
         rest = rest[max(1, len(token) - len(mark)) if token else 1 :]
         mark = CONTINUATION
 

@@ -1,8 +1,8 @@
-"""Cuts text into tokens and counts them as the encoder does, with its `tokenizer.json` alone.
+"""Splits text into tokens and counts them as the encoder does, using only its `tokenizer.json`.
 
-WordPiece, the tokenizer of BERT's uncased models, to which the default encoder and most small encoders belong, is here:
-equal to the package `tokenizers` on all of Unicode but characters that are newer than one of the two (a test compares
-them). That package brings a client of the Hugging Face hub, 34 MiB together, so it is only needed for other tokenizers.
+This module implements WordPiece, the tokenizer of uncased BERT models, among them the default encoder and most small
+encoders. A test compares it with the package `tokenizers` for all of Unicode, except characters that only one of the
+two knows. That package and its dependencies have 34 MiB, so it is needed only for other tokenizers.
 
     Wu et al.: Google's Neural Machine Translation System, 2016 (WordPiece)
     Devlin et al.: BERT, 2019 (normalisation and punctuation)
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MEMO_LIMIT = 300_000
-"""Words that are remembered, about 40 MB; then the memory is emptied."""
+"""Greatest number of cached words (about 40 MB); a full cache is cleared. Chosen, not measured."""
 
 WORDS = re.compile(r"\S+")
 # BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the memo small.
@@ -97,7 +97,7 @@ def _open_with_package(file: Path) -> Tokenizer:
 
 
 class WordTokenCounter:
-    """Counts word by word and remembers every word: exact for BERT's tokenizers, close for the others.
+    """Counts word by word with a cache of words; exact for BERT tokenizers, approximate for others.
 
     Safe for use from several threads.
     """
@@ -117,7 +117,7 @@ class WordTokenCounter:
             raise EmbeddingError(f"{self._file} cannot be read ({error.strerror}): fetch the model again.") from error
         return hashlib.sha256(content + Path(__file__).read_bytes()).hexdigest()
 
-    # Opened by the first word: a build in which no page has changed counts no words.
+    # Opened at the first word, because a build without changed pages counts no words.
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return open_tokenizer(self._file)
@@ -144,7 +144,7 @@ class WordTokenCounter:
         count = self._memo.get(word)
         if count is not None:
             return count
-        # Beyond ASCII there are characters that the tokenizer drops or joins: such a word is counted whole.
+        # Outside of ASCII, the tokenizer drops or joins some characters, so such a word is counted as a whole.
         parts = PUNCTUATED.findall(word) if self._splits_punctuation and word.isascii() and word.isprintable() else ()
         count = sum(map(self._count_word, parts)) if len(parts) > 1 else self._encode(word)
         if len(self._memo) >= MEMO_LIMIT:

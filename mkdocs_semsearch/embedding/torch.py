@@ -24,7 +24,7 @@ INSTALL = 'pip install "mkdocs-semsearch[models]"'
 PRECISIONS = ("auto", "float32", "float16")
 CPU_BATCH = 16
 GPU_BATCH = 128
-"""Texts that are encoded together where no option says otherwise."""
+"""Default batch sizes on a CPU and on a GPU; chosen, not measured."""
 
 LIBRARIES = (
     "sentence_transformers",

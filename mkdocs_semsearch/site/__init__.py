@@ -1,4 +1,4 @@
-"""The build side in one call: pages in, index folder and the search of the site out.
+"""Indexes a site in one call, and adds the search to the built site.
 
 `pipeline` indexes pages, `built_site` a site that some generator has built, `publishing` puts the index and the search
 without a server into the site, `widget_files` the search box.

@@ -1,4 +1,4 @@
-"""Indexes a site that some generator has already built."""
+"""Indexes a site that a generator has already built."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
 
 _NO_PAGES = ("404.html", "search.html")
 _INDEXES = re.compile(r"(?:.*/)?(?:genindex(?:-[^/]*)?|(?:[^/]*-)?modindex)\.html|(?:.*/)?_(?:modules|static)/.*")
-"""What Sphinx writes beside its pages: lists of terms and modules, highlighted source code, files of the theme."""
+"""Files of Sphinx that are not pages: lists of terms and modules, highlighted source code, files of the theme."""
 _LISTERS = ("astro", "docusaurus", "eleventy", "gatsby", "hexo", "hugo", "jekyll", "pelican", "zola")
 _LIST_PLACE = re.compile(
     r"(?:[a-z]{2}(?:-[a-z]+)?/)?(?:(?:blog|news|posts?)/)?(?:archives?|authors?|categor(?:y|ies)|series|tags?)(?:/|\.html)"
     r"|(?:.*/)?page/\d+/"
 )
-"""Where these generators list pages that stand elsewhere."""
+"""Paths under which generators list pages that exist elsewhere."""
 _TITLE_SEPARATOR = re.compile(r"\s+[-–—|·•:]\s+")
 
 
@@ -150,7 +150,7 @@ class SiteFolder:
                 self._left_out[path] = reason
 
     def _generator(self) -> str:
-        """Returns what the home page says of its generator: in many themes of Hugo no other page does."""
+        """Returns the generator that the home page names; in many Hugo themes no other page names it."""
         home = self._site_dir / "index.html"
         page = read_rendered_page(home.read_bytes().decode("utf-8", "replace")) if home.is_file() else None
         return page.generator if isinstance(page, RenderedPage) else ""
@@ -163,7 +163,7 @@ class SiteFolder:
         )
 
     def left_out(self) -> Mapping[str, str]:
-        """Returns HTML files that are no pages, each with the reason, once the pages have been read."""
+        """Returns the HTML files that are not pages, each with the reason; call it after iterating over the pages."""
         return dict(self._left_out)
 
     def _position(self, path: str, sources: Mapping[str, str]) -> tuple[Any, ...]:

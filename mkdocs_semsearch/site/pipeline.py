@@ -1,4 +1,4 @@
-"""Indexes a site in one call, pages in, index folder out, and shows its progress; the settings of a build."""
+"""Indexes the pages of a site in one call and shows the progress; also defines the settings of a build."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFAULT_FACETS = (
 )
 
 LANGUAGE_FACET = FacetDeclaration("page.language", "string", "Language")
-"""What else readers can filter by where pages have several languages and the configuration names no facets."""
+"""An additional facet for sites in several languages whose configuration declares no facets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class StoreSettings:
         kind: `embedded` or `qdrant`.
         url: URL of the cluster.
         collection: alias of the build that is shown; every build has a collection of its own.
-        shards: parts of a collection; 0 for the cluster's own choice.
-        replicas: nodes that have each part.
-        keep: builds before the current one that stay.
+        shards: number of shards of a collection; 0 for the cluster's default.
+        replicas: number of nodes that have each shard.
+        keep: number of earlier builds that are kept.
     """
 
     kind: str = "embedded"
@@ -76,13 +76,13 @@ class WidgetSettings:
     """Options of the search box.
 
     Attributes:
-        shortcut: Ctrl/Cmd+K and `/` open it.
-        fallback: it searches the theme's own index while the search server does not answer.
-        recents: it keeps the last searches in the reader's browser.
-        results_page: the site has a page for results, `search/`.
-        insights_url: where the browser sends what was searched if it searches without a server; None for nowhere.
-        suggestions: questions that it offers before one is typed.
-        strings: texts instead of its own, by their names in `strings/en.json`.
+        shortcut: whether Ctrl/Cmd+K and `/` open the search box.
+        fallback: whether it searches the theme's own index while the search server does not answer.
+        recents: whether it stores the last searches in the reader's browser.
+        results_page: whether the site has a results page, `search/`.
+        insights_url: URL to which the browser sends records of static searches; None to send nothing.
+        suggestions: questions that are offered before the reader types.
+        strings: replacements for the texts, by their names in `strings/en.json`.
     """
 
     shortcut: bool = True
@@ -102,8 +102,8 @@ class StaticSettings:
     """Search without a server: files that the reader's browser searches, in the site's folder `semsearch/`.
 
     Attributes:
-        mode: when they are written; `auto` is for sites up to a size that a browser searches well.
-        tune: the token table learns from the site's own sentences first.
+        mode: when the files are written; with `auto`, for sites of up to `MOST_CHUNKS_IN_BROWSER` chunks.
+        tune: whether the token table is trained on the site's own sentences first.
     """
 
     mode: StaticMode = "auto"
@@ -175,7 +175,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did.
+    """The result of a build.
 
     Attributes:
         build: the index.
@@ -213,7 +213,7 @@ def index_site(
     """Chunks, embeds and writes a site.
 
     Args:
-        documents: pages in the order in which they are to be stored.
+        documents: the pages, in the order in which they are stored.
         site: name, address and language.
         settings: the options; they say where to.
         embedder: the one that `settings` names, or a stand-in.
@@ -324,7 +324,7 @@ class EmbeddingProgress:
             self._say(f"Embedded {done} of {total} texts")
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -34,17 +34,17 @@ __all__ = [
 ]
 
 MOST_CHUNKS_IN_BROWSER = 15_000
-"""Chunks up to which `static: auto` writes the files: a first question then loads 0.9 MB."""
+"""Greatest number of chunks for which `static: auto` writes the files; a first query then loads 0.9 MB."""
 
 _LOCK_SECONDS = 60
-"""Longest that a build waits for another one that writes the same files."""
+"""Seconds that a build waits for another one that is writing the same files; chosen, not measured."""
 
 SITE_FOLDER = "semsearch"
 """Folder of the site that holds the search without a server, and the published index."""
 
 
 def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport | None:
-    """Puts into a site what the options say.
+    """Adds to a built site what the options request: the index, static search files, related links.
 
     Args:
         site_dir: the site.
@@ -182,20 +182,20 @@ def _is_whole(index: OpenIndex, build_dir: Path) -> bool:
 
 
 def _remove_earlier_builds(target: Path, kept: set[str]) -> None:
-    """Removes all builds but two: the current one, and the one before for readers that are still using it."""
+    """Removes all builds except the current one and the previous one, which readers may still be using."""
     for entry in target.iterdir():
         if entry.is_dir() and is_build_id(entry.name) and entry.name not in kept:
             shutil.rmtree(entry, ignore_errors=True)
 
 
 PLACEHOLDER = "<div data-semsearch-related hidden></div>"
-"""What stands in a page until the index is built; an element, because plugins that shrink pages drop comments."""
+"""Placeholder in a page until the index is built; an element, because plugins that minify pages drop comments."""
 
 _PLACEHOLDER = re.compile(r"<div\b[^>]*\bdata-semsearch-related\b[^>]*>\s*</div>", re.IGNORECASE)
 
 
 def write_related_links(site_dir: Path, settings: Settings) -> None:
-    """Puts links to the nearest pages where the placeholders are.
+    """Replaces the placeholders in pages by links to the nearest pages.
 
     Args:
         site_dir: the built site; only pages that hold a placeholder are touched.

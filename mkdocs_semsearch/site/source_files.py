@@ -1,7 +1,7 @@
-"""What is known of source files without the generator: what its configuration tells of them, and their dates by git.
+"""Reads the configuration of a generator, and the dates of source files from git, without running the generator.
 
-Understands `mkdocs.yml` and `properdocs.yml` (MkDocs, ProperDocs, Zensical) and `zensical.toml`. Plugins are not run:
-what only they know (navigation from other files, pages that they generate, inherited front matter) is not known here.
+Supports `mkdocs.yml` and `properdocs.yml` (MkDocs, ProperDocs, Zensical) and `zensical.toml`. Plugins are not run, so
+navigation from other files, generated pages and inherited front matter are not available here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "PageDates", "SiteConfig", "edit_url
 
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
-"""Files that `INHERIT` may name one after the other; ends a circle."""
+"""Greatest length of a chain of `INHERIT`, which also ends a cycle; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:
         reason = " ".join(str(error).split())
         raise ConfigurationError(f"{config_file} cannot be parsed: {reason}.") from error
     if not isinstance(values, dict):
-        raise ConfigurationError(f"{config_file} is no configuration: it holds no options.")
+        raise ConfigurationError(f"{config_file} is not a configuration: it has no options.")
     parent = values.pop("INHERIT", None)
     if isinstance(parent, str) and depth < _MAX_PARENTS:
         return {**_read(config_file.parent / parent, depth + 1), **values}
@@ -193,7 +193,7 @@ def _walk_nav(nav: list[Any]) -> Iterator[tuple[str, str | None, str | None]]:
 log = logging.getLogger(__name__)
 
 _SECONDS = 30
-"""Time that git may take; without its answer, pages have the date of their front matter or file."""
+"""Seconds that git may take; without its answer, pages have the date of their front matter or file. Not measured."""
 
 _COMMIT = "\x01"
 _COMMAND = (
@@ -230,7 +230,7 @@ class PageDates:
 
     @functools.cached_property
     def _committed(self) -> Mapping[str, datetime.date]:
-        """The day of every file that git knows; empty where there is no git, no repository or no answer in time."""
+        """The day of every file that git knows; empty without git, without a repository, or if git is too slow."""
         try:
             answer = subprocess.run(
                 (*_COMMAND, "--", "."),

