@@ -172,8 +172,8 @@ def test_an_endpoint_that_refuses_connections_is_a_sentence(server):
         ([{"index": 0, "embedding": [1.0] * 64}, {"index": 1, "embedding": [1.0] * 64}], "1 texts with 2 vectors"),
         ([], "1 texts with 0 vectors"),
         ([{"index": 5, "embedding": [1.0] * 64}], "1 texts with 1 vectors"),
-        ([[1.0, 2.0]], "no list of embeddings"),
-        ("nonsense", "no list of embeddings"),
+        ([[1.0, 2.0]], "not a list of embeddings"),
+        ("nonsense", "not a list of embeddings"),
     ],
 )
 def test_answers_that_cannot_be_used(server, data, sentence):
@@ -186,7 +186,7 @@ def test_answers_that_cannot_be_used(server, data, sentence):
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b"null", b'{"data": null}', b"\xff\xfe"])
 def test_bodies_that_are_no_answer(server, body):
     server.answer = lambda request, number: (200, {}, body)
-    with pytest.raises(EmbeddingError, match="no list of embeddings"):
+    with pytest.raises(EmbeddingError, match="not a list of embeddings"):
         connect(server).embed(["text"], "document")
 
 
