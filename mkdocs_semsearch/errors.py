@@ -1,4 +1,4 @@
-"""Every error this package raises on purpose.
+"""Defines all errors that this package raises on purpose.
 
 ::
 
@@ -13,10 +13,10 @@
     │   ├── ModelNotFoundError        the model is neither on disk nor reachable; lists what was tried
     │   ├── MissingExtraError         an optional dependency is not installed; names the extra
     │   └── EmbedderUnavailableError  the embedder does not answer at the moment; trying later may help
-    ├── StoreUnavailableError         the cluster that holds the index does not answer, or not as it should
+    ├── StoreUnavailableError         the Qdrant cluster does not answer, or answers with an error
     └── QueryError                    a query with a wrong value
-        ├── EmptyQueryError           nothing but white space
-        ├── FilterError               a filter that makes no sense; carries the name of the field
+        ├── EmptyQueryError           the query is empty or white space
+        ├── FilterError               a filter is invalid
         └── PageNotFoundError         the index has no page with that path
 """
 
@@ -51,7 +51,7 @@ class ConfigurationError(SemsearchError):
 
 
 class IndexFolderError(SemsearchError):
-    """Something about an index folder."""
+    """An index folder cannot be used."""
 
 
 class IndexNotFoundError(IndexFolderError):
@@ -110,7 +110,7 @@ class EmptyQueryError(QueryError):
 
 
 class FilterError(QueryError):
-    """A filter that makes no sense."""
+    """A filter is invalid."""
 
 
 class PageNotFoundError(QueryError):

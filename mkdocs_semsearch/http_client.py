@@ -1,8 +1,8 @@
-"""HTTP requests from any thread, each with one deadline for everything from the look-up of the name to the last byte.
+"""Sends HTTP requests from any thread, each with one deadline from the name look-up to the last byte.
 
-The time-out of a socket starts again with every byte that arrives, so a server that sends one byte a second holds its
-client as long as it likes. Here a request is a task of asyncio that is cancelled at its deadline. That is why this is
-httpx2's asynchronous side on a thread of its own: neither its synchronous side nor urllib3 has a deadline of this kind.
+The timeout of a socket restarts with every received byte, so a server that sends one byte per second could hold its
+client forever. Here a request is an asyncio task that is cancelled at its deadline, in an event loop on a separate
+thread with httpx2's asynchronous client. Neither its synchronous client nor urllib3 has such a deadline.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECONDS_TO_STOP = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered.
+    """The response of a server.
 
     Attributes:
         status: HTTP status.
@@ -44,7 +44,7 @@ class Reply:
 class HttpClient:
     """Sends requests and keeps connections; safe for use from several threads.
 
-    The environment's `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` hold, and the system's certificates.
+    Uses `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` from the environment, and the system's certificates.
     """
 
     def __init__(self) -> None:
@@ -87,13 +87,13 @@ class HttpClient:
         try:
             return future.result()
         except CancelledError:
-            raise ConnectionError("the request was given up") from None
+            raise ConnectionError("the request was cancelled") from None
         except BaseException:
             future.cancel()
             raise
 
     def close(self) -> None:
-        """Gives up the requests under way and closes all connections; the client can be used again."""
+        """Cancels running requests and closes all connections; the client can be used again."""
         with self._lock:
             running, self._running = self._running, None
         if running is not None:
@@ -118,7 +118,7 @@ class _Request:
 
 
 class _Loop:
-    """An event loop on a thread of its own, with the connections that belong to it."""
+    """An event loop on a separate thread, with its connections."""
 
     def __init__(self, owner: HttpClient) -> None:
         import httpx2

@@ -1,4 +1,4 @@
-"""Opens a folder, a URL or a built site to be searched: for programs, and for the two engines of the command line."""
+"""Opens an index folder, a URL or a built site as a searcher, for programs and for the command line."""
 
 from __future__ import annotations
 

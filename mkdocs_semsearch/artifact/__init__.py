@@ -1,4 +1,4 @@
-"""The contract between build and query: manifest, table schemas, file names, atomic publish, verified open."""
+"""Defines the index folder, the contract between build and query: manifest, schemas, publishing, opening."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ __all__ = [
 WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
     Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
 )
-"""Every number of the ranking, read from `weights.json`; a static bundle carries the same table for the browser.
+"""Reads all numbers of the ranking from `weights.json`; a static bundle contains the same table for the browser.
 
 `benchmarks/fit_ranking.py` writes the table and measures each set of questions with one site left out at a time.
 By group and name:
 
-* `fields`: how much a word counts by where it stands; `clauses`: how much the parts of a question count beside a word.
-* `bm25`: `k1` and `b` of the formula; `tie_breaker` is the share of the lesser fields beside the best one.
-* `fusion`: `semantic` is the share of meaning, `static_semantic` that of the token table in a browser; the similarity
-  at `floor_rank`, or `least_span` below the best, becomes 0; `lexical_limit` hits of the words take part, or down to
-  `lexical_least` where filters leave few chunks.
-* `pages`: what each of the next so many sections adds to a page's best, as a share of its own score.
-* `kinds`: factor for pages of a kind, where the question does not ask for that kind.
-* `languages`: factor for pages that are not in the language of the reader.
-* `matches`: share of the best score, and of the best similarity where meaning alone ranks, from which a chunk matches.
-* `nothing`: a site does not answer a question where the best similarity is below `similarity`, less `known` times the
-  share of the question's words that the site has, less `words` times the share of their weight in the best chunk. A
-  question of up to `short` words, all of them known, is always answered. Sites of fewer than `chunks` chunks need less
-  similarity: the best of few is less similar by chance.
+* `fields`: weight of a term by its field; `clauses`: weights of the other parts of a query, relative to a word.
+* `bm25`: `k1` and `b` of the formula; `tie_breaker` is the factor of all fields except the best one.
+* `fusion`: `semantic` is the weight of the semantic score, `static_semantic` the one for the token table in a browser;
+  the similarity at `floor_rank`, or `least_span` below the best, is scaled to 0; `lexical_limit` lexical hits are used,
+  and down to `lexical_least` if filters leave few chunks.
+* `pages`: each of the next `sections` sections adds `evidence` times its own score to the best score of a page.
+* `kinds`: score factor for pages of a kind, unless the question is about that kind.
+* `languages`: score factor for pages that are not in the language of the reader.
+* `matches`: a chunk matches from this share of the best score on, and in semantic mode of the best similarity.
+* `nothing`: a site has no answer if the best similarity is below `similarity`, minus `known` times the share of the
+  question's words that the site has, minus `words` times the share of their weight in the best chunk. A question of up
+  to `short` words that are all known is always answered. Sites with fewer than `chunks` chunks need less similarity,
+  because the best of few random similarities is lower.
 """

@@ -1,4 +1,4 @@
-"""Fields that filters and facets can name, and how their values are read as text, number, date or boolean."""
+"""Defines the fields for filters and facets, and converts their values to text, numbers, dates or booleans."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CHUNK_FIELDS: Mapping[str, FacetType] = {
 
 
 def stored_field(name: str) -> tuple[str, Callable[[Any], Any]]:
-    """Returns the column of `pages.parquet` or `chunks.parquet` that holds a field, and how its value is read there.
+    """Returns the column of `pages.parquet` or `chunks.parquet` for a field, and a function that reads its value.
 
     Args:
         name: name of a field in `PAGE_FIELDS` or `CHUNK_FIELDS`.
@@ -169,7 +169,7 @@ def as_text(value: Value) -> str:
 
 
 def as_number(value: Any) -> int | float | None:
-    """Returns a number, or the number that a text is; None for anything else, for infinity in a text, and for NaN."""
+    """Converts a number or a text to a number; None for any other value, for infinity in a text, and for NaN."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value if value == value else None
     if (
@@ -188,7 +188,7 @@ def as_number(value: Any) -> int | float | None:
 
 
 def as_date(value: Any) -> datetime.date | None:
-    """Returns a date, the date of a datetime, or the date that a text in ISO 8601 says; None for anything else."""
+    """Converts a date, a datetime or a text in ISO 8601 to a date; None for any other value."""
     if isinstance(value, datetime.datetime):
         return value.date()
     if isinstance(value, datetime.date):
@@ -202,13 +202,13 @@ def as_date(value: Any) -> datetime.date | None:
 
 
 def day_of(value: Any) -> int:
-    """Returns a date, or a text that says one, as a number of days; 0 for anything else."""
+    """Converts a date, or a text in ISO 8601, to a number of days; 0 for any other value."""
     date = as_date(value)
     return date.toordinal() if date else 0
 
 
 def as_boolean(value: Any, *, yaml: bool = False) -> bool | None:
-    """Returns a boolean, or the one that a text is: `true` and `false`, with `yaml` also yes, no, on and off."""
+    """Converts a boolean or a text to a boolean: `true` and `false`, with `yaml` also yes, no, on and off."""
     if isinstance(value, bool):
         return value
     text = str(value).lower()
@@ -223,4 +223,4 @@ READERS: dict[FacetType, Callable[[Any], Value | None]] = {
     "date": as_date,
     "boolean": as_boolean,
 }
-"""How a filter's value is read as one of a field's type; None where it cannot be one."""
+"""Functions that convert a filter's value to the type of a field; they return None if that is impossible."""

@@ -1,7 +1,7 @@
-"""Opens an index folder, and puts a new build into it so that a crash at any moment leaves the previous one readable.
+"""Opens an index folder, and publishes new builds in it atomically: after a crash, the previous build is readable.
 
-The order is what makes it safe: files are written into a staging folder and flushed to disk, the folder is renamed to
-its build id, and only then the manifest is replaced, in one rename. A reader sees either the old index or the new one.
+Files are written into a staging folder and flushed to disk, the folder is renamed to the build id, and then the
+manifest is replaced by a rename. A reader sees either the old index or the new one.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def read_manifest(index_dir: Path) -> Manifest:
     """Reads the manifest of an index folder.
 
     Raises:
-        IndexNotFoundError: no index there.
-        IndexFormatError: another format.
-        IndexCorruptError: not a manifest.
+        IndexNotFoundError: the folder has no index.
+        IndexFormatError: the index has another format.
+        IndexCorruptError: the manifest is damaged.
     """
     path = Path(index_dir) / MANIFEST
     try:
@@ -64,12 +64,12 @@ def read_manifest(index_dir: Path) -> Manifest:
 def open_index(index_dir: Path, *, verify: bool = False, verify_up_to: int = 0) -> OpenIndex:
     """Opens the current build of an index folder.
 
-    Every file must be there with the size that the manifest says.
+    Every file must exist and have the size in the manifest.
 
     Args:
         index_dir: the index folder.
-        verify: every file must match its SHA-256 too (about a second a gigabyte).
-        verify_up_to: an index of at most so many bytes is verified in any case.
+        verify: also compare every file with its SHA-256 hash (about one second per gigabyte).
+        verify_up_to: always verify an index of at most this many bytes.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: as `read_manifest`, and for a bad file with its name.
@@ -81,7 +81,7 @@ def open_index(index_dir: Path, *, verify: bool = False, verify_up_to: int = 0) 
         try:
             verify_build(manifest, build_dir, hashes=verify or manifest.size <= verify_up_to)
         except IndexCorruptError:
-            # A build that was published between the two reads may have removed the one we were looking at.
+            # A build that was published between the two reads may have deleted this one.
             if read_manifest(index_dir).build_id != manifest.build_id:
                 continue
             raise
@@ -90,7 +90,7 @@ def open_index(index_dir: Path, *, verify: bool = False, verify_up_to: int = 0) 
 
 
 def verify_build(manifest: Manifest, build_dir: Path, *, hashes: bool) -> None:
-    """Compares every file of a build with what the manifest says of it.
+    """Compares every file of a build with its entry in the manifest.
 
     Raises:
         IndexCorruptError: names the first file that is missing or differs.
@@ -127,7 +127,7 @@ def sha256_of(path: Path) -> str:
 
 
 LOCK_TIMEOUT_SECONDS = 600
-"""Seconds that a build waits for another one in the same folder: longer than any build that was measured."""
+"""Seconds that a build waits for another one in the same folder; longer than any measured build."""
 
 
 def current_build(index_dir: Path) -> Manifest | None:
@@ -143,14 +143,14 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
 
     Args:
         index_dir: created if it does not exist. A folder that holds other things than an index is refused.
-        build_id: name of the build's folder; when this build is in place and undamaged, nothing is written.
-        write: fills the empty folder it is given, and returns the manifest, whose `files` are filled in here.
+        build_id: name of the build's folder; if this build is already in place and undamaged, nothing is written.
+        write: fills an empty folder and returns the manifest without `files`, which are added here.
 
     Returns:
-        The manifest now in place.
+        The current manifest.
 
     Raises:
-        IndexWriteError: the folder cannot be used or written; the previous build is untouched.
+        IndexWriteError: the folder cannot be used or written; the previous build is unchanged.
     """
     try:
         with _locked(index_dir):
@@ -204,11 +204,11 @@ def _refuse_foreign_folder(index_dir: Path) -> None:
     if index_dir.exists() and not index_dir.is_dir():
         raise IndexWriteError(f"{index_dir} is a file: name a folder for the index.")
     holds_something = index_dir.is_dir() and any(not entry.name.startswith(".") for entry in index_dir.iterdir())
-    # In this order: files that another build has added meanwhile came after its lock file or its manifest.
+    # The order matters: another build creates its lock file or its manifest before any other file.
     ours = (index_dir / LOCK).exists() or _is_manifest(index_dir / MANIFEST)
     if holds_something and not ours:
         raise IndexWriteError(
-            f"{index_dir} is not empty and is no search index: nothing was written; name another folder for the index."
+            f"{index_dir} is not empty and not a search index: nothing was written; name another folder for the index."
         )
 
 
@@ -262,7 +262,7 @@ def _remove_leftovers(index_dir: Path) -> None:
 
 
 def _remove_old_builds(index_dir: Path, keep: set[str]) -> None:
-    """Removes all builds but the current one and the one before, which readers of the old manifest may still open."""
+    """Removes all builds except the current and the previous one, which readers of the old manifest may still open."""
     for entry in index_dir.iterdir():
         if entry.is_dir() and is_build_id(entry.name) and entry.name not in keep:
             shutil.rmtree(entry, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The names of the files in an index folder, and its manifest: files, settings, and which build is the current one."""
+"""Defines the manifest of an index folder, which lists files and settings and names the current build."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 FORMAT = 1
-"""Raised by one whenever an older reader could misread a newer index."""
+"""Version of the format; increased whenever an older reader could misread a newer index."""
 
 DEFAULT_INDEX_DIR = "semsearch-index"
 
@@ -76,9 +76,9 @@ class IndexedFile:
     """A file of the build.
 
     Attributes:
-        path: relative to the build's folder, with `/`; never climbs out of it.
-        size: bytes.
-        sha256: hex.
+        path: path relative to the build's folder, with `/`; never outside of it.
+        size: size in bytes.
+        sha256: hash in hex.
     """
 
     path: str
@@ -88,13 +88,13 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class EncoderInfo:
-    """Where the query encoder of an index is.
+    """The place of an index's query encoder.
 
     Attributes:
-        exported: there is an `encoder/` folder.
-        bundled: it is the default encoder, which every installation of this package has: the index holds no copy.
-        quantized: its weights are int8.
-        reason: why it is not there, or not quantised; None where there is nothing to explain.
+        exported: whether the index has an `encoder/` folder.
+        bundled: whether it is the default encoder, which is part of this package, so that the index has no copy.
+        quantized: whether its weights are int8.
+        reason: why it was not exported or not quantised; None otherwise.
     """
 
     exported: bool = False
@@ -123,10 +123,10 @@ class Manifest:
         graph: how the k-NN lists were made: `method` (`exact`, `nndescent` or `none`) and `neighbors`.
         lexical: settings of the lexical index (`language`, `stemmer`, …).
         encoder: whether the query encoder travels with the index.
-        site_name, site_url, language: of the site, as configured.
-        edit_url: where a page is edited, with `{path}` or `{path_noext}` for its source path; empty for nowhere.
-        coverage: language of pages to how much of the meaning counts there, 0 to 1, where that is less than all of it.
-        store: empty when the chunks are in the folder, else the `kind` of store and what it needs to find them.
+        site_name, site_url, language: name, URL and default language of the site, as configured.
+        edit_url: URL for editing a page, with `{path}` or `{path_noext}` for its source path; empty if unknown.
+        coverage: language to the factor of the semantic weight of its pages, from 0 to 1; languages with 1 are missing.
+        store: empty if the chunks are in the folder; otherwise the `kind` of store and its settings.
     """
 
     build_id: str
@@ -267,15 +267,15 @@ def _check(values: dict[str, Any], kind: type | UnionType, *names: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
-    """Identity of an embedder: two that are equal give the same vectors. Part of the manifest and of vector-cache keys.
+    """Identity of an embedder: equal identities have equal vectors. Part of the manifest and of vector-cache keys.
 
     Attributes:
         kind: `sentence-transformers`, `onnx` or `openai`.
-        model: the name the user gave (hub id); for a folder its last component, never a path of this machine.
+        model: the configured name (hub id); for a folder its last component, never a path of this machine.
         fingerprint: hash of weights, tokenizer and pooling settings, or for a remote model its name and revision.
         dimension: length of a vector.
-        max_tokens: tokens after which the encoder cuts a text off.
-        query_prompt, document_prompt: text that the model needs in front of its input; `""` for none.
+        max_tokens: greatest number of tokens; the encoder truncates longer texts.
+        query_prompt, document_prompt: prefix that the model needs for its input; `""` for none.
         precision: of the weights that embedded the documents, `float32` or `int8`; the vectors of one can be compared
             with those of the other, but are not the same.
     """

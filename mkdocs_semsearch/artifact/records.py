@@ -46,7 +46,7 @@ what they say of the main definition."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkRecord:
-    """What an index keeps of a chunk, and a result says of its section.
+    """The fields of a chunk that an index stores and that a result shows for its section.
 
     Lines are 1-based with the end included; characters are offsets into the source file with the end excluded; None
     for generated pages.
@@ -84,9 +84,9 @@ _MARKS = re.compile(
 
 
 def unmarked(content: str) -> str:
-    """Returns light Markdown without what only shows its form: marks of code in a line, and of the titles of notes.
+    """Returns light Markdown without the marks of inline code and of note titles.
 
-    Words, vectors and ids of chunks are made from this, so that they do not depend on the marks.
+    Terms, vectors and ids of chunks are computed from this text, so that they do not depend on the marks.
     """
     if "`" not in content and TITLE_END not in content:
         return content
@@ -149,7 +149,7 @@ def chunks_schema() -> pa.Schema:
     import pyarrow as pa
 
     types = {str: pa.string(), int: pa.int32(), tuple: pa.list_(pa.string())}
-    # A column of few different values is stored as numbers of this type.
+    # Columns with few distinct values are dictionary-encoded with codes of this type.
     repeated = {"kind": pa.int8(), "language": pa.int16(), "node_type": pa.int16()}
     record = []
     for name, hint in get_type_hints(ChunkRecord).items():

@@ -1,4 +1,4 @@
-"""The arguments of the command `semsearch`, their help, and how a filter is written as one of them."""
+"""Defines the arguments of the command `semsearch` with their help, and parses filter expressions."""
 
 from __future__ import annotations
 
@@ -52,10 +52,9 @@ file never.
 
 
 def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parses a command line; ends the process with code 2 where it is wrong.
+    """Parses a command line; ends the process with code 2 if it is wrong.
 
-    The question of `semsearch query` may begin with a dash: a flag that the command does not know is the question
-    where there is no other.
+    The question of `semsearch query` may begin with a dash: an unknown flag is the question if there is no other.
     """
     given, unknown = parser.parse_known_args(arguments)
     if len(unknown) == 1 and getattr(given, "text", "") is None:
@@ -71,7 +70,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     """Builds the parser; the namespace it gives has the chosen command under `command`.
 
     Args:
-        commands: name of every command to what runs it.
+        commands: name of every command to the function that runs it.
     """
     from importlib.metadata import version
 
@@ -111,23 +110,23 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     _add_indexes(sub)
     sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one")
+    sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 for any free port")
     sub.add_argument(
         "--cors-origin",
         dest="cors_origins",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="pages from here may ask; repeat for more",
+        help="allow requests from pages of this origin; repeat for more",
     )
-    sub.add_argument("--cors-origin-regex", metavar="RE", help="pages whose whole origin matches may ask")
+    sub.add_argument("--cors-origin-regex", metavar="RE", help="allow requests from pages whose whole origin matches")
     sub.add_argument("--rate-limit", metavar="N/UNIT", help="for each client address, such as 60/minute")
     sub.add_argument(
         "--client-header", metavar="NAME", help="header of your proxy that holds the client's address (X-Forwarded-For)"
     )
     sub.add_argument("--max-concurrent", type=int, metavar="N", help="requests at a time, 503 beyond (default: 64)")
-    sub.add_argument("--request-seconds", type=float, metavar="S", help="given up after this time (default: 10)")
-    sub.add_argument("--token-file", metavar="FILE", help="answer only who sends one of the bearer tokens in this file")
+    sub.add_argument("--request-seconds", type=float, metavar="S", help="time limit of a request (default: 10)")
+    sub.add_argument("--token-file", metavar="FILE", help="answer only requests with a bearer token from this file")
     sub.add_argument("--reuse-port", action="store_true", help="let several of these processes share the port")
     sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
@@ -155,7 +154,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
     )
 
-    sub = command("lint", "tell what keeps readers from finding pages")
+    sub = command("lint", "report what keeps readers from finding pages")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument(
         "--config",
@@ -181,7 +180,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--output", type=Path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
     )
 
-    sub = command("tune", "fit the share of meaning in the ranking to questions of this site")
+    sub = command("tune", "fit the weight of the semantic score to questions about this site")
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
     sub.add_argument(
@@ -202,34 +201,34 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         help='the question; all of it in "double quotes": that phrase; without it, pages that the filters leave',
     )
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
-    sub.add_argument("--limit", type=int, metavar="N", help="results wanted, 1 to 50 (default: 10)")
+    sub.add_argument("--limit", type=int, metavar="N", help="maximum number of results, 1 to 50 (default: 10)")
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
     _add_granularity(sub, "section")
     _add_mode(sub, "static")
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
     sub.add_argument("--tag", action="append", default=[], metavar="TAG", help="as --filter tags=TAG; repeat for more")
     sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
-    sub.add_argument("--language", default="", metavar="TAG", help="of the reader, as uk: pages in it come first")
+    sub.add_argument(
+        "--language", default="", metavar="TAG", help="language of the reader, like uk: pages in it come first"
+    )
     sub.add_argument(
         "--sort",
         choices=("relevance", "newest"),
         default="relevance",
         help="default: %(default)s; newest: by last change",
     )
-    sub.add_argument("--min-score", type=float, metavar="S", help="least score of a result, 0 to 1")
+    sub.add_argument("--min-score", type=float, metavar="S", help="lowest score of a result, 0 to 1")
     sub.add_argument(
-        "--include-weak", action="store_true", help="results that do not match follow those that do, marked weak"
+        "--include-weak", action="store_true", help="append weaker results, which do not match, marked weak"
     )
-    sub.add_argument(
-        "--literal", "--no-correct", action="store_true", help="take every word as it is typed, never as a typo"
-    )
+    sub.add_argument("--literal", "--no-correct", action="store_true", help="do not correct typos")
     sub.add_argument("--explain", action="store_true", help="show the parts of each score")
     _add_format(sub)
 
     sub = command("mcp", "answer an agent over stdio by the Model Context Protocol (extra `mcp`)")
     _add_indexes(sub)
 
-    sub = command("inspect", "tell what is in an index")
+    sub = command("inspect", "show what is in an index")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
     _add_format(sub)
@@ -306,7 +305,7 @@ _PIECE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<mark>,|\.\.)|(?P<plain>[
 
 @dataclass(slots=True)
 class _Value:
-    """One value under construction; `given` tells `""` from nothing."""
+    """A value that is being parsed; `given` distinguishes `""` from a missing value."""
 
     text: str = ""
     given: bool = False
@@ -314,7 +313,7 @@ class _Value:
 
 
 def parse_filter(expression: str) -> Filter:
-    r"""Reads one filter expression: one short text, one filter.
+    r"""Parses one filter expression.
 
     =======================  ==========================================================================
     `tags=security`          the field has this value
@@ -332,7 +331,7 @@ def parse_filter(expression: str) -> Filter:
     by the type of the field.
 
     Raises:
-        FilterError: it is none; the message shows the part that is wrong and the forms there are.
+        FilterError: the expression is invalid; the message names the error and the valid forms.
     """
     from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 

@@ -1,4 +1,4 @@
-"""The command `semsearch`: thin commands over the same functions that the plugin and the server use."""
+"""Runs the command `semsearch`; its subcommands call the same functions as the plugin and the server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of the pipe has closed it. Without this, Python reports the error once more while it exits.
+        # The reader has closed the pipe. Without this, Python would report the error again while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except BaseException as error:
@@ -62,7 +62,7 @@ _USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
 
 
 def _write_anything() -> None:
-    """Prints characters that the terminal cannot show as escapes."""
+    """Makes standard output print escapes for characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -114,12 +114,12 @@ def _settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
 
 
 def _leave_cores_to_other_questions() -> None:
-    """Limits NumPy, not loaded yet, to one thread: others spin for milliseconds after every product of matrices."""
+    """Limits NumPy to one thread, because more threads spin after each matrix product; call before importing it."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _fit_into_address_space(settings: ServerSettings) -> None:
-    """Bounds what libraries reserve, if the address space is limited; PyArrow is not loaded yet."""
+    """Makes libraries reserve less if the address space is limited; call before PyArrow is imported."""
     from mkdocs_semsearch.artifact import read_manifest
     from mkdocs_semsearch.serving.admission import keep_within_limit
 

@@ -1,4 +1,4 @@
-"""Answers as text for a terminal."""
+"""Formats results, inspections and evaluations as text for a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["evaluation_text", "inspection", "inspection_text", "no_results_text"
 
 
 def results_text(response: SearchResponse) -> str:
-    """Returns ranked results, each with its place in the source, and how the query was read."""
+    """Returns ranked results as text, each with its place in the source file, and the corrections of the query."""
     lines = [_result_text(number, result) for number, result in enumerate(response.results, 1)]
     if response.corrected or response.missing_phrases:
         lines.insert(0, "\n".join(_reading(response)))
@@ -32,7 +32,7 @@ def results_text(response: SearchResponse) -> str:
 
 
 def _reading(response: SearchResponse) -> list[str]:
-    """Says which words were read as others, and which phrases occur nowhere."""
+    """Returns lines about corrected words and about phrases that occur nowhere."""
     lines = []
     if response.corrected:
         read = ", ".join(response.corrected.values())
@@ -148,7 +148,7 @@ def _collection(manifest: Manifest) -> str | None:
 
 
 def _parts(index: OpenIndex) -> dict[str, int]:
-    """Returns the bytes of each part of an index, the largest first; a part is a file or a folder of the build."""
+    """Returns the size of each part of an index in bytes, largest first; a part is a file or a folder of the build."""
     sizes: dict[str, int] = {}
     for file in index.manifest.files:
         name = file.path.partition("/")[0].partition(".")[0]
@@ -179,7 +179,7 @@ def inspection_text(found: dict[str, Any]) -> str:
 
 
 def _part(name: str, size: int, chunks: int) -> str:
-    """Says how a part grows with the site, which the encoder does not."""
+    """Returns the size of a part as text, with its bytes per chunk unless it is the encoder."""
     each = "" if name == ENCODER or not chunks else f" ({size / chunks:.0f} bytes a chunk)"
     return f"{name} {size / 1e6:.2f} MB{each}"
 

@@ -1,4 +1,4 @@
-"""The MkDocs plugin; nothing outside of this folder knows MkDocs.
+"""The MkDocs plugin; only this folder depends on MkDocs.
 
 `hooks` has the plugin's hooks, `options` the options of mkdocs.yml; `pages` collects the pages of a build, `preview`
 answers the search inside `mkdocs serve`.

@@ -1,4 +1,4 @@
-"""The MkDocs plugin: short hooks that call the modules which do the work."""
+"""The hooks of the MkDocs plugin; each one calls the modules that do the work."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ log = get_plugin_logger("semsearch")
 
 
 class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-call]
-    """Indexes the pages of a build, adds the search box, and answers it inside the preview.
+    """Indexes the pages of a build, adds the search box, and answers queries in the preview.
 
     Attributes:
-        embedder_factory: opens the embedder; tests and hooks may put another one here.
+        embedder_factory: opens the embedder; tests and hooks may replace it.
     """
 
     embedder_factory: EmbedderFactory
@@ -71,7 +71,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
-        """Caches the command; loads nothing, because MkDocs calls this for every command."""
+        """Stores the command; imports nothing else, because MkDocs calls this hook for every command."""
         self._serving = command == "serve" or running_command()[0] == "serve"
         self._dirty = dirty
 
@@ -99,7 +99,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth += 1
         if self._depth > 1:
             return
-        # Locales that are built later change the language and the address in the same config.
+        # Builds of further locales change the language and the URL in the same config.
         self._site = _site(config)
         self._pages = self._pages or MkDocsPages()
         self._pages.begin(exclude=self._checked_settings.exclude, keep=self._serving and self._dirty)
@@ -111,7 +111,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
         if self._depth > 1:
             return files
-        # A page of the site's own at this address wins.
+        # A page of the site itself at this path takes precedence.
         results_page = self._checked_settings.widget.results_page and all(
             file.dest_uri != RESULTS_PAGE for file in files
         )
@@ -142,7 +142,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(1000)
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-        """Keeps the source, before any plugin edits it."""
+        """Stores the source text before any plugin edits it."""
         self._collected.read(markdown, page, config)
         return markdown
 
@@ -150,7 +150,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def on_page_context(
         self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
     ) -> TemplateContext:
-        """Takes the finished page, before Material's search strips the marks that exclude parts of it."""
+        """Collects the rendered page, before Material's search removes the attributes that exclude parts of it."""
         self._collected.collect(page, context, config)
         if self._checked_settings.related and not self._serving:
             page.content = f"{page.content or ''}\n{PLACEHOLDER}"
@@ -162,7 +162,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(1000)
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
-        """Looks at what the page's template shows, before plugins that compress it, and moves the widget's script."""
+        """Reads the output of the page's template before plugins minify it, and moves the widget's script."""
         self._collected.see(page, output)
         return widget_files.place_script_first(output)
 
@@ -179,7 +179,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         elif complete:
             self._index_build(config)
         else:
-            log.info("The index was left as it is: a dirty build renders only some of the pages; build without --dirty")
+            log.info("The index is unchanged, because a dirty build renders only some pages: build without --dirty")
 
     def on_build_error(self, *, error: Exception) -> None:
         """Resets the nesting depth after a failed build."""
@@ -188,7 +188,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]
     ) -> LiveReloadServer:
-        """Lets the preview's server answer the search."""
+        """Adds the search to the server of the preview."""
         app = server.get_app()
         assert app is not None, "MkDocs sets it in the constructor"
         server.set_app(self._preview.wrap(app, server.mount_path, config.dev_addr.host))
@@ -264,7 +264,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             log.warning(finding)
 
     def _findings(self, settings: Settings) -> list[Finding]:
-        """Returns what the lint finds in the index that was just written; nothing where it is not asked for."""
+        """Returns the findings of the lint in the new index; empty if the lint is not enabled."""
         if settings.lint is None:
             return []
         from mkdocs_semsearch.insights.lint import findings_in
@@ -303,13 +303,13 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if not self._hinted:
             self._hinted = True
             log.info(
-                "The search does not answer in this preview, because live reload is off. "
+                "The search does not work in this preview, because live reload is off. "
                 "If you did not switch it off, click 8.3.0 or 8.3.1 did: install another version of click"
             )
 
 
 def _add_widget(config: MkDocsConfig) -> None:
-    """Adds the search box to the theme, once; own styles come first, so that a site's `extra_css` wins."""
+    """Adds the search box to the theme once; its styles come first, so that a site's `extra_css` can override them."""
     from mkdocs.config.config_options import ExtraScriptValue
 
     folder = str(widget_files.theme_dir())
@@ -335,6 +335,6 @@ def _say(report: SiteReport, *, strict: bool) -> None:
     for misfit in report.misfits:
         log.warning(misfit)
     if report.build.warning:
-        # The author may have no other model: a build with `--strict` does not fail for it.
+        # The author may have no other model, so a build with `--strict` must not fail because of it.
         log.log(logging.INFO if strict else logging.WARNING, report.build.warning)
     log.info(f"Indexed {report.build}")

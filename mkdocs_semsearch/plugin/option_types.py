@@ -1,7 +1,7 @@
-"""Types of options in mkdocs.yml: a wrong value is an error that names the value and says what a right one looks like.
+"""Types of options in mkdocs.yml, whose errors name the invalid value and describe a valid one.
 
-MkDocs' own `Choice` and `SubConfig` are used where they do that. Its `Type` does not: its message has Python's names of
-types but not the value, and it takes `true` for a number. `Value` stands in for it.
+MkDocs' `Choice` and `SubConfig` do this and are used. Its `Type` names Python types but not the value, and accepts
+`true` as a number, so `Value` replaces it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 
 class Value(BaseConfigOption[T], Generic[T]):
-    """A value that passes a test; an empty value is the default."""
+    """An option whose value must pass a test; an empty value means the default."""
 
     def __init__(self, holds: Callable[[Any], bool], message: str, default: T) -> None:
         """Defines an option.
 
         Args:
-            holds: returns whether a value is right.
+            holds: returns whether a value is valid.
             message: follows the value in the error, as in "is neither true nor false.".
             default: the value of an option that is not written.
         """
@@ -46,7 +46,7 @@ def flag(default: bool) -> Value[bool]:
 
 
 def integer(minimum: int, default: int) -> Value[int]:
-    """Returns an option that is a whole number from `minimum` up."""
+    """Returns an option that is a whole number of at least `minimum`."""
     return Value(
         lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= minimum,
         f"is not a whole number from {minimum} up.",
@@ -91,7 +91,7 @@ def url() -> Value[str | None]:
 
 
 class Options(Config):  # type: ignore[no-untyped-call]
-    """A group of options; an unknown one is an error that lists the known ones, where MkDocs only warns."""
+    """A group of options; an unknown option is an error that lists the known ones, while MkDocs only warns."""
 
     takes_others: ClassVar[bool] = False
 
@@ -116,7 +116,7 @@ def _unknown(key: object, known: list[str]) -> ValidationError:
 
 
 class Group(SubConfig[Any]):
-    """MkDocs' `SubConfig`, where an empty value means all defaults and the error for a wrong one lists the options."""
+    """Like MkDocs' `SubConfig`, but an empty value means all defaults, and errors list the options."""
 
     def __init__(self, options: type[Options]) -> None:
         super().__init__(options)
@@ -130,7 +130,7 @@ class Group(SubConfig[Any]):
 
 
 class Switch(Group):
-    """A group that `true` switches on with its defaults; `false` is None; a word, the default, stays as it is."""
+    """A group of options that may also be `true` (all defaults), `false` (None), or one word, which is the default."""
 
     def __init__(self, options: type[Options], default: str) -> None:
         super().__init__(options)

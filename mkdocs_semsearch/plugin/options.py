@@ -38,7 +38,7 @@ GRAPHS = ("auto", "exact", "nndescent")
 
 
 class _Embedder(Options):
-    """What turns texts into vectors; options beyond these two belong to the kind."""
+    """The embedder; further options depend on its kind."""
 
     takes_others = True
     kind = Choice(KINDS, default=KINDS[0])
@@ -194,7 +194,7 @@ class SemsearchConfig(Options):
     lint = Switch(_Lint, default="off")
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
-        """Checks every option, and what two of them cannot be together."""
+        """Checks every option, and combinations of options that exclude each other."""
         errors, warnings = super().validate()
         if not errors and self.static not in ("auto", None) and self.store.kind != "embedded":
             text = f"It is made from an index folder, and store.kind is {self.store.kind}: drop one of the two."
@@ -205,7 +205,7 @@ class SemsearchConfig(Options):
         return errors, warnings
 
     def settings(self) -> Settings:
-        """Returns the options as one frozen value; relative paths are meant from the folder of mkdocs.yml."""
+        """Returns the options as one frozen value; relative paths start at the folder of mkdocs.yml."""
         root = Path(self.config_file_path).resolve().parent if self.config_file_path else Path.cwd()
         cache_dir = root / (self.cache_dir or "")
         return Settings(
@@ -252,7 +252,7 @@ def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
     """Returns the synonyms of the option, or of the file that it names.
 
     Raises:
-        ConfigurationError: the file cannot be read, or holds something else.
+        ConfigurationError: the file cannot be read or has other content.
     """
     if isinstance(given, str):
         import yaml
@@ -272,13 +272,13 @@ def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Setti
 
     Args:
         options: as written in the configuration.
-        config_file: where they are written; relative paths are meant from its folder.
+        config_file: the configuration file; relative paths start at its folder.
 
     Raises:
-        ConfigurationError: names every option that is wrong.
+        ConfigurationError: options are invalid; the message names all of them.
     """
     config = SemsearchConfig(config_file_path=str(config_file) if config_file else None)
-    # `enabled` is MkDocs' own, for every plugin: it switches the plugin off in a build, not this command.
+    # `enabled` is an option of MkDocs for every plugin. It disables the plugin in a build, but not this command.
     config.load_dict({name: value for name, value in options.items() if name != "enabled"})
     errors, _ = config.validate()
     if errors:
@@ -311,10 +311,10 @@ def _label(name: str) -> str:
 
 
 def refuse_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) -> str | None:
-    """Returns why a folder cannot hold the index or the cache, or None when it can.
+    """Returns why a folder cannot be used for the index or the cache, or None if it can.
 
-    Inside the docs folder every write would start another preview build; inside the site folder the next build would
-    wipe it and every upload would publish it.
+    In the docs folder, every write would start another preview build. In the site folder, the next build would delete
+    it, and every upload would publish it.
     """
     for name, folder in (("docs_dir", docs_dir), ("site_dir", site_dir)):
         if place.resolve().is_relative_to(folder.resolve()):

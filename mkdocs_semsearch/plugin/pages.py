@@ -32,10 +32,10 @@ REPEATING_PLUGINS = ("material/blog",)
 
 
 class MkDocsPages:
-    """A `DocumentSource` that the build events fill.
+    """A `DocumentSource` that is filled by the build events.
 
-    One build calls `begin`, then `follow` once a language, then `read` and `collect` for every page. Pages are known by
-    the file they are written to, so a build that renders only what was modified replaces only that.
+    A build calls `begin`, then `follow` for each language, then `read` and `collect` for every page. Pages are
+    identified by their output file, so a build that renders only modified pages replaces only these.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class MkDocsPages:
 
         Args:
             exclude: globs on source paths.
-            keep: keeps the pages of the last build, because a dirty build renders modified ones only.
+            keep: keep the pages of the last build, because a dirty build renders only modified ones.
         """
         self._exclude = tuple(exclude)
         if not keep:
@@ -71,7 +71,7 @@ class MkDocsPages:
         self._in_navigation.clear()
 
     def follow(self, nav: Navigation, files: Files, *, preview: bool) -> None:
-        """Takes the order of the pages from a navigation, and which pages there are, drafts only in a preview."""
+        """Reads which pages exist and their order from the navigation; drafts count only in a preview."""
         meant = [file for file in files.documentation_pages() if file.inclusion.is_not_in_nav()]  # type: ignore[no-untyped-call]
         for file in (*(page.file for page in nav.pages), *meant):
             self._in_navigation.update((file.src_uri, file.dest_uri))
@@ -85,8 +85,10 @@ class MkDocsPages:
         return path in self._in_navigation
 
     def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
-        """Caches the source text of a page, before any plugin edits it, if lines can refer to it."""
-        if page.file.src_uri.endswith(".ipynb") or not _has_source(page.file, config):  # JSON has no lines to show
+        """Stores the source text of a page before any plugin edits it, if line numbers can refer to it."""
+        if page.file.src_uri.endswith(".ipynb") or not _has_source(
+            page.file, config
+        ):  # line numbers in JSON would be of no use
             return
         try:
             source = page.file.content_string
@@ -96,7 +98,7 @@ class MkDocsPages:
             self._sources[page.file.dest_uri] = source
 
     def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
-        """Takes a page as it is about to be put into the theme's template."""
+        """Collects a page just before it is rendered with the theme's template."""
         key = page.file.dest_uri
         self._seen.add(key)
         self._documents.pop(key, None)
@@ -107,7 +109,7 @@ class MkDocsPages:
             self._documents[key] = _document(page, self._sources.get(key), config, self._dates)
 
     def see(self, page: Page, output: str) -> None:
-        """Takes links to translations, and the text that readers see where the template does not show the Markdown."""
+        """Reads links to translations from the output, and the visible text if the template omits the Markdown."""
         key = page.file.dest_uri
         document = self._documents.get(key)
         if document is None:
@@ -126,7 +128,7 @@ class MkDocsPages:
             self._documents[key] = replace(document, html=shown.content, source=None)
 
     def finish(self) -> bool:
-        """Forgets pages that are gone.
+        """Removes pages that no longer exist.
 
         Returns:
             Whether every page has been rendered, by this build or an earlier one; False after a dirty build in a

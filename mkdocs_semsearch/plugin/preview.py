@@ -1,8 +1,8 @@
-"""Answers the search inside `mkdocs serve`: same origin, also while a page is being rebuilt.
+"""Answers queries in `mkdocs serve` on the same origin, also during a rebuild.
 
-The preview has an index of its own, `<cache_dir>/preview/`, so that drafts never get into the one that is deployed. It
-is made in a thread: the first page shows at once, and what was searchable stays so until the new index is in place.
-Requests are answered by the application of the sidecar, which a bridge mounts in the server of MkDocs.
+The preview has its own index, `<cache_dir>/preview/`, so that drafts never enter the deployed index. A background
+thread builds it: pages show at once, and the previous index stays searchable until the new one is ready. The
+application of the sidecar answers the requests; a bridge mounts it in the server of MkDocs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["MOUNT", "Preview", "live_reload_is_off", "open_preview", "preview_pa
 MOUNT = "-/semsearch"
 SECONDS_TO_STOP = 2.0
 REQUEST_SECONDS = 120.0
-"""Time limit of a request: the first query of a preview may have to wait for the model."""
+"""Time limit of a request in seconds; long, because the first query may have to wait for the model. Not measured."""
 
 _NOT_PASSED_ON = frozenset({b"cache-control", b"connection", b"etag"})
 """Headers of the sidecar that WSGI forbids, or that would let a browser keep an answer beyond the next edit."""
@@ -52,8 +52,8 @@ class _Stopped(Exception):  # noqa: N818 - nothing went wrong
 class Preview:
     """The search of one `mkdocs serve`.
 
-    The build submits jobs, one background thread runs them, and the server's threads search. They share one attribute,
-    `searcher`, which is only ever replaced as a whole.
+    The build submits jobs, one background thread runs them, and the threads of the server search. They share only the
+    attribute `searcher`, which is replaced atomically.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Preview:
         """Runs a job in the background thread; replaces a job that has not begun.
 
         Args:
-            job: indexes the site and returns its searcher; when it fails, the old one stays.
+            job: indexes the site and returns its searcher; if it fails, the old searcher stays.
         """
         with self._wanted:
             self._stopping = False
@@ -94,7 +94,7 @@ class Preview:
         self.searcher = None
 
     def wrap(self, app: WSGIApplication, mount_path: str, address: str) -> WSGIApplication:
-        """Returns an application that answers the search itself and hands on everything else.
+        """Returns an application that answers search requests and passes all others to `app`.
 
         Args:
             app: the one that serves the site.
@@ -162,8 +162,8 @@ class Preview:
 
 
 def load_sidecar() -> None:
-    """Imports the sidecar in one thread, while others wait: a package that two threads import at once may show one of
-    them a module that is half made.
+    """Imports the sidecar in one thread while others wait, because concurrent imports of a package can expose modules
+    that are only partly initialised.
     """
     with _LOADING:
         import mkdocs_semsearch.serving.app  # noqa: F401 - for what it loads
@@ -186,7 +186,7 @@ def preview_path(site_url: str | None) -> str:
 
 
 def running_command() -> tuple[str, Mapping[str, Any]]:
-    """Returns name and parameters of the command that runs; plugins hear that `serve --clean` is a build."""
+    """Returns name and parameters of the running command; to plugins, MkDocs reports `serve --clean` as a build."""
     import click
 
     context = click.get_current_context(silent=True)
@@ -197,8 +197,8 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
     """Returns whether `serve` was started without live reload; MkDocs then does not call `on_serve`.
 
     Args:
-        parameters: what the `serve` command got. Under click 8.3.0 and 8.3.1 MkDocs 1.6 turns live reload off by
-            itself: those two lose the default of a switch that is declared in two halves.
+        parameters: parameters of the `serve` command. With click 8.3.0 and 8.3.1, MkDocs 1.6 turns live reload off,
+            because these versions lose the default of a flag with two names.
     """
     if "no_livereload" in parameters:  # ProperDocs, whose `livereload` says nothing
         return bool(parameters["no_livereload"])
@@ -231,8 +231,8 @@ class _Bridge:
             for name, value in messages[0]["headers"]
             if name not in _NOT_PASSED_ON
         ]
-        # An edit must show at once, so browsers must not cache answers. They must not revalidate either: MkDocs logs
-        # every status but 200 as a warning, and so also 304.
+        # An edit must show at once, so browsers must not cache responses. They must not revalidate them either, because
+        # MkDocs logs every status except 200 as a warning, including 304.
         headers.append(("cache-control", "no-store"))
         status = messages[0]["status"]
         start_response(f"{status} {HTTPStatus(status).phrase}", headers)
@@ -245,7 +245,7 @@ class _Bridge:
 
         async def receive() -> Message:
             if not parts:
-                await sleep_forever()  # WSGI does not tell when a client goes
+                await sleep_forever()  # WSGI does not report when a client disconnects
             return {"type": "http.request", "body": parts.pop(), "more_body": False}
 
         async def send(message: Message) -> None:

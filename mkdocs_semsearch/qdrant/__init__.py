@@ -1,4 +1,4 @@
-"""An index whose chunks are in a Qdrant cluster: one folder, loaded only when an index names such a store."""
+"""Stores and searches the chunks of an index in a Qdrant cluster; loaded only if an index names such a store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The backend of an index whose chunks are in a Qdrant cluster: it holds neither texts nor vectors nor postings.
+"""The backend of an index whose chunks are in a Qdrant cluster; texts, vectors and postings are not in this process.
 
-The ranking is that of an index in a folder, over the `WINDOW` best chunks by meaning and as many by words. Where no
-more chunks than that match, results, totals and counts are the same; where more match, the rest cannot be paged to.
+The ranking is that of an index in a folder, limited to the `WINDOW` best chunks of the semantic and of the lexical
+search. If no more chunks match, results, totals and counts are the same. Results beyond the window cannot be reached.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ from mkdocs_semsearch.searching.vector_store import Neighbors
 __all__ = ["QdrantBackend", "open_qdrant_backend"]
 
 _QUERY_SECONDS = 10
-"""Time limit of a request to the cluster; a reader waits for it."""
+"""Time limit of a request to the cluster in seconds; chosen, not measured."""
 
 _MOST_VALUES = 100_000
-"""Values of a field that are read at once, to compare them one by one or to count all pages."""
+"""Greatest number of distinct values of a field that are read, to compare or to count them; chosen, not measured."""
 
 _MOST_LISTED = 100_000
-"""Chunks whose pages are listed for a query without text."""
+"""Greatest number of chunks whose pages are listed for a query without text; chosen, not measured."""
 
 _PAGES_AT_ONCE = 1000
-"""Pages that one request reads when all are listed."""
+"""Number of pages per request when all pages are listed; chosen, not measured."""
 
 
 def open_qdrant_backend(manifest: Manifest, build_dir: Path, url: str | None = None) -> QdrantBackend:
     """Opens a build in the cluster at `url`, by default the one that `QDRANT_URL` names, see `QdrantBackend.open`.
 
     Raises:
-        ConfigurationError: there is no address, or a store of a kind that this version does not know.
+        ConfigurationError: no URL is configured, or this version does not support the kind of store.
     """
     if manifest.store.get("kind") != "qdrant":
         raise ConfigurationError(
@@ -115,7 +115,7 @@ class QdrantBackend:
 
         Raises:
             StoreUnavailableError: the cluster does not answer.
-            IndexCorruptError: the collection is not there or not whole, or the folder cannot be read.
+            IndexCorruptError: the collection is missing or incomplete, or the folder cannot be read.
         """
         try:
             name = collection_name(str(manifest.store["collection"]), manifest.build_id)
@@ -137,7 +137,7 @@ class QdrantBackend:
             raise IndexCorruptError(f"The index in {build_dir} cannot be read ({error!r}): build again.") from None
         points, wanted = reader.points(), manifest.chunks + manifest.pages
         if points != wanted:
-            state = "is not there" if points is None else f"has {points} points instead of {wanted}"
+            state = "does not exist" if points is None else f"has {points} points instead of {wanted}"
             raise IndexCorruptError(f"The Qdrant collection {name} {state}: build the index again.")
         return backend
 
@@ -150,13 +150,13 @@ class QdrantBackend:
         self._reader.close()
 
     def read(self, question: Question, *, correct: bool) -> Question:
-        """Returns a question with its corrections, weights and telling words, see `Backend.read`."""
+        """Returns the question with its corrections, weights and telling words, see `Backend.read`."""
         if question.phrases and not self._reader.any_matches(self._allowed(question, ())):
             question = question.without_phrases()
         return self._clauses.read(question, correct=correct)
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
-        """Finds and ranks what matches a query, see `Backend.find`."""
+        """Finds and ranks the matches of a query, see `Backend.find`."""
         candidates = self._candidates(query, question, vector, query.filters)
         candidates = one_translation(candidates, self.chunk_map, query.language)
         ranked = rank(candidates, self.chunk_map, query)
@@ -167,7 +167,7 @@ class QdrantBackend:
                 return ()
             others = tuple(item for item in query.filters if item.field != name)
             rows = ranked.rows
-            # A page counts in each of its languages, for a filter on one of them shows it in that one.
+            # A page with translations counts for each of its languages: a language filter would show that translation.
             fold = name != "page.language"
             if len(others) < len(query.filters) or not fold:
                 found = self._candidates(query, question, vector, others)
@@ -178,7 +178,7 @@ class QdrantBackend:
         return Matches(candidates, ranked, ranked.weaker, self._clauses.matcher(question), counts)
 
     def browse(self, query: SearchQuery) -> Listing:
-        """Lists the pages that filters leave, see `Backend.browse`; those of the first `_MOST_LISTED` chunks."""
+        """Lists the pages that pass filters, see `Backend.browse`; only of the first `_MOST_LISTED` chunks."""
         rows = self._reader.rows(self._filters.translated(query.filters), _MOST_LISTED)
         pages, total = listed_pages(rows, self.chunk_map, self._days, query)
 
@@ -194,7 +194,7 @@ class QdrantBackend:
         return Listing(pages, total, counts)
 
     def _days(self, pages: NDArray[np.int32]) -> list[int]:
-        """Returns the day of each page by its date, the latest where it has several; 0 without one."""
+        """Returns the day number of each page's date; the latest of several dates, 0 for a page without one."""
         field = self._filters.field(DATE_FIELD)
         if field is None:
             return [0] * len(pages)
@@ -204,7 +204,7 @@ class QdrantBackend:
         return [max((day_of(field.counted(value)) for value in some), default=0) for some in values]
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
-        """Reads what readers see of some chunks, their pages, and further pages, in one request."""
+        """Reads the displayed fields of some chunks, of their pages, and of further pages, in one request."""
         rows = list(dict.fromkeys(chunks))
         page_rows = list(dict.fromkeys([*self.chunk_map.page_of[rows].tolist(), *pages]))
         points = self._reader.payloads([*rows, *map(self._page_point, page_rows)], (CHUNK, PAGE))
@@ -215,24 +215,24 @@ class QdrantBackend:
         )
 
     def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk the chunks nearest to it, nearest first; all are asked for in one request."""
+        """Yields for each chunk its nearest neighbours, nearest first; sends only one request."""
         return self._reader.neighbors(chunks)
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
-        """Counts all pages by the values of a declared field."""
+        """Counts the pages of the index for each value of a facet field."""
         known = self._filters.field(field)
         if known is None:
             return ()
         return _by_count(known, self._reader.counts(known.counting_key, of_kind(PAGE_POINT), _MOST_VALUES))
 
     def page_row(self, path: str) -> int | None:
-        """Returns the row of a page by its path, or None."""
+        """Returns the row of the page with this path, or None."""
         field = self._filters.field("page.path")
         point = self._reader.point_with(field.key, path, PAGE_POINT) if field is not None else None
         return None if point is None else point - self.chunk_map.chunks
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
-        """Yields path and URL of every page."""
+        """Yields the path and the URL of every page."""
         for start in range(0, self.chunk_map.pages, _PAGES_AT_ONCE):
             rows = range(start, min(self.chunk_map.pages, start + _PAGES_AT_ONCE))
             points = self._reader.payloads(list(map(self._page_point, rows)), (PAGE,))
@@ -246,7 +246,7 @@ class QdrantBackend:
     def _candidates(
         self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
     ) -> Candidates:
-        """Scores the chunks in the window the way that `Scoring.candidates` scores all chunks of an embedded index."""
+        """Scores the chunks in the window in the same way as `Scoring.candidates` scores all chunks of an index."""
         by_words = query.mode != "semantic"
         found = self._reader.find(
             vector,
@@ -272,7 +272,7 @@ class QdrantBackend:
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
 
     def _is_known(self, found: PointHits) -> bool:
-        """Returns whether the model knows the language of the best hit of the words, so that similarities tell."""
+        """Returns whether the model covers the language of the best lexical hit, so that similarities are reliable."""
         meaning, words = self.chunk_map.meaning, found.worded
         if meaning is None or not len(words.rows):
             return True
@@ -282,7 +282,7 @@ class QdrantBackend:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))
 
     def _counts(self, field: CollectionField, rows: NDArray[np.int64], *, by_page: bool) -> tuple[FacetCount, ...]:
-        """Counts the results that some chunks make by their values of a field."""
+        """Counts the results of some chunks for each value of a field."""
         payloads = self._reader.payloads(rows.tolist(), (field.counting_key,))
         result_of = self.chunk_map.page_of if by_page else self.chunk_map.group_of
         pairs = {
@@ -303,10 +303,10 @@ class QdrantBackend:
 
 
 def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
-    """Maps the structure of a build, which its writer has put into the index folder.
+    """Memory-maps the structure of a build from the index folder.
 
     Raises:
-        IndexCorruptError: it cannot be read, or is not that of the manifest.
+        IndexCorruptError: the files cannot be read or contradict the manifest.
     """
     try:
         rows = np.load(build_dir / ROWS, mmap_mode="r" if manifest.chunks else None, allow_pickle=False)
@@ -331,7 +331,7 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
 
 
 def _languages(pages: NDArray[Any], manifest: Manifest) -> PageLanguages:
-    """Returns the languages of the pages; an index of version 0.1.0 does not say them here."""
+    """Returns the languages of the pages; unknown in an index of version 0.1.0."""
     columns = ("language", "translation_of") if "language" in (pages.dtype.names or ()) else ()
     languages = [str(tag) or None for tag in pages["language"]] if columns else [None] * len(pages)
     groups = [str(group) for group in pages["translation_of"]] if columns else [None] * len(pages)
@@ -339,13 +339,13 @@ def _languages(pages: NDArray[Any], manifest: Manifest) -> PageLanguages:
 
 
 def _by_count(field: CollectionField, counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int]]:
-    """Returns the field's values with their counts: most frequent first, equal counts by value."""
+    """Returns the field's values with their counts, most frequent first, ties ordered by value."""
     values = ((field.counted(value), count) for value, count in counts)
     return sorted(values, key=lambda pair: (-pair[1], pair[0]))
 
 
 def _named(found: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:
-    """Returns row to rank of the literal rule, for those of some rows that have one."""
+    """Returns the rows to which a literal rule applies, each with the rank of the rule."""
     by_rule = (("identifier", found.identified), ("heading", found.headed), ("title", found.titled))
     ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
     here = set(rows.tolist())

@@ -1,6 +1,6 @@
-"""The connection to a Qdrant cluster, and the layout of a build in it: collection, payload of its points, and terms.
+"""Connects to a Qdrant cluster, and defines the layout of a build: the collection, the payload of points, and terms.
 
-The terms are sorted, mapped and searched by bisection, each with the number of chunks that have it.
+The terms are stored sorted, each with its number of chunks; they are memory-mapped and searched by bisection.
 """
 
 from __future__ import annotations
@@ -60,21 +60,21 @@ KEY_VARIABLE = "QDRANT_API_KEY"
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-"""Seconds between repetitions of a request: each pause is twice the one before."""
+"""Seconds of the first and the longest pause between retries; each pause is twice the previous one. Not measured."""
 
 T = TypeVar("T")
 
 
 def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
-    """Returns a client of a cluster; nothing is sent yet. The key comes from the environment alone.
+    """Returns a client of a cluster without sending a request. The key comes only from the environment.
 
     Args:
-        url: address of the cluster; by default the value of `QDRANT_URL`. An index never contains it: a published
-            index could otherwise send the key to another server.
-        timeout: seconds for a request.
+        url: URL of the cluster; by default the value of `QDRANT_URL`. An index never contains the URL, because a
+            published index could then send the key to another server.
+        timeout: time limit of a request in seconds.
 
     Raises:
-        ConfigurationError: there is no address, or one that is no web address.
+        ConfigurationError: no URL is configured, or it is not an http or https URL.
     """
     address = url or os.environ.get(URL_VARIABLE, "").strip()
     if not address:
@@ -82,7 +82,7 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
             f"This index is in a Qdrant cluster: set {URL_VARIABLE} to its address, as in http://localhost:6333."
         )
     if not address.startswith(("http://", "https://")):
-        raise ConfigurationError(f"The Qdrant address {address!r} begins with neither http:// nor https://.")
+        raise ConfigurationError(f"The Qdrant address {address!r} does not begin with http:// or https://.")
     key = os.environ.get(KEY_VARIABLE, "").strip() or None
     if key and address.startswith("http://"):
         log.warning("The key in %s goes to the Qdrant cluster unencrypted: give it an https:// address.", KEY_VARIABLE)
@@ -93,13 +93,13 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
 
 @contextlib.contextmanager
 def answering(then: str) -> Iterator[None]:
-    """Turns the errors of the client into a `StoreUnavailableError` of one sentence.
+    """Converts errors of the client into a `StoreUnavailableError` with one sentence.
 
     Args:
-        then: end of the sentence: the state of things now, and what to do.
+        then: end of the sentence: the consequence, and what to do.
 
     Raises:
-        StoreUnavailableError: the cluster could not be reached, or refused.
+        StoreUnavailableError: the cluster could not be reached, or it refused the request.
     """
     try:
         yield
@@ -112,7 +112,7 @@ def answering(then: str) -> Iterator[None]:
 
 
 def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], None] = time.sleep) -> T:
-    """Repeats a call after lost connections, timeouts, 429 and 5xx, with longer and longer pauses."""
+    """Retries a call after lost connections, timeouts, 429 and 5xx, with increasing pauses."""
     for attempt in range(retries):
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt)
         try:
@@ -132,7 +132,7 @@ def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], N
 def _refusal(error: object) -> str:
     status = getattr(error, "status_code", None)
     if status in (401, 403):
-        return f"HTTP {status}: {KEY_VARIABLE} is missing or not the right key"
+        return f"HTTP {status}: {KEY_VARIABLE} is missing or wrong"
     content = getattr(error, "content", b"")
     said = content.decode("utf-8", "replace") if isinstance(content, bytes) else str(content)
     return f"HTTP {status}: {' '.join(said.split())[:200]}"
@@ -144,14 +144,14 @@ def _short(error: object) -> str:
 
 
 MEANING = "meaning"
-"""Dense vector of a chunk."""
+"""Name of the dense vector of a chunk."""
 
 WORDS = "words"
-"""Sparse vector of a chunk: the score of each of its terms, so that a query is one dot product."""
+"""Name of the sparse vector of a chunk, which has the score of each term, so that a query is one dot product."""
 
 KIND = "kind"
 PAGE_POINT, CHUNK_POINT = "page", "chunk"
-"""Kinds of points. A page is a point without vectors, after all chunks."""
+"""Kinds of points. Page points have no vectors and come after all chunk points."""
 
 CHUNK = "chunk"
 """Key of a chunk's `ChunkRecord`."""
@@ -191,7 +191,7 @@ class CollectionField:
 
     @property
     def counting_key(self) -> str:
-        """Key whose values can be counted: Qdrant counts no fractions, so numbers are stored a second time as text."""
+        """Key whose values can be counted; numbers are also stored as text, because Qdrant cannot count fractions."""
         return f"{self.key}_text" if self.type == "number" else self.key
 
     def payload(self, value: Any) -> dict[str, Any]:
@@ -206,20 +206,20 @@ class CollectionField:
         return payload
 
     def stored(self, value: Any) -> str | int | float | bool:
-        """Returns a value as a payload holds it: dates as days, so that ranges and counts are those of integers."""
+        """Returns a value as stored in a payload; dates become day numbers, so that ranges work on integers."""
         if isinstance(value, datetime.date):
             return value.toordinal()
         return float(value) if self.type == "number" else value
 
     def counted(self, value: Any) -> Any:
-        """Returns the value of a field for a value of its `counting_key`."""
+        """Converts a value of the `counting_key` back to a value of the field."""
         if self.type == "date":
             return datetime.date.fromordinal(value)
         return json.loads(value) if self.type == "number" else value
 
 
 def collection_fields(types: Mapping[str, FacetType]) -> tuple[CollectionField, ...]:
-    """Returns the fields, each with a key of its own that needs no quoting."""
+    """Returns the fields, each with a distinct key that needs no quoting."""
     keys: dict[str, str] = {}
     for name in types:
         plain = f"f_{re.sub('[^A-Za-z0-9_]', '_', name)}"
@@ -232,14 +232,14 @@ def collection_fields(types: Mapping[str, FacetType]) -> tuple[CollectionField, 
 def word_dimension(kind: str, *terms: str) -> int:
     """Returns the dimension of a term in the sparse vectors: a hash of 32 bits.
 
-    Two terms in ten million share one by chance with a probability of a quarter of a per cent each.
+    With ten million terms, a term shares its dimension with another one with a probability of 0.25 %.
     """
     text = "\0".join((kind, *terms))
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
 
 
 def fitting_type(kind: FacetType, values: Iterable[Any]) -> FacetType:
-    """Returns `number` for integers that are too large for Qdrant, else the type itself."""
+    """Returns `number` for integers that are too large for Qdrant, otherwise the type itself."""
     if kind != "integer":
         return kind
     return "integer" if all(value is None or abs(value) <= _LARGEST_INTEGER for value in values) else "number"
@@ -254,7 +254,7 @@ _END = b"\xff"  # never occurs in UTF-8
 
 
 class TermList:
-    """The terms in a folder; its files are mapped, so that only what is used takes memory.
+    """The terms in a folder; the files are memory-mapped, so that only the used parts are loaded.
 
     Attributes:
         num_docs: number of chunks.

@@ -1,9 +1,8 @@
 """Makes the points of a Qdrant collection: one for each chunk, with a dense and a sparse vector, one for each page.
 
-The sparse vector has the score of every word of the chunk, computed when the index is built. A query is then one dot
-product with it, and gives the scores of the lexical index: BM25 in the best field, a little of the others. A word
-counts by its stem in titles, headings and text and as it is written in code, so its score is split over two dimensions:
-one for the stem, one for what the written word adds.
+The sparse vector has the BM25 score of every term of the chunk, computed when the index is built. A query is then one
+dot product, and the result equals the score of the lexical index. In titles, headings and text a word is stemmed, in
+code it is not, so its score is split over two dimensions: one for the stem, one for what the unstemmed word adds.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ _PAIRED = ("headings", "text")
 Scores = dict[str, float]
 
 _dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
-"""Chunks repeat words, so their dimensions are cached; those of queries are not, since queries have no end."""
+"""Caches the dimensions of words in chunks, which repeat; words of queries are not cached. Size not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ class WordStatistics:
     """Statistics of all chunks, for BM25.
 
     Attributes:
-        chunks: how many there are.
-        chunks_with: field to term to the number of chunks that have it.
+        chunks: number of chunks.
+        chunks_with: field to term to the number of chunks with the term.
         mean_length: field to its mean number of terms.
     """
 
@@ -97,7 +96,7 @@ class ChunkWords:
 
 
 class SparseWords:
-    """Makes the sparse vectors of chunks that were counted before."""
+    """Makes the sparse vectors of chunks from statistics of all chunks."""
 
     def __init__(self, analysis: Analysis, statistics: WordStatistics) -> None:
         self.statistics = statistics
@@ -202,7 +201,7 @@ def fields_of(rows: IndexedRows) -> tuple[CollectionField, ...]:
 
 
 def spoken_chunks(rows: IndexedRows) -> Iterator[tuple[Chunk, Sequence[str]]]:
-    """Yields all chunks, each with the words by which it is found though its text does not have them."""
+    """Yields all chunks, each with its added keywords, synonyms and parts of compounds."""
     for page, stemmer in zip(rows.pages, rows.stemmers, strict=True):
         yield from added_words(page, rows.readers, rows.compounds, stemmer)
 
@@ -244,7 +243,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
 
 
 class _PageFields:
-    """The fields of pages, which every point of a page carries.
+    """The fields of pages, which are in the payload of every point of a page.
 
     Attributes:
         rows: rows of `pages.parquet`.

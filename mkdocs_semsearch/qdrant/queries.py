@@ -1,4 +1,4 @@
-"""Queries in Qdrant's own terms, with the meaning that they have everywhere else: filters, and words as a vector."""
+"""Translates filters and the words of a query into Qdrant's filters and sparse vectors."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ class QdrantFilters:
     def __init__(
         self, fields: Iterable[CollectionField], values_of: Callable[[CollectionField], Sequence[Value]]
     ) -> None:
-        """Takes the fields of a build, and a function that returns the distinct values of one."""
+        """Takes the fields of a build, and a function that returns the distinct values of a field."""
         self._fields: Mapping[str, CollectionField] = {field.name: field for field in fields}
         self._values_of = values_of
 
     def field(self, name: str) -> CollectionField | None:
-        """Returns a field by its name; None where no page or chunk has it."""
+        """Returns a field by its name; None if no page or chunk has it."""
         return self._fields.get(name)
 
     def translated(self, filters: Sequence[Filter], phrases: Sequence[str] = ()) -> models.Filter | None:
-        """Returns one filter for all of several, and for phrases that must occur; None for no filter at all.
+        """Combines filters and required phrases into one Qdrant filter; None without both.
 
         Args:
-            filters: all must hold.
-            phrases: each as its terms joined by spaces, like `EXACT_TEXT`.
+            filters: filters that must all hold.
+            phrases: phrases, each as its terms joined by spaces, like `EXACT_TEXT`.
 
         Raises:
-            FilterError: a value that cannot be one of its field.
+            FilterError: a filter value has the wrong type for its field.
         """
         must: list[models.Condition] = []
         must_not: list[models.Condition] = []
@@ -78,7 +78,7 @@ class QdrantFilters:
             case Range() if field.type in ("integer", "number", "date"):
                 low, high = (_number(field, end) for end in range_ends(item, field.type))
                 return models.FieldCondition(key=field.key, range=models.Range(gte=low, lte=high))
-            case _:  # Qdrant has no condition for it: name the values that the filter selects
+            case _:  # Qdrant has no such condition, so list the values that the filter selects
                 selects = value_test(item, field.type)
                 return _one_of(field, [value for value in self._values_of(field) if selects(value)])
 
@@ -115,7 +115,7 @@ def _nothing() -> models.Condition:
 
 
 def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
-    """Returns dimension to weight, for `WORDS`; empty for a query without words."""
+    """Returns the sparse query vector for `WORDS` as dimension to weight; empty for a query without words."""
     weights: dict[int, float] = {}
     for clause in clauses.ranking(question):
         for dimension in _dimensions(clause, clauses):

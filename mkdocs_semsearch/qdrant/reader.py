@@ -24,19 +24,20 @@ from mkdocs_semsearch.searching.vector_store import Neighbors
 __all__ = ["WINDOW", "CollectionReader", "PointHits", "of_kind"]
 
 WINDOW = 1000
-"""Chunks of each side, meaning and words, that take part in a ranking: so many results can be paged through."""
+"""Number of semantic and of lexical hits that rank, and so of results that can be reached; chosen, not measured."""
 
 _NAMES = 256
-"""Chunks with the same title, heading or identifier that are looked at."""
+"""Greatest number of chunks with a title, a heading or an identifier that are read; chosen, not measured."""
 
 _OVERSAMPLING = 1.5
-"""Chunks compared in 16 bits for each one returned; the search in 8 bits may order near neighbours wrongly."""
+"""Number of chunks compared in 16 bits for each returned one, because 8-bit vectors can order near neighbours wrongly;
+chosen, not measured."""
 
 _AT_ONCE = 1000
-"""Points that one request reads."""
+"""Number of points that one request reads; chosen, not measured."""
 
 _LISTED_AT_ONCE = 10_000
-"""Points without payload that one request lists."""
+"""Number of points without payload that one request lists; chosen, not measured."""
 
 _ADVICE = "try again when it does"
 
@@ -46,10 +47,9 @@ class PointHits:
     """The points that match a query.
 
     Attributes:
-        near: the chunks nearest in meaning and those that match by words, with their similarity; None without a
-            vector of the query.
-        worded: chunks that contain words of the query with their BM25 score, in the order of their rows.
-        identified: chunks that contain the identifier that the query is.
+        near: the semantic and the lexical hits with their similarities; None without a query vector.
+        worded: the lexical hits with their BM25 scores, ordered by row.
+        identified: chunks that contain the query as an identifier.
         titled, headed: chunks whose title or heading equals the query.
     """
 
@@ -61,7 +61,7 @@ class PointHits:
 
 
 class CollectionReader:
-    """Reads one collection, which never changes: its chunks are the first points, the points after them are pages.
+    """Reads one immutable collection; its first points are the chunks, the points after them are the pages.
 
     Args:
         client: client of the cluster.
@@ -75,7 +75,7 @@ class CollectionReader:
         self._neighbors = neighbors
 
     def points(self) -> int | None:
-        """Returns how many points the collection has; None when there is no such collection.
+        """Returns the number of points in the collection; None if the collection does not exist.
 
         Raises:
             StoreUnavailableError: the cluster does not answer.
@@ -86,7 +86,7 @@ class CollectionReader:
             return self._client.count(self._collection, exact=True).count
 
     def neighbors(self, rows: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk the chunks nearest to it, nearest first; all in one request."""
+        """Yields for each chunk its nearest neighbours, nearest first; sends only one request."""
         requests = [
             models.QueryRequest(query=row, using=MEANING, limit=self._neighbors, with_payload=False) for row in rows
         ]
@@ -106,11 +106,11 @@ class CollectionReader:
         """Sends a query in one request: nearest vectors, words, identifier, title and heading.
 
         Args:
-            vector: float32 `[d]`, its embedding; None when words alone rank.
+            vector: float32 `[d]`, the embedding of the query; None in text-only mode.
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
             name: the query, normalised like titles and headings; `""` for none.
-            allowed: filter for the chunks that may be found.
+            allowed: filter for the allowed chunks.
         """
         sides: list[dict[str, Any]] = []
         if words:
@@ -136,11 +136,11 @@ class CollectionReader:
         )
 
     def any_matches(self, allowed: models.Filter | None) -> bool:
-        """Returns whether a filter leaves any chunk."""
+        """Returns whether any chunk passes a filter."""
         return bool(self.rows(allowed, 1).size)
 
     def rows(self, allowed: models.Filter | None, most: int) -> NDArray[np.int64]:
-        """Returns the rows of the chunks that a filter leaves, rising: the first `most` of them."""
+        """Returns the first `most` rows of chunks that pass a filter, ascending."""
         rows: list[int] = []
         place: Any = None
         while len(rows) < most:
@@ -158,7 +158,7 @@ class CollectionReader:
         return np.unique(np.array(rows, np.int64))
 
     def payloads(self, ids: Sequence[int], keys: Sequence[str]) -> dict[int, Any]:
-        """Returns payload by point."""
+        """Returns the payloads by point id."""
         payloads: dict[int, Any] = {}
         for start in range(0, len(ids), _AT_ONCE):
             with answering(_ADVICE):
@@ -219,7 +219,7 @@ def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
 
 
 def _compared() -> models.SearchParams:
-    """Returns parameters that search in 8 bits and compare the result in 16, so that similarities are not rounded."""
+    """Returns parameters to search 8-bit vectors and to compare the hits in 16 bits, for exact similarities."""
     return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
 
 
@@ -245,6 +245,6 @@ def _is(key: str, value: str) -> models.FieldCondition:
 
 
 def of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
-    """Returns the filter for points of a kind, among those that another filter leaves."""
+    """Returns a filter for points of a kind that also pass another filter."""
     wanted = _is(KIND, kind)
     return models.Filter(must=[wanted] if allowed is None else [wanted, allowed])

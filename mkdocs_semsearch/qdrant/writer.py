@@ -1,4 +1,4 @@
-"""Writes builds into a Qdrant cluster: a collection a build, and an alias that moves from one to the next."""
+"""Writes builds into a Qdrant cluster: one collection for each build, and an alias for the published one."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of, sp
 __all__ = ["QdrantWriter", "Sizing"]
 
 _OLDEST = (1, 19)
-"""Version of Qdrant that brought prefix and phrase matching."""
+"""The first version of Qdrant with prefix and phrase matching."""
 
 _POINTS_AT_ONCE = 128
-"""Points of one upload request."""
+"""Number of points in one upload request; chosen, not measured."""
 
 _RETRIES = 6
-"""Repetitions of a request that failed for a moment; their pauses add up to half a minute."""
+"""Number of retries of a request that failed temporarily; their pauses add up to half a minute."""
 
 _POLL_SECONDS = 1.0
 _ABANDONED_SECONDS = 24 * 3600.0
@@ -54,10 +54,10 @@ class Sizing:
     """How a collection is laid out.
 
     Attributes:
-        shards: parts of a collection, each on some node; None for the cluster's own choice.
-        replicas: nodes that have each part.
-        keep: builds before the current one that stay, for readers that have not yet taken the new one in.
-        ready_seconds: how long to wait for the cluster to build its graphs before the new build is shown.
+        shards: number of shards of a collection; None for the cluster's default.
+        replicas: number of nodes that have each shard.
+        keep: number of earlier builds that are kept for readers that have not yet loaded the new one.
+        ready_seconds: seconds to wait until the cluster has built its graphs and the new build can be published.
     """
 
     shards: int | None = None
@@ -128,7 +128,7 @@ class QdrantWriter:
                     create_alias=models.CreateAlias(collection_name=name, alias_name=self._collection)
                 )
                 delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._collection))
-                # One request changes both: no reader sees a moment without the alias.
+                # One request changes both, so that the alias always exists.
                 moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
                 patiently(lambda: self._client.update_collection_aliases(moves), retries=_RETRIES)
             if previous != name:
@@ -137,7 +137,7 @@ class QdrantWriter:
             self._drop_old(name)
 
     def _points(self, name: str) -> int | None:
-        """Returns the number of points in a collection; None where there is no such collection."""
+        """Returns the number of points in a collection; None if it does not exist."""
         if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
             return None
         return patiently(lambda: self._client.count(name, exact=True), retries=_RETRIES).count
@@ -196,10 +196,7 @@ class QdrantWriter:
             time.sleep(_POLL_SECONDS)
 
     def _drop_old(self, current: str) -> None:
-        """Deletes older builds than those to keep, and builds that were never published and are a day old.
-
-        A build that another process is uploading is left alone.
-        """
+        """Deletes old builds, and unpublished builds that are a day old; newer ones may still be uploaded."""
         published: list[tuple[float, str]] = []
         dropped: list[str] = []
         for name in self._builds():

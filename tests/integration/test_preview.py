@@ -243,7 +243,7 @@ def test_failing_embedder_leaves_the_preview_alive(site):
 def test_says_why_nothing_answers_without_live_reload(site, engine):
     with serving(site, "--no-livereload", engine=engine) as server:
         server.wait(lambda: "Serving on" in server.output)
-        assert len(re.findall("does not answer in this preview", server.output)) == 1
+        assert len(re.findall("does not work in this preview", server.output)) == 1
         assert server.get("/-/semsearch/healthz")[0] == 404
 
 

@@ -59,13 +59,13 @@ def ask(index):
 
 def test_a_cluster_with_a_key_wants_it_of_builds_and_of_searches(server, tmp_path, monkeypatch, caplog):
     server.key = KEY
-    with pytest.raises(StoreUnavailableError, match="QDRANT_API_KEY is missing or not the right key"):
+    with pytest.raises(StoreUnavailableError, match="QDRANT_API_KEY is missing or wrong"):
         build(tmp_path / "index")
     monkeypatch.setenv("QDRANT_API_KEY", KEY)
     build(tmp_path / "index")
     assert ask(tmp_path / "index").results[0].page.path == "keys.md"
     monkeypatch.setenv("QDRANT_API_KEY", "another-key")
-    with pytest.raises(StoreUnavailableError, match="not the right key") as error:
+    with pytest.raises(StoreUnavailableError, match="missing or wrong") as error:
         ask(tmp_path / "index")
     assert set(server.keys_sent) == {None, KEY, "another-key"}
     assert "key goes to the Qdrant cluster unencrypted" in caplog.text.replace("key in QDRANT_API_KEY", "key")

@@ -153,7 +153,7 @@ def test_a_folder_with_other_things_is_refused_and_untouched(tmp_path, files):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    with pytest.raises(IndexWriteError, match=r"is no search index: nothing was written; name another folder"):
+    with pytest.raises(IndexWriteError, match=r"not a search index: nothing was written; name another folder"):
         publish(tmp_path, NEW)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
