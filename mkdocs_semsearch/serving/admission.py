@@ -265,12 +265,17 @@ FOR_A_THREAD = 48 << 20
 
 STACK = 2 << 20
 _RESERVE_LITTLE = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_ARENAS = 2
+"""Arenas of glibc: with one for each thread, memory in use grows by some 10 MB more under load."""
+
 _M_ARENA_MAX = -8
 """The constant `M_ARENA_MAX` of glibc, see `mallopt(3)`."""
 
 
 def keep_within_limit(index_bytes: int) -> None:
     """Makes libraries reserve less if the address space is limited; must be called before they are loaded.
+
+    Without a limit, only the arenas of glibc are limited, in which freed memory stays.
 
     Args:
         index_bytes: size of the indexes that will be opened, 0 if unknown.
@@ -280,6 +285,7 @@ def keep_within_limit(index_bytes: int) -> None:
     """
     limit = _limit()
     if limit is None:
+        _limit_arenas(_ARENAS)
         return
     needed = NEEDED + index_bytes
     if limit < needed:
@@ -290,18 +296,29 @@ def keep_within_limit(index_bytes: int) -> None:
     threading.stack_size(STACK)
     for name, value in _RESERVE_LITTLE.items():
         os.environ.setdefault(name, value)
-    if "MALLOC_ARENA_MAX" not in os.environ:
-        os.environ["MALLOC_ARENA_MAX"] = "1"  # for the processes that this one starts
-        if sys.platform == "linux":
-            _tell_glibc()
+    library = _limit_arenas(1)
+    if library is not None:
+        _limit_stacks(library)
 
 
-def _tell_glibc() -> None:
-    """Sets options in this process that glibc reads from the environment only when a process starts."""
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "pthread_setattr_default_np"):  # another C library
-        return
-    library.mallopt(_M_ARENA_MAX, 1)
+def _limit_arenas(most: int) -> ctypes.CDLL | None:
+    """Limits the arenas of glibc, unless `MALLOC_ARENA_MAX` does, which is read only when a process starts.
+
+    Returns:
+        The C library, or None if it is another one or the limit was set already.
+    """
+    if "MALLOC_ARENA_MAX" in os.environ:
+        return None
+    os.environ["MALLOC_ARENA_MAX"] = str(most)  # for the processes that this one starts
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if library is None or not hasattr(library, "pthread_setattr_default_np"):
+        return None
+    library.mallopt(_M_ARENA_MAX, most)
+    return library
+
+
+def _limit_stacks(library: ctypes.CDLL) -> None:
+    """Makes the stacks of threads that libraries start in this process smaller."""
     attributes = ctypes.create_string_buffer(64)  # a pthread_attr_t, of 56 bytes at most
     library.pthread_attr_init(attributes)
     library.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK))
