@@ -55,7 +55,7 @@ export function write(parent, text, highlights, start = 0, end = text.length) {
   parent.append(text.slice(start, Math.max(start, end)));
 }
 
-/** Does the same, with `code spans` in <code>. */
+/** Writes text[start, end) with the highlights in <mark> and `code spans` in <code>. */
 export function writeInline(parent, text, highlights, start, end) {
   let at = start;
   for (const { index, 0: span, 1: ticks } of text.slice(start, end).matchAll(/(`+)[^`]+\1/g)) {
@@ -75,7 +75,7 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const root = h("div.ss-excerpt", { dir: "auto" });
   const lines = linesOf(text, highlights, kind);
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
-  // Of a table, only the best row.
+  // Of a table only the best row is shown.
   const shown = lines.filter(({ type }, index) => type && (type !== "table" || index === best));
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   let first = 0;
@@ -111,7 +111,7 @@ function renderLine(text, highlights, type, [start, end]) {
 /** Describes lines as {type, range, room: lines on screen, weight: marked letters}. */
 export function linesOf(text, highlights, kind) {
   const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
-  // Cut out of a fence, it has no fence or one that only closes.
+  // An excerpt cut out of fenced code has no fence, or only the closing one.
   let fenced = fences.length
     ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0])
     : kind === "code";

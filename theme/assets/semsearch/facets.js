@@ -15,7 +15,7 @@ const OPEN = 3; // groups that are open from the start
 export async function fill(panel, parts) {
   const { store, t } = parts;
   t.add(ENGLISH);
-  // Before any group is shown, since one that grows pushes others down.
+  // Loaded before any group is shown: a group that grows later would push the others down.
   const ranged = store.state.fields.some(({ type }) => RANGES.includes(type));
   const ranges = ranged && (await import("./ranges.js").catch(() => null));
   const groups = {};
@@ -44,7 +44,7 @@ export async function fill(panel, parts) {
   });
 }
 
-/** Puts a group in anew, since its place follows from the others. */
+/** Puts a group in anew, so that the browser counts no layout shift when the groups above it have changed. */
 function renew(group) {
   const { parentNode: panel, nextSibling: next } = group;
   group.remove();

@@ -49,7 +49,7 @@ export class Keys {
     else if (!event.shiftKey) this.#walk(event);
   }
 
-  /** Opens the active row, of the awaited answer if there is one. */
+  /** Opens the active row. Where the answer to the question is not there yet, it waits for that one. */
   choose(newTab) {
     const { store, search, list, recents } = this.parts;
     const { active, answer, query } = store.state;

@@ -1,4 +1,4 @@
-/* Pasted messages: an input has one line, so what a long text of several lines is about is read before it loses them. */
+/* Pastes a long message: the field has one line, so the lines that say most are picked while there are lines. */
 
 import { tellingLines } from "./static/text.js";
 

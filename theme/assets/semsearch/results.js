@@ -75,7 +75,8 @@ export function createResults(parts) {
         action("div.ss-option.ss-more.ss-unfold", t("weaker", { count: folded }), () => search.extend("addPages", true)),
       );
     const next = list.nextSibling;
-    list.remove(); // and put in anew: to the browser other results are not old ones that moved
+    // A list that is put in anew is not a layout shift: the browser takes its rows for new ones, not for moved ones.
+    list.remove();
     list.replaceChildren(...groups);
     next?.before(list);
     set(list, "hidden", !groups.length);

@@ -2,7 +2,8 @@
 
 import { activeFilters, appendFilters, isQuestion } from "./state.js";
 
-const DEBOUNCE = 180;
+const DEBOUNCE = 180; // milliseconds without a key before a sidecar is asked
+const QUICK = 150; // before an engine in the browser is asked, which costs no server anything
 const BUSY = 150; // before a sign of waiting
 const SLOW = 1500; // before another engine answers too
 const TIMEOUT = 20000;
@@ -83,7 +84,7 @@ export class Search {
     });
   }
 
-  ask(delay = DEBOUNCE) {
+  ask(delay = this.first?.remote ? DEBOUNCE : QUICK) {
     clearTimeout(this.#pending);
     if (isQuestion(this.store.state)) this.#pending = setTimeout(() => this.#run(), delay);
     else {

@@ -81,11 +81,11 @@
       const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
       for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
     };
-    fetchFiles().catch(() => {}); // the search itself will tell
+    fetchFiles().catch(() => {}); // the search asks for them again and reports what is wrong
     try {
       begun.worker = new Worker(new URL("static/worker.js", base), { type: "module" });
       begun.worker.onerror = () => (begun.worker.broken = true);
-    } catch {} // no worker
+    } catch {} // the site forbids workers
     return begun.worker;
   };
 
@@ -104,7 +104,7 @@
     }
   }
 
-  /* For a reader who may open the dialog. */
+  /* Loads the dialog for a reader who may be about to open it. */
   const warm = async () => {
     const { api_url: api } = await settle();
     const origin = api ? new URL(api, root).origin : location.origin;

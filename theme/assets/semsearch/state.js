@@ -104,7 +104,7 @@ export class Address {
     this.#replace(isQuestion(search) ? `#${questionKey(search)}` : start);
   }
 
-  /** Closed otherwise than by Back. */
+  /** Removes the search from the address when the dialog was closed in another way than by Back. */
   leave() {
     if (!sharedSearch()) return;
     if (this.#pushed) history.back();

@@ -10,7 +10,7 @@ const ENGLISH = {
 const WORDS = /[\p{L}\p{N}_]{3,}/gu;
 const MOST = 2; // words named
 
-/** Says whether two words share their stem, as far as letters tell. */
+/** Returns whether two words seem to share a stem: whether they begin with the same letters. */
 const akin = (one, other) => {
   const length = Math.max(3, Math.min(one.length, other.length) - 2);
   return one.slice(0, length) === other.slice(0, length);
@@ -23,7 +23,7 @@ export function fill(list, { store, t }) {
     if (!answer?.query.trim()) return;
     const results = answer.results.length ? answer.results : nearest;
     const marked = new Map(results.map((result) => [result, markedIn(result)]));
-    // Only words that another result has: nobody misses "how" and "the".
+    // Only words that another result has are named: nobody misses "how" and "the".
     const telling = [...new Set(wordsIn(answer.query))].filter((word) =>
       [...marked.values()].some((words) => words.some((other) => akin(word, other))),
     );

@@ -13,7 +13,7 @@ export function createAnswering(root, cache) {
     } catch (error) {
       if (error.status === 422) throw error;
       if (opening === current) opening = null;
-      // Files that are gone belong to a bundle that was published before.
+      // The files are gone where the site was published anew: open the new bundle.
       if (error.status === 404 && again) return ask(call, argument, false);
       throw error;
     }

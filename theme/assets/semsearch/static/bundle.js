@@ -1,4 +1,4 @@
-/* The files of a static bundle: each is fetched when something in it is first asked for, and once. */
+/* Reads the files of a static bundle. Each file is fetched once, when something in it is first needed. */
 
 const FORMAT = 2;
 const START = 4; // bytes before the first shard of a pack
@@ -24,17 +24,17 @@ export class Bundle {
     return new Bundle(pointer, new URL(`${pointer.bundle}/`, url));
   }
 
-  /** A file as whatever `make` makes of its blocks. */
+  /** Returns what `make` makes of the blocks of a file. */
   read(name, make = (blocks) => blocks) {
     if (!this.#files.has(name)) {
       const reading = this.#fetch(name).then(make);
       this.#files.set(name, reading);
-      reading.catch(() => this.#files.delete(name)); // the next question may have more luck
+      reading.catch(() => this.#files.delete(name)); // the next question tries again
     }
     return this.#files.get(name);
   }
 
-  /** The shard of a kind in whose range a key stands. */
+  /** Returns the shard of a kind whose range holds a key. */
   shard(kind, key, make) {
     return this.read(`${kind}/${shardOf(this.pointer.shards[kind], key)}.bin`, make);
   }
@@ -46,12 +46,12 @@ export class Bundle {
       return begin ? whole.slice(begin, end) : whole;
     };
     const first = begin ? this.#part({ path, begin, end }) : content("force-cache");
-    // What was damaged on its way would come out of the browser's cache again.
+    // The browser's cache would return the damaged content again, so it is left out.
     const again = async (error) => (error.status ? Promise.reject(error) : Blocks.from(await content("reload")));
     return first.then(Blocks.from).catch(again);
   }
 
-  /** A part of a pack. Parts that are asked for at once and stand close to each other are fetched together. */
+  /** Returns a part of a pack. Parts that are needed at the same time and lie close together are one request. */
   #part(part) {
     if (!this.#wanted.length) queueMicrotask(() => this.#fetchWanted());
     return new Promise((resolve, reject) => this.#wanted.push({ ...part, resolve, reject }));
@@ -65,7 +65,7 @@ export class Bundle {
       if (last?.path === part.path && part.begin - last.end <= GAP) groups.at(-1).push(part);
       else groups.push([part]);
     }
-    // What was asked for first is shown first.
+    // What is needed first is requested first.
     const first = (group) => Math.min(...group.map(({ asked }) => asked));
     for (const group of groups.sort((a, b) => first(a) - first(b))) this.#fetchGroup(group);
   }
@@ -73,7 +73,7 @@ export class Bundle {
   async #fetchGroup(group) {
     const { path, begin } = group[0];
     const url = new URL(path, this.#folder);
-    // Parts of one address wait for each other.
+    // Browsers load several parts of one address one after the other, so each part has an address of its own.
     if (this.#parts) url.search = begin;
     try {
       const response = await get(url, "force-cache", { Range: `bytes=${begin}-${group.at(-1).end - 1}` });
@@ -86,7 +86,7 @@ export class Bundle {
     }
   }
 
-  /** Shards lie one behind the other in packs. */
+  /** Returns the file of a shard, with its first byte and the byte after its last: several shards share one file. */
   #place(name) {
     const [kind, file] = name.split("/");
     let left = parseInt(file);
@@ -105,7 +105,7 @@ async function get(url, cache, headers) {
   return response;
 }
 
-/** The last whose first key is not behind `key`; 0 where there is none. */
+/** Returns the last shard whose first key is not after `key`, or 0. */
 export function shardOf(firsts, key) {
   let low = 0;
   let high = firsts.length;
@@ -139,15 +139,15 @@ class Blocks {
     this.#start = 4 + length;
   }
 
-  /** Decompresses and opens a file. A damaged one throws: gzip carries a checksum. */
+  /** Decompresses a file. A damaged one throws, since gzip has a checksum. */
   static async from(buffer) {
     const [first, second] = new Uint8Array(buffer, 0, 2);
-    if (first !== 0x1f || second !== 0x8b) return new Blocks(buffer); // the host said what it is, so it is unpacked
+    if (first !== 0x1f || second !== 0x8b) return new Blocks(buffer); // the browser has unpacked it
     const plain = new Response(buffer).body.pipeThrough(new DecompressionStream("gzip"));
     return new Blocks(await new Response(plain).arrayBuffer());
   }
 
-  /** Empty where the block is missing. */
+  /** Returns the block as an array, which is empty if the block is missing. */
   array(name) {
     const [type, offset, length] = this.#header[name] ?? ["u8", 0, 0];
     const Type = ARRAYS[type];
@@ -159,7 +159,7 @@ class Blocks {
     return text ? text.split("\n") : [];
   }
 
-  /** Null where the block is missing. */
+  /** Returns the parsed block, or null if it is missing. */
   json(name) {
     return JSON.parse(this.#text(name) || "null");
   }
@@ -170,7 +170,7 @@ class Blocks {
   }
 }
 
-/** Reads whole numbers of 7 bits a byte, lowest first, one by one. */
+/** Returns a function that reads the next number: 7 bits a byte, lowest first. */
 export function varintReader(bytes) {
   let at = 0;
   return () => {

@@ -1,4 +1,4 @@
-/* Search without a server, as the widget wants it: a worker over the static bundle, which answers like the sidecar. */
+/* The search engine of sites without a server: a worker searches the static bundle and answers as the sidecar does. */
 
 import { toAnswer } from "../search.js";
 import { activeFilters } from "../state.js";
@@ -7,13 +7,13 @@ const ENGLISH = {
   mode_static: "Searching in your browser: what you type stays here.",
   mode_loading: "Matching words only, until the search by meaning is loaded…",
 };
-const PROBE = 1200; // milliseconds
-const PATIENCE = 450; // for the search by meaning
-const PAUSE = 60; // in typing, after which the last word is fetched
-const HURRY = 400; // for all results
+const PROBE = 1200; // milliseconds to wait for a sidecar
+const PATIENCE = 450; // milliseconds to wait for the search by meaning
+const PAUSE = 40; // milliseconds without a key, after which the last word is fetched
+const HURRY = 400; // milliseconds to wait for the texts of all results
 let opened = null;
 
-/** `{ openIndex }` where no sidecar answers. */
+/** Returns `{ openIndex }` if no sidecar answers, else an empty object. */
 export async function choose({ api_url: api, static: files }, root) {
   const sidecar = files === "auto" ? await answers(new URL(`${api}/api/v1/facets`, root)) : api;
   if (sidecar) return {};
@@ -21,7 +21,7 @@ export async function choose({ api_url: api, static: files }, root) {
   return { openIndex };
 }
 
-/** Asked once a visit: on a host of files the request fails. */
+/** Returns whether a sidecar answers. It is asked once a visit, since on a host of files the request fails. */
 async function answers(url) {
   try {
     const known = sessionStorage.getItem(url);
@@ -29,15 +29,15 @@ async function answers(url) {
     const response = await fetch(url, { signal: AbortSignal.timeout(PROBE) });
     const { facets, error } = await response.json().catch(() => ({}));
     const found = !!(facets || error?.code);
-    // Above, it is a proxy whose sidecar is down for now.
+    // 500 and above come from a proxy whose sidecar is down for now.
     if (response.status < 500) sessionStorage.setItem(url, found);
     return found;
   } catch {
-    return false; // too slow, or storage is forbidden
+    return false; // no answer in time, or the browser forbids storage
   }
 }
 
-/** Opens the bundle under the site's root, once. `mode` is shown with the answers. */
+/** Opens the bundle of the site, once. `mode` says which note is shown with the answers. */
 export function openIndex({ root, t, names, store }, mode = "static") {
   t.add(ENGLISH);
   opened ??= new StaticEngine(root);
@@ -75,10 +75,10 @@ class StaticEngine {
     const [finished] = query.match(/^.*\S(?=\s)/s) ?? [];
     if (finished === this.finished) return;
     this.finished = finished;
-    if (finished) this.#call("prepare", finished).catch(() => {}); // the question itself will tell
+    if (finished) this.#call("prepare", finished).catch(() => {}); // the search reports what is wrong
   }
 
-  /** On a slow line words answer first, and some results. */
+  /** Replaces an answer that was given before all files had come: of words alone, or with the first results only. */
   async #complete(answer, given) {
     const body = await this.#call("search", given);
     const whole = toAnswer(this, given.query, body);
@@ -89,7 +89,7 @@ class StaticEngine {
     this.store.set(walked ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
   }
 
-  /** A page of an answer, with all its sections. */
+  /** Returns a page of an answer with all its sections. */
   page(path) {
     return this.#call("page", path);
   }
@@ -118,13 +118,13 @@ class StaticEngine {
     };
     const worker = window.semsearch.ahead();
     if (!worker || worker.broken) return this.#stay(take);
-    worker.postMessage({ root: this.root.href, cache: "default" }); // the loader has just asked
+    worker.postMessage({ root: this.root.href, cache: "default" }); // the loader has just fetched the pointer
     worker.onmessage = take;
     worker.onerror = () => this.#stay(take);
     this.post = (message) => worker.postMessage(message);
   }
 
-  /** Without a worker: the site forbids it, or has its assets on another host. */
+  /** Searches on the page's own thread, where a worker is forbidden or the assets are on another host. */
   #stay(take) {
     const answering = import("./answering.js").then(({ createAnswering }) => createAnswering(this.root));
     this.post = async (message) => {
@@ -135,7 +135,7 @@ class StaticEngine {
   }
 }
 
-/** As the API has them. */
+/** Returns the filters in the form of the API. */
 function toFilters(filters) {
   return activeFilters(filters).map(([field, filter]) => {
     if (!Array.isArray(filter)) return { op: "range", field, min: filter.min || null, max: filter.max || null };

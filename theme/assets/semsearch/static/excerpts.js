@@ -8,7 +8,7 @@ const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?!
 const CODE_SPAN = /`[^`\n]{1,80}`/g;
 const SENTENCE_END = /(?<=[.!?。！？])\s+|\n/g;
 
-/** The piece with the most different words of the question: {excerpt, highlights}, whole blocks where they fit. */
+/** Cuts the piece with the most different words of the question, in whole blocks where they fit. */
 export function makeExcerpt(content, matcher) {
   const { text: single, restored } = withoutPairs(content);
   const blocks = blocksOf(single, matcher);
@@ -61,7 +61,7 @@ function blocksOf(content, matcher) {
     addProse(content.slice(position, match.index));
     position = match.index + whole.length;
     const code = match[3].replace(/\n$/, "");
-    // Closed, even where the chunk ends inside.
+    // The fence is closed even where the chunk ends inside the code.
     const text = `${open}\n${code}\n${mark}`;
     if (code.trim()) blocks.push({ text, fenced: true, found: matches(code, open.length + 1, matcher) });
   }
@@ -69,7 +69,7 @@ function blocksOf(content, matcher) {
   return blocks;
 }
 
-/** The words of the question: [{start, end, stems}]; in scripts without spaces, the pieces of a run that match. */
+/** Finds the words of the question, [{start, end, stems}]; in scripts without spaces, the pieces of a run that match. */
 function matches(text, offset, matcher) {
   const found = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {
@@ -85,7 +85,7 @@ function matches(text, offset, matcher) {
   return found;
 }
 
-/** Where the terms of a word stand: overlapping pairs in scripts without spaces, else what is between. */
+/** Returns the ranges of the terms of a word: overlapping pairs in scripts without spaces, else words. */
 function piecesOf(word) {
   if (isAscii(word) || prepare(word) === word) return [[0, word.length]];
   const pieces = [];
@@ -105,7 +105,7 @@ function cut(block) {
   return block.fenced ? cutCode(block) : cutProse(block);
 }
 
-/** Whole lines from the first match on, inside the block's own fence; of a very long line, what is around. */
+/** Cuts whole lines from the first match on, inside the block's fence; of a very long line a part. */
 function cutCode({ text, found }) {
   const [fence, ...lines] = text.split("\n");
   const closing = lines.pop();
@@ -126,7 +126,7 @@ function cutCode({ text, found }) {
   return { text: `${fence}\n${kept}\n${closing}`, highlights: moved(found, begin, end - begin, fence.length + 1) };
 }
 
-/** A window with the most different words, from the beginning of a sentence where that is near. */
+/** Cuts the window with the most different words; it starts at the beginning of a sentence if one is near. */
 function cutProse({ text, found }) {
   const window = windowStart(found);
   const sentences = [0, ...[...text.matchAll(SENTENCE_END)].map(({ 0: gap, index }) => index + gap.length)];
@@ -148,7 +148,7 @@ function beforeCode(text, place) {
   return [...text.matchAll(CODE_SPAN)].find(inside)?.index ?? place;
 }
 
-/** Start of the window that sees the most different stems; the first of equals. */
+/** Returns the start of the window with the most different stems; of equals the first. */
 function windowStart(found) {
   let [best, bestStart] = [0, 0];
   found.forEach(({ start }, at) => {

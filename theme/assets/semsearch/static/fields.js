@@ -25,7 +25,7 @@ const CHUNK_FIELDS = {
   "chunk.references": "list",
   "chunk.has_references": "boolean",
 };
-/** What is stored under another name than that of its field. */
+/** Fields that are stored under another name. */
 const STORED = {
   node_type: "node_types",
   node_name: "node_names",
@@ -33,13 +33,13 @@ const STORED = {
   has_references: "references",
 };
 
-/** A field as its values and (row, value) pairs; rows are pages, or chunks where `ofChunks`. */
+/** The values of a field and the pairs of row and value. Rows are pages, or chunks if `ofChunks` is set. */
 class Column {
   constructor(name, type, { rows, values, entryRows, entryCodes, ofChunks = false }) {
     Object.assign(this, { name, type, rows, values, entryRows, entryCodes, ofChunks });
   }
 
-  /** From a value, a list of values or null for each row. */
+  /** Makes a column from a value, a list of values or null for each row. */
   static of(name, type, items, ofChunks = false) {
     const codes = new Map();
     const [entryRows, entryCodes] = [[], []];
@@ -54,7 +54,7 @@ class Column {
     return new Column(name, type, { rows: items.length, values: [...codes.keys()], entryRows, entryCodes, ofChunks });
   }
 
-  /** 1 for the rows for which a filter holds. */
+  /** Returns a mask: 1 for the rows for which a filter holds. */
   mask(filter) {
     const holds = this.#test(filter);
     const chosen = this.values.map(holds);
@@ -72,7 +72,7 @@ class Column {
     return found.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
   }
 
-  /** The date of each row, as YYYY-MM-DD: the latest of several. */
+  /** Returns the date of each row as YYYY-MM-DD; of several the latest. */
   days() {
     const found = [];
     this.entryRows.forEach((row, at) => {
@@ -147,7 +147,7 @@ export class Fields {
   }
 }
 
-/** A field that the configuration does not declare, typed by what the pages hold. */
+/** Makes a column of a field that the configuration does not declare; its type follows from the values. */
 function frontMatter(name, pages) {
   const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const values = pages.map((page) => {
@@ -183,7 +183,7 @@ function asNumber(value) {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(+text) ? +text : null;
 }
 
-/** As YYYY-MM-DD, which compares as text. */
+/** Returns a date as YYYY-MM-DD, which compares as text. */
 function asDate(value) {
   const [, text] = /^\s*(\d{4}-\d\d-\d\d)(?:[T ].*)?\s*$/.exec(value) ?? [];
   const date = new Date(`${text}T00:00Z`);
@@ -201,7 +201,7 @@ function readValue(value, type, field) {
   return found;
 }
 
-/** What tells whether a value lies in a range; text compares as numbers or dates where the ends are such. */
+/** Returns a function that says whether a value lies in a range. Text compares as the ends do: numbers or dates. */
 function rangeTest({ field, min, max }, type) {
   const ends = [min, max].filter((end) => end != null);
   if (!ends.length) throw wrong(`The range on '${field}' has neither min nor max: give at least one.`);

@@ -1,11 +1,11 @@
-/* What a question's words score, in whole numbers, and which words of a text it meant. See static/lexical_side.py. */
+/* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
 import { rounded } from "./ranking.js";
 import { identifierForms, identifierParts, isAscii, termsOf } from "./text.js";
 import { Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
-const LOOK_UP_WORDS = 2; // up to so many, the last one may be the beginning of a longer one
+const LOOK_UP_WORDS = 2; // in a question of at most so many words, the last may be the beginning of a longer one
 const LEAST_TELLING = 2;
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
@@ -22,7 +22,7 @@ export class Lexical {
     this.common = new Set(lexical.common);
   }
 
-  /** A question without the words that say nothing on this site: needs no file. */
+  /** Leaves out the words that say nothing on this site. Needs no file. */
   sift(question) {
     const words = question.text.split(/\s+/).filter(Boolean);
     const kept = words.filter((word) => !all(termsOf(word), this.common));
@@ -38,7 +38,7 @@ export class Lexical {
     return !termsOf(word).every((term) => this.stop.has(term));
   }
 
-  /** Fetches what finished words need; returns them read. */
+  /** Fetches the posting lists of words, and returns the words with their terms and identifiers. */
   async load(given) {
     const words = [...new Set(given)].map((word) => {
       const terms = termsOf(word);
@@ -50,12 +50,12 @@ export class Lexical {
     return words;
   }
 
-  /** Fetches what the words of a question need; what it returns answers without waiting. */
+  /** Fetches all that the words of a question need. The `asked` that it returns needs no more files. */
   async read(question, correct = true) {
     const last = question.words.at(-1) ?? "";
     const short = question.words.length <= LOOK_UP_WORDS;
     const exact = question.phrases.length > 0;
-    const early = !exact && short && this.#completions(last); // its list is fetched beside the words
+    const early = !exact && short && this.#completions(last); // the list of words is fetched beside the posting lists
     const [all, begun] = await Promise.all([this.load(question.words), early]);
     const chosen = new Set(question.telling);
     const words = all.filter(({ word }) => chosen.has(word));
@@ -75,13 +75,13 @@ export class Lexical {
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
-  /** Words that a question's last one may be the beginning of. */
+  /** Returns words that begin with the last word of a question. */
   async #completions(last) {
     const [term = "", second] = termsOf(last);
     return second !== undefined || [...term].length < 2 ? [] : this.words.beginningWith(term, MAX_COMPLETIONS);
   }
 
-  /** 1 for the rows in which every phrase occurs, word for word; null without phrases. */
+  /** Returns a mask: 1 for the rows in which every phrase occurs word for word; null without phrases. */
   async phraseMask(phrases) {
     if (!phrases.length) return null;
     const found = await Promise.all(phrases.map((phrase) => this.words.phraseRows(termsOf(phrase))));
@@ -98,7 +98,7 @@ class Asked {
     Object.assign(this, { known, rows, unit, clauses, all, words, completions, last, unfinished });
   }
 
-  /** What a chunk scores that has each telling word once, and the share of it that known words have. */
+  /** Returns the score of a chunk that has each telling word once, and the share of it that comes from known words. */
   weigh() {
     let [weight, known] = [0, 0];
     for (const { word, corrections } of this.words) {
@@ -118,7 +118,7 @@ class Asked {
     return found ? Math.max(found.chunks, found.postings.rows.length) : 0;
   }
 
-  /** The scores of the rows that a mask leaves, in parts of `unit`; 0 where no word stands. */
+  /** Returns the scores of the rows that a mask leaves, in parts of `unit`; 0 for a row without any of the words. */
   totals(mask) {
     const totals = new Float64Array(this.rows);
     for (const [term, factor] of this.#clauses()) {
@@ -143,7 +143,7 @@ class Asked {
     for (const term of this.completions) yield find(term, tenths(completion));
   }
 
-  /** The rows that hold the identifier that the question is. */
+  /** Returns the rows that hold the identifier, if the question is one. */
   identifierRows() {
     const [{ forms: [form] } = { forms: [] }] = this.all;
     const found = form === undefined ? null : this.known.identifier(form);
@@ -163,11 +163,11 @@ class Asked {
   }
 }
 
-/** Tells which words of a text a question meant. */
+/** Says which words of a text match a question. */
 class Matcher {
   #stemOf = new Map();
 
-  /** `stems`: stem to all words of the site that have it. `last`: what it begins counts too, it may not be finished. */
+  /** `stems` maps a stem to all words that have it. `last` may not be finished: words that begin so match too. */
   constructor(stems, last = "") {
     for (const [stem, words] of stems) for (const word of words) this.#stemOf.set(word, stem);
     this.last = [...last].length > 2 ? last : null;

@@ -1,6 +1,6 @@
 /*
- * Meaning without a model: a question becomes a vector by a table of tokens, which is compared with the codes of all
- * chunks. What is summed is whole and below 2^53, so that static/meaning.py gets the same bits.
+ * Search by meaning without a model: a table of tokens turns the question into a vector, which is compared with the
+ * vectors of all chunks. All sums are whole numbers below 2^53, so static/meaning.py gets the same bits.
  */
 
 import { isAscii } from "./text.js";
@@ -18,12 +18,12 @@ export class Meaning {
     this.semantic = bundle.pointer.semantic;
   }
 
-  /** Loads what a text needs. */
+  /** Fetches the vectors of the chunks and of the tokens of a text. */
   load(text) {
     return Promise.all([this.#table(), this.#tokens(text)]);
   }
 
-  /** The similarities of all rows to a text, -1 to 1. */
+  /** Returns the similarity of each row to a text, -1 to 1. */
   async similarities(text) {
     const [{ levels, offsets, weights }, tokens] = await this.load(text);
     const question = vectorOf(tokens, weights);
@@ -52,7 +52,7 @@ export class Meaning {
     return (await Promise.all(words)).flat();
   }
 
-  /** WordPiece: the longest token that the rest begins with, again and again. */
+  /** Splits a word by WordPiece: takes the longest token at its start, then the longest at the start of the rest. */
   async #pieces(word) {
     const found = [];
     for (let letters = [...word], mark = ""; letters.length; mark = CONTINUATION) {
@@ -60,7 +60,7 @@ export class Meaning {
       let length = letters.length;
       while (length && !shard.has(mark + letters.slice(0, length).join(""))) length -= 1;
       if (length) found.push(shard.get(mark + letters.slice(0, length).join("")));
-      letters = letters.slice(length || 1); // a character that no token has is passed over
+      letters = letters.slice(length || 1); // a character that no token has is left out
     }
     return found;
   }
@@ -80,7 +80,7 @@ export class Meaning {
   }
 }
 
-/** Whole numbers; zeros where no token is known. */
+/** Returns the vector of a question in whole numbers; zeros if no token is known. */
 function vectorOf(tokens, weights) {
   const total = new Float64Array(weights.length);
   for (const { levels, scale } of tokens) levels.forEach((level, d) => (total[d] += level * scale));
@@ -88,7 +88,7 @@ function vectorOf(tokens, weights) {
   return norm ? total.map((value, d) => Math.floor((value / norm) * weights[d] + 0.5)) : total;
 }
 
-/** Words lower-cased and without accents; an ideograph is a word by itself. */
+/** Returns words in lower case without accents; each ideograph is a word. */
 function wordsOf(text) {
   const lower = isAscii(text)
     ? text.toLowerCase()
@@ -100,7 +100,7 @@ function wordsOf(text) {
   return words.filter((word) => [...word].length <= LONGEST_WORD).slice(0, MAX_WORDS);
 }
 
-/** Codes to levels, odd whole numbers around 0; planes are [dimensions, bits] and whole bytes in every row. */
+/** Unpacks codes into levels, odd whole numbers around 0. Planes are [dimensions, bits], in whole bytes for each row. */
 export function unpack(codes, planes) {
   const widths = planes.map(([dimensions, bits]) => Math.ceil((dimensions * bits) / 8));
   const bytes = widths.reduce((sum, width) => sum + width, 0);

@@ -1,4 +1,4 @@
-/* Finds the rows in which words stand one behind the other. Loaded for a phrase in quotation marks. */
+/* Finds the rows in which words follow each other. Loaded for a phrase in quotation marks. */
 
 import { varintReader } from "./bundle.js";
 import { summed } from "./words.js";
@@ -12,7 +12,7 @@ export async function phraseRows(bundle, terms) {
   return [...first].filter(([row, places]) => places.some((place) => follows(row, place))).map(([row]) => row);
 }
 
-/** Word to row to the places where it stands. */
+/** Maps each word to its rows, and each row to the places of the word. */
 function readPositions(blocks) {
   const [nextRow, nextCount, nextPlace] = ["rows", "counts", "places"].map((name) => varintReader(blocks.array(name)));
   const sizes = blocks.array("sizes");

@@ -1,24 +1,24 @@
-/* From the two sides to ranked pages, in 32-bit floats as in searching/ranking.py and results.py. */
+/* Fuses the scores of words and of meaning into ranked pages, in 32-bit floats as searching/ranking.py does. */
 
 import { identifierForms, nameHash } from "./text.js";
 
 const { fround } = Math;
 
 const BAND = fround(0.1);
-const FLOOR = fround(0.7); // below the three bands of the literal rule
+const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 const KINDS = ["guide", "reference", "changelog", "blog", "archive"];
 
 const ASKS_FOR_CHANGES =
   /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
 
-/** Factor of pages by the number of their kind; 1 for a kind that the question asks for. */
+/** Returns the factor of each kind of page; 1 for a kind that the question asks for. */
 export function kindPriors(question, kinds) {
   const changes = ASKS_FOR_CHANGES.test(question.text);
   const named = question.words.some((word) => identifierForms(word).length);
   return KINDS.map((kind) => fround(kind !== "guide" && (kind === "reference" ? named : changes) ? 1 : (kinds[kind] ?? 1)));
 }
 
-/** Whether the site has anything to say, by its best similarity and its best score of words. */
+/** Returns whether the site answers the question at all, by its best similarity and its best score of words. */
 function isAnswerable({ known, weight, telling }, similarity, words, { rule, chunks }) {
   if (known === 1 && telling.length <= rule.short) return true;
   const held = weight ? Math.min(1, words / weight) : 0;
@@ -27,9 +27,11 @@ function isAnswerable({ known, weight, telling }, similarity, words, { rule, chu
 }
 
 /**
- * `question`: as the index has read it. `asked`: what its words score. `similarities`: of all rows, or nothing where
- * words alone rank. `mask`: 1 for the rows allowed; null for all. `depth`: how many hits of the words take part beside
- * meaning. `weights`: the table of static.json. `phrased`: the mask leaves what holds the phrase, and all of it matches. Gives rows, what ranks them, which of them match, and the two parts.
+ * Returns the candidate rows, their scores, which of them match, and the two parts of each score.
+ *
+ * `question`: as the index has read it. `asked`: scores rows by words. `similarities`: of all rows; missing where words
+ * alone rank. `mask`: 1 for the rows allowed, null for all. `depth`: how many hits by words take part beside meaning.
+ * `weights`: the table of static.json. `phrased`: the mask holds the rows with the phrase, and all of them match.
  */
 export function findCandidates(given) {
   const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, semantic: side, weights, phrased } = given;
@@ -51,7 +53,7 @@ export function findCandidates(given) {
   const matching = matches(fused, byMeaning ? semantic_share : share);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
-  // Where the best words are in no language of the model, similarities say nothing.
+  // Similarities say nothing where the best chunk by words is in a language that the model does not know.
   const best = meaning && words > 0 && meaning(lexical.indexOf(words)) < 1;
   const answers = !side?.measured || !semantic || !rows.length || ranks.size || best;
   if (phrased) matching.fill(1);
@@ -61,13 +63,13 @@ export function findCandidates(given) {
 
 const highest = (scores, least) => scores.reduce((most, score) => Math.max(most, score), least);
 
-/** 1 for scores that are at least a share of the best one, and more than nothing. */
+/** Returns a mask: 1 for scores that are above 0 and at least a share of the best one. */
 function matches(scores, share) {
   const least = fround(fround(share) * highest(scores, 0));
   return Uint8Array.from(scores, (score) => +(score >= least && score > 0));
 }
 
-/** `meaning`: how much of the meaning counts at a place, where that differs. */
+/** Fuses two lists of scores. `meaning` says how much of the similarity counts at each place, where that differs. */
 function combined(semantic, lexical, { weight, meaning, ...fusion }) {
   if (!semantic) return lexical;
   const scaled = scaleSemantic(semantic, fusion);
@@ -79,7 +81,7 @@ function combined(semantic, lexical, { weight, meaning, ...fusion }) {
   });
 }
 
-/** The places of what is not 0; where there is nothing, all of so many. */
+/** Returns the places of the values that are not 0; without values, all places up to `length`. */
 export function rowsOf(values, length = values.length) {
   const rows = new Uint32Array(length);
   let count = 0;
@@ -87,14 +89,14 @@ export function rowsOf(values, length = values.length) {
   return rows.subarray(0, count);
 }
 
-/** Loops over typed arrays here are plain ones: `from` and closures take ten times as long. */
+/** Uses a plain loop, as the others here over typed arrays do: `from` and closures take ten times as long. */
 function picked(values, rows, unit = 1) {
   const found = new Float32Array(rows.length);
   for (let at = 0; at < rows.length; at++) found[at] = values[rows[at]] / unit;
   return found;
 }
 
-/** Row to rank: 1 for the identifier that the question is, 2 where it is a heading, 3 where it is a title. */
+/** Maps rows to ranks: 1 where the question is an identifier of the row, 2 its heading, 3 its title. */
 function literalRanks({ question, asked, core, mask }) {
   const ranks = new Map();
   if (question.words.length === 1) for (const row of asked.identifierRows()) ranks.set(row, 1);
@@ -106,7 +108,7 @@ function literalRanks({ question, asked, core, mask }) {
   return ranks;
 }
 
-/** Cosine similarities to 0–1: the best is 1, and 0 is where the tail of the site begins. */
+/** Scales cosine similarities to 0–1: the best is 1, and 0 is where the many unrelated rows begin. */
 export function scaleSemantic(similarities, { floor_rank, least_span }) {
   if (!similarities.length) return similarities;
   const sorted = Float32Array.from(similarities).sort();
@@ -117,20 +119,20 @@ export function scaleSemantic(similarities, { floor_rank, least_span }) {
   return similarities.map((similarity) => Math.max(0, Math.min(1, fround(similarity - fround(floor)) / span)));
 }
 
-/** Scores to 0–1: the best is 1. */
+/** Scales scores to 0–1: the best is 1. */
 function scaleLexical(scores) {
   const best = scores.reduce((most, score) => Math.max(most, score), 0);
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
 
-/** How many hits of the words take part: of those that filters leave, as many as are left of the thousand. */
+/** Returns how many hits by words take part in the ranking; with filters, in proportion to the rows that they leave. */
 export function lexicalDepth(mask, { lexical_limit, lexical_least }) {
   if (!mask) return lexical_limit;
   const kept = mask.reduce((sum, bit) => sum + bit, 0);
   return Math.max(lexical_least, rounded((lexical_limit * kept) / Math.max(1, mask.length), 0));
 }
 
-/** Sets all but the best to 0; of equals the first stay. */
+/** Keeps the best scores and sets the others to 0; of equals the first stay. */
 function keepBest(totals, depth) {
   const sorted = Float64Array.from(totals).sort();
   const edge = sorted.at(-depth) ?? 0;
@@ -139,14 +141,14 @@ function keepBest(totals, depth) {
   return totals.map((total) => (total > edge || (total === edge && equals-- > 0) ? total : 0));
 }
 
-/** Lifts titles (3), headings (2) and identifiers (1) that are what was asked for above all others. */
+/** Lifts rows whose title (3), heading (2) or identifier (1) is the question above all others. */
 function applyLiteralRule(scores, ranks, rows) {
   const lifted = (score, rank) => (rank ? FLOOR + fround(BAND * fround(rank - 1 + score)) : score * FLOOR);
   const holds = ranks.size && rows.some((row) => ranks.has(row));
   return holds ? scores.map((score, at) => lifted(score, ranks.get(rows[at]))) : scores;
 }
 
-/** The best of each run of rows of one section, the first of equals: their places, and how many. */
+/** Returns the place of the best row of each section, of equals the first, and the number of sections. */
 function bestOfSections(rows, scores, sectionOf) {
   const best = new Uint32Array(rows.length);
   let count = 0;
@@ -162,7 +164,7 @@ function bestOfSections(rows, scores, sectionOf) {
 
 /**
  * Groups sections by page. A page scores its best section and a little for each of the next ones; it matches where one
- * of its chunks does. Gives the pages that match, best first, then those that do not, and the rows that make matches.
+ * of its chunks does. Returns the pages that match, best first, then those that do not, and the rows that match.
  */
 export function rankPages({ rows, scores, matching }, { sectionOf, pageOf }, minScore, evidence) {
   const best = bestOfSections(rows, scores, sectionOf);
@@ -179,7 +181,7 @@ export function rankPages({ rows, scores, matching }, { sectionOf, pageOf }, min
     pages.push({ page, score, weak: !shown.length, sections: shown.length ? shown : sections });
   }
   pages.sort((a, b) => a.weak - b.weak || b.score - a.score);
-  let lowest = Infinity; // no score rises, whatever a weak page has
+  let lowest = Infinity; // scores never rise down the list, not even from the matches to the weak pages
   for (const page of pages) page.score = lowest = Math.min(lowest, page.score);
   const kept = new Set(pages.filter(({ weak }) => !weak).map(({ page }) => page));
   return { pages, total: kept.size, matched: rows.filter((row, at) => matching[at] && kept.has(pageOf[row])) };
@@ -199,5 +201,5 @@ export function rounded(value, digits) {
   return (up ? whole + 1 : whole) / 10 ** digits;
 }
 
-/** A score as answers show it: 0 to 1, six digits. */
+/** Returns a score as answers show it: 0 to 1, six digits. */
 export const presented = (score) => rounded(Math.min(1, Math.max(0, score)), 6);

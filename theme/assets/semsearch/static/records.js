@@ -1,4 +1,4 @@
-/* The texts of a bundle: what answers show of sections and pages, fetched for the ones that are shown. */
+/* Reads the texts of sections and pages, only of those that an answer shows. */
 
 import { shardOf } from "./bundle.js";
 
@@ -10,7 +10,7 @@ export class Records {
     Object.assign(this, { bundle, pageOf, pageRows: new Map() });
   }
 
-  /** {chunk, page} of rows as they are stored; `pageRows` then has the pages' rows by their paths. */
+  /** Returns {chunk, page} of each row as stored, and notes the page's row under its path in `pageRows`. */
   read(rows) {
     return Promise.all(
       [...rows].map(async (row) => {
@@ -27,7 +27,7 @@ export class Records {
   }
 }
 
-/* As in an answer: what is not stored is null, or an empty list. */
+/* Records as answers have them: a value that is not stored is null or an empty list. */
 
 export const pageRecord = (page) => ({
   path: page.path,

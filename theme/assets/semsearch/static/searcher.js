@@ -1,4 +1,4 @@
-/* A question in, the answer of the HTTP API out (`granularity: page`), from the files of a static bundle. */
+/* Answers questions as the HTTP API does (`granularity: page`), from the files of a static bundle. */
 
 import { Bundle } from "./bundle.js";
 import { makeExcerpt } from "./excerpts.js";
@@ -40,7 +40,7 @@ export class Searcher {
     return searcher;
   }
 
-  /** After `patience` milliseconds words answer alone: `loading`. After `hurry` the first results come: `partial`. */
+  /** After `patience` milliseconds it answers by words alone (`loading`), after `hurry` with some results (`partial`). */
   async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, hurry, ...options }) {
     const started = performance.now();
     if (!query.trim()) return this.#browse({ filters, facets, started, ...options });
@@ -93,7 +93,7 @@ export class Searcher {
     };
   }
 
-  /** The pages that filters leave, newest first: an answer without a question. See searching/results.py. */
+  /** Lists the pages that filters leave, newest first: the answer without a question. See searching/results.py. */
   async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3, sort }) {
     if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
     const day = this.fields.column(sort === "newest" ? "page.last_modified" : "date");
@@ -130,10 +130,10 @@ export class Searcher {
     };
   }
 
-  /** All pages for a question under a mask of filters and one of phrases, as `rankPages` gives them. */
+  /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
   #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const { languages, pageOf } = this; // loaded where pages have several, or one that the model does not know
+    const { languages, pageOf } = this; // loaded if the site has several languages, or one that the model does not know
     const isForeign = languages?.foreignTo(options.language);
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
@@ -145,7 +145,7 @@ export class Searcher {
     return { ...found, ...rankPages(found, this, options.min_score, weights.pages) };
   }
 
-  /** Fetches what a question will need whose last word is not finished yet. */
+  /** Fetches what a question needs while its last word is still being typed. */
   async prepare(text) {
     const { embedded, words } = this.lexical.sift(readQuestion(text.trim()));
     await Promise.all([this.lexical.load(words), this.meaning?.load(embedded)]);
@@ -156,15 +156,15 @@ export class Searcher {
     await this.lexical.load(this.lexical.sift(readQuestion(text.trim())).words);
   }
 
-  /** Every declared facet with the number of pages for each of its values. Asked for when a question is near. */
+  /** Returns every declared facet with the number of pages of each value. Called when the dialog opens. */
   async facets() {
-    if (!navigator.connection?.saveData) this.meaning?.load("").catch(() => {}); // the question itself will tell
+    if (!navigator.connection?.saveData) this.meaning?.load("").catch(() => {}); // the search reports what is wrong
     const { build_id, facets } = this.bundle.pointer;
     const columns = await Promise.all(facets.map(({ name }) => this.fields.column(name)));
     return { build_id, facets: facets.map((facet, at) => ({ ...facet, values: columns[at].counts((page) => page) })) };
   }
 
-  /** A page that was a result, with all its sections. */
+  /** Returns a page that was a result, with all its sections. */
   async page(path) {
     const row = this.records.pageRows.get(path);
     if (row === undefined) throw new Error(`${path} was in no answer.`);
@@ -176,7 +176,7 @@ export class Searcher {
     return { build_id: this.bundle.pointer.build_id, page: pageRecord(records[0].page), sections };
   }
 
-  /** 1 for the chunks that filters leave; null for all. */
+  /** Returns a mask: 1 for the chunks that filters leave; null for all. */
   async #filtered(filters) {
     const [mask = null, ...others] = await Promise.all(filters.map((filter) => this.#filterMask(filter)));
     return others.reduce(both, mask);
@@ -221,7 +221,7 @@ export class Searcher {
     return column.counts((row) => pages.get(row));
   }
 
-  /** `pages`: of each page the rows that are shown. */
+  /** Writes results without scores. `pages` has the rows shown of each page. */
   async #writeListed(pages) {
     const records = await this.records.read(pages.flat());
     const unscored = { score: 0, scores: { semantic: null, lexical: null } };
@@ -258,12 +258,12 @@ export class Searcher {
   }
 }
 
-/** Above 0 where a day is after another; no day is before all. */
+/** Compares two days: above 0 if the first is later. A missing day is before all others. */
 const later = (day = "", other = "") => (day > other) - (day < other);
 
-/** What two masks leave; null leaves all. */
+/** Returns what both masks leave; null leaves all. */
 const both = (mask, other) => (mask && other ? mask.map((bit, row) => bit & other[row]) : (mask ?? other));
 
-/** What a promise gives, or undefined after so many milliseconds. */
+/** Returns what a promise gives, or undefined after `limit` milliseconds. */
 const inTime = (promise, limit) =>
   limit ? Promise.race([promise, new Promise((resolve) => setTimeout(resolve, limit))]) : promise;

@@ -1,4 +1,4 @@
-/* How text becomes words, identifiers and names; the rules of lexical/analyzers.py, lexical/question.py and static/format.py. */
+/* Turns text into words, identifiers and names, as lexical/analyzers.py, lexical/question.py and static/format.py do. */
 
 const LONGEST = 120;
 
@@ -25,7 +25,7 @@ export const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 
 const isTooLong = (text) => text.length > LONGEST && [...text].length > LONGEST;
 
-/** Runs of unspaced scripts become overlapping pairs. */
+/** Turns runs of scripts without spaces into overlapping pairs. */
 export function prepare(text) {
   return text.normalize("NFC").replace(UNSPACED_RUN, (run) => {
     const pairs = Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
@@ -33,7 +33,7 @@ export function prepare(text) {
   });
 }
 
-/** The words of a text, lower-cased and without the accents of Latin letters. */
+/** Returns the words of a text in lower case and without the accents of Latin letters. */
 export const termsOf = (text) => (prepare(text).match(WORD) ?? []).map(fold).filter((word) => !isTooLong(word));
 
 function fold(word) {
@@ -47,8 +47,8 @@ const MAX_WORDS = 64;
 const inside = (groups) => (groups.slice(0, 4).find(Boolean) ?? "").trim();
 
 /**
- * A question as far as it can be read without an index: its text without quotation marks, its words, and the phrase
- * that must occur, where all of it stands in double quotes.
+ * Reads a question as far as that needs no index: its text without quotation marks, its words, and the phrase that
+ * must occur if the whole question stands in double quotes.
  */
 export function readQuestion(text) {
   const bare = tellingLines(text).replace(PHRASE, (_, ...groups) => ` ${inside(groups)} `);
@@ -60,7 +60,7 @@ export function readQuestion(text) {
   return { text: plain, words, phrases, telling: words, embedded: plain, corrections: {}, missing: [] };
 }
 
-/** At most so many words in their order: identifiers before others, then those that come first. */
+/** Keeps at most MAX_WORDS words in their order: identifiers first, then the words that come first. */
 function mostTelling(words) {
   if (words.length <= MAX_WORDS) return words;
   const places = [...new Set(words)].map((word) => words.indexOf(word));
@@ -76,7 +76,7 @@ const FRAME =
   /^\s*(?:File ".*", line \d+|at [\p{L}\p{N}_.$<>]+\s?\(|Traceback \(most recent|During handling of the above|The above exception|[\^~]+\s*$|\.{3}|goroutine \d+|\d+: 0x|from .+:\d+:in)/u;
 const DETAIL_LINES = 4;
 
-/** What a long pasted text is about: its error lines, and what the reader wrote before them. */
+/** Picks the lines of a long pasted text that say most: error lines, and what the reader wrote before them. */
 export function tellingLines(text) {
   const lines = text
     .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
@@ -99,14 +99,14 @@ export function tellingLines(text) {
   return [...new Set(parts)].join("\n");
 }
 
-/** What stands between white space, without the punctuation of the sentence around it. */
+/** Splits a text at white space and removes the punctuation around each word. */
 function rawWords(text) {
   const bare = text.split(/\s+/).map((word) => word.replace(EDGE_START, "").replace(EDGE_END, ""));
   // A call keeps its brackets: `app()` is the identifier `app`.
   return bare.filter(Boolean).map((word) => (word.endsWith("(") ? `${word})` : word));
 }
 
-/** The forms under which an identifier is found whole; none where `word` is a plain word. */
+/** Returns the forms under which an identifier is indexed as a whole; none for a plain word. */
 export function identifierForms(word) {
   if (isTooLong(word) || !IDENTIFIER.test(word)) return [];
   const whole = word.toLowerCase().replace(/\(\)$/, "");
@@ -116,13 +116,13 @@ export function identifierForms(word) {
   return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
 
-/** `HTTPException` gives `http` and `exception`. */
+/** Splits an identifier: `HTTPException` gives `http` and `exception`. */
 export function identifierParts(word) {
   const parts = word.split(SEPARATORS).flatMap((piece) => piece.match(CAMEL) ?? []);
   return parts.length > 1 ? parts.map((part) => part.toLowerCase()) : [];
 }
 
-/** Hash of a title's or heading's words, or null where it has none. */
+/** Returns a hash of the words of a title or heading, or null if it has none. */
 export function nameHash(text) {
   const folded = text.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
   const name = folded.replace(/[^\p{L}\p{N}]+/gu, " ").trim();

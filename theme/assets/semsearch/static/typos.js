@@ -1,6 +1,6 @@
-/* How far one word is from another. Loaded for a word that the site does not have. */
+/* Counts the typos between two words. Loaded for a word that the site does not have. */
 
-/** Distance of optimal string alignment, or more than `most`: a swap of neighbours is one typo. */
+/** Returns the optimal string alignment distance, or a number above `most`. Two swapped letters are one typo. */
 export function typos(a, b, most) {
   if (Math.abs(a.length - b.length) > most) return most + 1;
   let before = [];

@@ -1,4 +1,4 @@
-/* Words without a search engine: posting lists, corrections, completions, phrases, out of shards of a bundle. */
+/* Looks up words in the shards of a bundle: posting lists, corrections, completions, phrases. */
 
 import { varintReader } from "./bundle.js";
 
@@ -7,7 +7,7 @@ const CORRECTED_FROM = 4;
 const TWO_TYPOS_FROM = 8;
 const CORRECTIONS = 3;
 
-/** One file of words and identifiers with their posting lists. */
+/** A shard of words and identifiers with their posting lists. */
 class TermShard {
   #lists = new Map();
 
@@ -32,7 +32,7 @@ class TermShard {
     return number < 0 ? null : this.#term(number, 0, true);
   }
 
-  /** All words with a stem: the shard has them all, whatever its range. */
+  /** Returns all words with a stem. The shard has all of them, also those outside its range. */
   wordsWith(stem) {
     const number = this.stems.indexOf(stem);
     return this.keys.filter((_, place) => this.list[place] === number);
@@ -53,7 +53,7 @@ class TermShard {
     };
   }
 
-  /** Rows and scores of a list; the lists stand one behind the other, so all are read at once. */
+  /** Returns rows and scores of a list. The lists follow each other without an index, so all are read at once. */
   #postings(number) {
     if (!this.#lists.size) {
       const next = varintReader(this.blocks.array("rows"));
@@ -68,7 +68,7 @@ class TermShard {
   }
 }
 
-/** The first number as it is, the others as differences. */
+/** Reads numbers that are stored as differences. */
 export function summed(next, size) {
   let total = 0;
   return Uint32Array.from({ length: size }, () => (total += next()));
@@ -81,7 +81,7 @@ export class Words {
     this.bundle = bundle;
   }
 
-  /** Has to come before `find` and `identifier`: fetches the shards of words and identifiers. */
+  /** Fetches the shards of words and identifiers. Must be called before `find` and `identifier`. */
   async load(words, identifiers = []) {
     const keys = [...new Set([...words, ...identifiers.map((form) => `=${form}`)])];
     await Promise.all(
@@ -92,7 +92,7 @@ export class Words {
     );
   }
 
-  /** A word; of a form that the site does not have, its stem; null where that is unknown. */
+  /** Finds a word, or its stem if the site lacks this form; null if it lacks both. */
   find(word) {
     const shard = this.#shards.get(word);
     const found = shard.byKey(word);
@@ -109,13 +109,13 @@ export class Words {
     return this.#shards.get(`=${form}`).byKey(`=${form}`);
   }
 
-  /** Words that begin so, itself left out, in most chunks first. */
+  /** Returns longer words that begin with `prefix`, those in most chunks first. */
   async beginningWith(prefix, limit) {
     const words = await this.#list(prefix);
     return ordered(words, ([word]) => word.startsWith(prefix) && word !== prefix, limit);
   }
 
-  /** Words one typo away from an unknown one, two from eight letters on; the first letter is taken to be right. */
+  /** Returns words one typo away from an unknown one, or two if it is long. The first letter must agree. */
   async corrections(word) {
     const letters = [...word];
     if (letters.length < CORRECTED_FROM || /^\p{Nd}+$/u.test(word)) return [];
@@ -136,13 +136,13 @@ export class Words {
     return ordered(words, ([other]) => near.has(other), CORRECTIONS);
   }
 
-  /** Rows in which words stand one behind the other. */
+  /** Returns the rows in which words follow each other. */
   async phraseRows(terms) {
     const { phraseRows } = await import("./phrases.js");
     return phraseRows(this.bundle, terms);
   }
 
-  /** [word, number of chunks] of all words with the same first character, and perhaps others. */
+  /** Returns [word, number of chunks] of all words with the same first character, and perhaps of others. */
   #list(key) {
     return this.bundle.shard("words", key, (blocks) => {
       const counts = blocks.array("df");

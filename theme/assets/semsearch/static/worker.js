@@ -1,4 +1,4 @@
-/* The engine off the page's thread: {root, cache} first, then {id, call, argument} in and {id, value} or {id, error} out. */
+/* Runs the engine in a worker: takes {root, cache}, then {id, call, argument}; answers {id, value} or {id, error}. */
 
 import { createAnswering } from "./answering.js";
 
