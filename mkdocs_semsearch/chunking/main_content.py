@@ -18,6 +18,7 @@ _CONTENT = (
     "div.md-content__inner > header.md-typeset",  # lists of posts of Material's blog
     '[data-md-component="content"] article',
     ".theme-doc-markdown",  # Docusaurus
+    "#__blog-post-container",
     "main .vp-doc",  # VitePress
     ".VPHome",
     ".td-content",  # Docsy

@@ -140,12 +140,16 @@ def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Se
 
 
 def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:
-    """Yields pairs of an earlier section and its copy in another version of the same page, of any length."""
+    """Yields pairs of an earlier section and its copy in another version of the same page, of any length.
+
+    One version may have no folder of its own, as the current one of Docusaurus has not.
+    """
     seen: dict[tuple[Any, ...], int] = {}
     section = -1
-    for page in pages:
-        version, rest = split_version(page.path)
-        if not version:
+    places = [split_version(page.path) for page in pages]
+    several = {rest for version, rest in places if version}
+    for page, (_, rest) in zip(pages, places, strict=True):
+        if rest not in several:
             section += len(set(section_indexes(page)))
             continue
         for _, group in groupby(page.chunks, key=_section_index):

@@ -57,10 +57,11 @@ def test_short_sections_are_landing_places_of_their_own():
     assert groups(made_page("a.md", "See the guide."), made_page("b.md", "See the guide.")) == [0, 1]
 
 
-def test_short_sections_of_several_versions_of_a_page_are_one():
+@pytest.mark.parametrize("folders", [("2.0/", "1.0/", "dev/"), ("docs/", "docs/1.0/", "docs/next/")])
+def test_short_sections_of_several_versions_of_a_page_are_one(folders):
     pages = [
-        made_page(f"{version}/guide.html", "See the guide.", NOTE if version == "2.0" else "Short.", title="Guide")
-        for version in ("2.0", "1.0", "dev")
+        made_page(f"{folder}guide.html", "See the guide.", NOTE if folder == folders[0] else "Short.", title="Guide")
+        for folder in folders
     ]
     other = made_page("1.0/other.html", "See the guide.", title="Guide")
     assert groups(*pages, other) == [0, 1, 0, 3, 0, 3, 6]

@@ -151,6 +151,8 @@ BUILT_BY_OTHERS = {
     'content</a><main><article><nav class="theme-doc-breadcrumbs">Home</nav><span class="theme-doc-version-badge">'
     'Version: 3</span><div class="theme-doc-toc-mobile">On this page</div><div class="theme-doc-markdown markdown">'
     f'<header><h1>T</h1></header><p>x</p></div><footer class="theme-doc-footer">{EDIT}</footer></article></main>',
+    "docusaurus-blog": "<title>T | Site</title><main><article><header><h1>T</h1><time>28 mai 2019</time></header><div "
+    'id="__blog-post-container" class="markdown"><h1>T</h1><p>x</p></div></article></main>',
     "vitepress": '<div id="VPContent"><aside class="VPDocAside">On this page</aside><main class="main"><div '
     'class="vp-doc"><div><h1 id="t">T</h1><p>x</p><div class="language-js"><button class="copy"></button><span '
     f'class="lang">js</span></div></div></div></main><footer class="VPDocFooter">{EDIT}</footer></div>',
