@@ -1,4 +1,4 @@
-"""Small indexes made of nothing but sentences: the core's tests need no HTML and no model."""
+"""Makes small indexes from sentences, for tests that need neither HTML nor a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query encoders that do well for short texts and badly for long ones."""
+"""Query encoders that work for short texts and use too much time or memory for long ones."""
 
 from __future__ import annotations
 

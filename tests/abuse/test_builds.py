@@ -1,4 +1,4 @@
-"""Builds that are disturbed: what MkDocs says is its own, and the index stays whole."""
+"""The index stays complete if a build is disturbed; errors of MkDocs are shown unchanged."""
 
 from __future__ import annotations
 

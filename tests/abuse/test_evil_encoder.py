@@ -1,4 +1,4 @@
-"""An encoder that came with a published index: it may take no more time and memory than a query is worth."""
+"""A malicious query encoder in a published index cannot use more than its time and memory limits."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def publish_with_encoder(root, **waste):
     (root / "manifest.json").write_text(json.dumps(body))
 
 
-def test_a_published_encoder_runs_in_a_process_of_its_own(tmp_path):
+def test_a_published_encoder_runs_in_a_separate_process(tmp_path):
     publish_with_encoder(tmp_path / "index")
     pool = EncoderPool()
     with pool.open(tmp_path / "index", published=True) as searcher:
@@ -84,7 +84,7 @@ def test_a_published_encoder_runs_in_a_process_of_its_own(tmp_path):
         assert {type(encoder) for encoder in pool._encoders.values()} == {BoundedEncoder, OnnxEmbedder}
 
 
-def test_a_published_encoder_that_goes_astray_costs_a_query_its_meaning_only(tmp_path, monkeypatch):
+def test_a_failing_published_encoder_leaves_text_only_answers(tmp_path, monkeypatch):
     monkeypatch.setattr(encoder_pool, "MEMORY", 256 << 20)
     publish_with_encoder(tmp_path / "index", bytes_per_token=10_000_000)
     with EncoderPool().open(tmp_path / "index", published=True) as searcher:

@@ -1,4 +1,4 @@
-"""A byte of an index that changed on the way: the library and the command line say so before they answer."""
+"""The library and the command line detect a changed byte in an index before they answer."""
 
 from __future__ import annotations
 

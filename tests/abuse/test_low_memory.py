@@ -1,4 +1,4 @@
-"""A limit on the address space (`ulimit -v`): the server keeps within it, or says what it lacks."""
+"""With a limit on the address space (`ulimit -v`), the server stays within it or says how much it needs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_server_with_400_megabytes_of_address_space_answers_by_meaning(index_d
         process.communicate(timeout=30)
 
 
-def test_with_less_the_command_says_what_it_lacks(index_dir):
+def test_with_less_memory_the_command_says_how_much_it_needs(index_dir):
     process = serve(index_dir, 200)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 1

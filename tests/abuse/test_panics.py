@@ -1,4 +1,4 @@
-"""A panic in a library written in Rust: an answer is lost, and nothing else."""
+"""A panic in a Rust library costs one response and affects nothing else."""
 
 from __future__ import annotations
 

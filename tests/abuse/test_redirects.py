@@ -32,7 +32,7 @@ def test_a_redirect_within_the_host_is_followed(tmp_path):
         assert PublishedIndex(f"{url}old/", tmp_path / "copy").update() is True
 
 
-def test_a_redirect_loop_is_given_up(tmp_path):
+def test_a_redirect_loop_is_an_error(tmp_path):
     with (
         publisher(redirect=lambda path: path) as (url, asked),
         pytest.raises(IndexNotFoundError, match="redirects too often"),

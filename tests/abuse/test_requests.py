@@ -1,4 +1,4 @@
-"""Requests that hold places, forge who they come from, or are no proper requests."""
+"""Requests that block places in the queue, forge their client address, or are malformed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_half_sent_bodies_take_no_places(index_dir, path):
     assert "Traceback" not in log[0]
 
 
-def test_a_tool_has_a_time_limit_and_places_of_its_own(tmp_path):
+def test_a_tool_has_its_own_time_limit_and_queue(tmp_path):
     pytest.importorskip("mcp")
     import threading
 
@@ -126,7 +126,7 @@ def test_a_server_has_no_rate_limit_by_default():
     assert ServerSettings().rate_limit is None
 
 
-def test_a_page_is_told_with_its_whole_front_matter(tmp_path):
+def test_a_page_is_returned_with_its_whole_front_matter(tmp_path):
     built(tmp_path / "index", [made_page("a.md", "About keys.", front_matter={"reviewer": "Ada", "internal": [1]})])
     with client_of(tmp_path / "index") as client:
         page = client.get("/api/v1/pages/a.md").json()

@@ -1,4 +1,4 @@
-"""A publisher that answers one byte at a time: nobody waits for it longer than a deadline."""
+"""A publisher that sends one byte at a time delays nothing beyond the deadline."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_closing_the_client_ends_the_requests_under_way():
     assert len(ended) == 1
 
 
-def test_a_slow_manifest_is_given_up(tmp_path, monkeypatch):
+def test_a_slow_manifest_ends_at_the_deadline(tmp_path, monkeypatch):
     monkeypatch.setattr(published_index, "MANIFEST_SECONDS", 0.5)
     with slow_publisher() as url, pytest.raises(IndexNotFoundError, match=r"no answer within 0\.5 s"):
         PublishedIndex(url, tmp_path / "copy").update()
@@ -123,7 +123,7 @@ def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
     assert "Traceback" not in log
 
 
-def test_a_publisher_that_says_nothing_delays_the_start_by_little(tmp_path):
+def test_a_silent_publisher_hardly_delays_the_start(tmp_path):
     """Beside the same index as a folder; `benchmarks/start_offline.py` has the seconds."""
     build(tmp_path / "copy")
 

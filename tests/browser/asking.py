@@ -1,4 +1,4 @@
-"""Asking as a reader does, and waiting for the answer to just this question."""
+"""Types a question like a reader, and waits for the response to exactly this question."""
 
 from __future__ import annotations
 

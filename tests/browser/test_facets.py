@@ -105,7 +105,7 @@ def test_a_group_of_values_is_one_tab_stop_and_arrows_move_inside(page, site):
     expect(find).to_be_focused()
 
 
-def test_an_inverted_range_is_refused_beside_its_fields(page, site):
+def test_an_inverted_range_is_refused_next_to_its_fields(page, site):
     ask(page, site, "token")
     years = page.locator(f"{PANEL} [data-field=year]")
     expect(years).to_have_count(2)
@@ -175,7 +175,7 @@ def test_the_filter_that_a_question_names_is_offered_and_taken_with_a_key(page, 
     assert page.locator(".ss-offer button").count() == 0
 
 
-def test_a_facet_in_arabic_stands_beside_its_box(page, configure, serving):
+def test_a_facet_in_arabic_is_next_to_its_check_box(page, configure, serving):
     with serving.SiteServer(configure(language="ar")) as server:
         ask(page, server, "token")
         row = page.locator(f"{PANEL} .ss-facet").first

@@ -1,4 +1,4 @@
-"""The sidecar is down, slow, broken or half there: the reader still gets answers, and is told."""
+"""If the sidecar is down, slow or broken, the reader still gets results and a message."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_words_only_is_said_when_the_sidecar_is_degraded(page, build_site, servi
         assert page.locator(MODE).inner_text().startswith("Matching words only")
 
 
-def test_without_any_index_the_box_stays_and_says_so(page, configure, serving):
+def test_without_any_index_the_search_box_stays_and_shows_a_message(page, configure, serving):
     with serving.SiteServer(configure(fallback=False)) as server:
         server.sidecar.alive = False
         open_box(page, server)

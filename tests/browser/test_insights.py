@@ -1,4 +1,4 @@
-"""What the dialog tells a server that records searches."""
+"""The records that the dialog sends to a server with insights."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def eventually(page, told, count):
     return [body for body, _ in told]
 
 
-def test_a_result_that_is_opened_is_told_once_with_its_rank(recorded):
+def test_an_opened_result_is_reported_once_with_its_rank(recorded):
     page, told, _ = recorded
     ask(page, "token")
     second = page.locator(".ss-page").nth(1).locator("[data-semsearch=option]").first
@@ -96,7 +96,7 @@ def test_a_reader_who_asks_for_privacy_is_not_recorded(configure, page, serving,
     assert told == []
 
 
-def test_a_server_that_records_nothing_is_told_nothing(recorded):
+def test_nothing_is_reported_to_a_server_that_does_not_record(recorded):
     page, told, server = recorded
     server.sidecar.change = lambda body: body
     requested = []

@@ -55,7 +55,7 @@ def test_the_plot_has_a_bar_a_day_as_high_as_its_searches(page, report_file):
     assert page.locator("svg title").last.text_content() == "2026-11-22: 9 searches, 0 opened"
 
 
-def test_the_report_is_readable_without_colours_of_its_own(page, report_file):
+def test_the_report_follows_the_dark_colour_scheme(page, report_file):
     page.emulate_media(color_scheme="dark")
     page.goto(report_file.as_uri())
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"

@@ -1,4 +1,4 @@
-"""Nothing canned: `mkdocs serve` with the plugin, its own search answering, and the widget it put into the pages."""
+"""The whole path without stand-ins: `mkdocs serve` with the plugin, its search, and the widget in its pages."""
 
 from __future__ import annotations
 

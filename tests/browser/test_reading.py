@@ -99,7 +99,7 @@ def test_hostile_sections_stay_text_in_the_preview(page, site):
     ["x" * 10_000, "\u202egnp.exe\u2066 \u202b", "👩‍👩‍👧‍👦" * 300, "</mark></style></script> \"'` &amp; <b>"],
     ids=["10 kB word", "direction", "emoji", "markup"],
 )
-def test_any_text_is_shown_as_it_is_and_fits(page, site, text):
+def test_any_text_is_shown_unchanged_and_fits(page, site, text):
     def everywhere(body):
         for result in body["results"]:
             result["page"]["title"] = text
@@ -269,7 +269,7 @@ def test_enter_in_a_long_list_ticks_the_first_value_found(page, site):
     page.get_by_role("button", name="Remove filter Tags: topic-14").wait_for()
 
 
-def test_facets_take_no_room_where_there_are_none(page, site):
+def test_without_facets_no_space_is_reserved(page, site):
     site.sidecar.change = lambda body: body | {"facets": {}}
     ask(page, site, "token")
     assert page.locator("#semsearch-facets").is_hidden()

@@ -473,7 +473,7 @@ def test_a_corrected_word_is_said_and_can_be_taken_back(page, site):
     assert "correct=" not in site.sidecar.searches[-1]
 
 
-def test_of_a_pasted_traceback_the_telling_lines_are_asked(page, site):
+def test_only_relevant_lines_of_a_pasted_traceback_are_searched(page, site):
     frames = "".join(f'  File "app/{number}.py", line {number}, in run\n    call({number})\n' for number in range(60))
     pasted = f"It fails with tokens:\n\nTraceback (most recent call last):\n{frames}KeyError: 'access_token'\n"
     assert len(pasted) > 2000
@@ -501,7 +501,7 @@ def test_a_missing_phrase_is_said(page, site):
     notice.wait_for(state="hidden")
 
 
-def test_a_result_says_why_it_is_there_where_its_text_does_not(page, site):
+def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     def by_meaning(body):
         near = body["results"][1]
         near["page"]["title"] = "Elsewhere"
@@ -698,7 +698,7 @@ def test_events_tell_the_outside(page, site):
     assert page.evaluate("seen") == [["open", None], ["results", 3], ["close", None]]
 
 
-def test_nothing_is_asked_while_an_input_method_composes(page, site):
+def test_no_request_is_sent_while_an_input_method_composes(page, site):
     page.goto(site.url)
     page.keyboard.press("Control+k")
     page.locator(INPUT).wait_for()

@@ -69,7 +69,7 @@ def test_search_finds_sections_and_questions_without_accents_and_shows_where(pag
 
 
 @pytest.mark.parametrize("device", ["page", "phone"])
-def test_what_is_pressed_says_what_it_is(request, device, map_file):
+def test_a_tapped_dot_shows_its_section(request, device, map_file):
     shown = request.getfixturevalue(device)
     shown.goto(map_file.as_uri())
     shown.locator("text.shown").first.wait_for()

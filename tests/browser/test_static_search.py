@@ -97,7 +97,7 @@ def expect_first(page, title):
     expect(page.locator("[data-semsearch=list] [role=group]").first).to_have_attribute("aria-label", title)
 
 
-def test_the_reader_is_told_and_no_sidecar_is_asked(page, site):
+def test_the_reader_is_told_and_no_sidecar_is_called(page, site):
     ask_whole(page, site, "rotate an access token")
     assert titles(page)[0] == "Authentication"
     expect(page.locator(MODE)).to_have_text("Searching in your browser: what you type stays here.")
@@ -125,7 +125,7 @@ def failures_of(page):
     return failed
 
 
-def test_host_of_files_is_asked_for_a_sidecar_once_a_visit(page, static_site, serving):
+def test_a_file_host_is_probed_for_a_sidecar_once_per_visit(page, static_site, serving):
     with serving.SiteServer(static_site(static="auto", api_url="/-/semsearch")) as server:
         server.sidecar.present = False
         page.add_init_script(NO_TIME_LIMITS)

@@ -63,7 +63,7 @@ def test_basic_search_loads_the_index_once_and_no_worker(page, build_site, servi
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "material"])
-def test_a_dialog_that_cannot_be_loaded_gives_the_theme_its_search_back(page, build_site, serving, theme):
+def test_if_the_dialog_cannot_be_loaded_the_themes_search_works(page, build_site, serving, theme):
     field, result = {
         "mkdocs": ("#mkdocs-search-query", "#mkdocs-search-results article a"),
         "material": (".md-search__input", ".md-search-result__link"),

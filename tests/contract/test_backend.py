@@ -1,4 +1,4 @@
-"""What every backend of a searcher does, whatever it is made of; one joins by an entry in `BACKENDS`.
+"""The contract of `Backend`, run on every implementation in `BACKENDS`.
 
 Each operation is compared with what the pages themselves say, so a backend is held against the truth and not against
 another backend.
@@ -150,7 +150,7 @@ CONDITIONS = (
 )
 
 
-def test_the_map_says_where_every_chunk_belongs(backend):
+def test_the_chunk_map_has_page_and_section_of_every_chunk(backend):
     chunk_map = backend.chunk_map
     assert chunk_map.is_consistent
     assert chunk_map.page_of.tolist() == [number for _, number, _ in ROWS]
@@ -202,7 +202,7 @@ def test_the_nearest_chunk_is_found_by_meaning(find):
         assert any(ROWS[row][2].content.startswith(text) for row in rows)
 
 
-def test_words_that_stand_nowhere_match_nothing(find):
+def test_words_that_occur_nowhere_match_nothing(find):
     matches = find(SearchQuery("zyxwvut", mode="lexical", facets=("tags",)))
     assert (matches.ranked.total, matches.weaker) == (0, 0)
     assert not matches.ranked.results
@@ -239,7 +239,7 @@ def test_a_least_score_leaves_the_results_that_show_it(find, granularity, mode):
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_weak_results_stand_behind_the_matches(find, granularity, mode):
+def test_weak_results_follow_the_matches(find, granularity, mode):
     query = SearchQuery(
         "pip install foo_bar once, FooBar.connect() server", limit=50, mode=mode, granularity=granularity
     )
@@ -260,7 +260,7 @@ def test_weak_results_stand_behind_the_matches(find, granularity, mode):
     assert all(item.weak for item in after)
 
 
-def test_a_phrase_that_occurs_nowhere_is_given_up(backend, find):
+def test_a_phrase_that_occurs_nowhere_is_not_required(backend, find):
     question = backend.read(read_question('"them rotate"'), correct=True)
     assert (question.phrases, question.missing_phrases) == ((), ("them rotate",))
     for mode in ("hybrid", "lexical"):

@@ -167,7 +167,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> BuiltSite:
     return build_site(tmp_path, request.param)
 
 
-def test_the_folder_gives_the_chunks_of_the_plugin(site: BuiltSite) -> None:
+def test_a_site_folder_has_the_same_chunks_as_the_plugin(site: BuiltSite) -> None:
     from_plugin = chunked(site.pages)
     from_folder = chunked(SiteFolder(site.site_dir, load_site_config(site.config_file)))
     assert [page.path for page in from_folder] == [page.path for page in from_plugin]

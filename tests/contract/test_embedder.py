@@ -1,4 +1,4 @@
-"""What every embedder promises, asked of each of them."""
+"""The contract of `Embedder`, run on every implementation."""
 
 from __future__ import annotations
 

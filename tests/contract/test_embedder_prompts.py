@@ -1,4 +1,4 @@
-"""Prompts: what the model wants in front of a question or a document is put there, by every kind of embedder."""
+"""Every kind of embedder adds the model's prompts to queries and documents."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_neighbours_and_phrases_are_found_in_every_language(opened):
     assert next(iter(search("検索エンジン")["results"]))["page"]["path"] == "ja/words.md"
 
 
-def test_words_of_a_site_in_eight_languages_are_found(opened):
+def test_words_match_on_a_site_in_eight_languages(opened):
     search = opened(site("en", "uk", "ru", "de", "fr", "zh", "ja", "ar"))
     for question, path in {
         "full disks": "disks.md",
@@ -206,7 +206,7 @@ def test_part_of_a_compound_finds_it(opened, tag, questions):
     assert order(search(f'"{word}"')) == ["words.md"]  # a phrase is what is written
 
 
-def test_words_are_divided_only_in_languages_that_join_them(opened):
+def test_only_languages_with_compounds_have_words_split(opened):
     pages = [
         made_page("it.md", "Datenbankverbindungen", language="de"),
         made_page("en.md", "The firewall database.", language="en"),

@@ -199,7 +199,7 @@ def both(cluster, tmp_path_factory):
 
 
 TOLERANCE = 2e-3
-"""What sums of rounded numbers differ by in another order; results that are no further apart are a tie."""
+"""Rounding difference between sums in another order; results with a smaller difference are a tie."""
 
 
 def shown(result):

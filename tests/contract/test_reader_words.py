@@ -154,7 +154,7 @@ def test_explain_names_the_words_and_the_pin(index_dir):
         assert searcher.search("authentication", explain=True)[0].explain["rule"] == "title"
 
 
-def test_what_never_matches_is_told():
+def test_synonyms_and_pins_that_never_match_are_reported():
     readers = ReaderWords({"k8s": ("kubernetes",), "vm": ("virtual machine", "vbox")}, {"a": "auth.md", "b": "gone.md"})
     wrong = made_page("x.md", "Text.", front_matter={"search": {"keywords": {"a": 1}}})
     assert readers.complaints([*PAGES, wrong]) == (

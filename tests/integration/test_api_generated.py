@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a good one or a sentence: searches of a real index with generated requests."""
+"""Generated requests to a real index: every response is a valid result or an error with one sentence."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def test_no_results_are_fine_and_say_what_to_try(run, index_dir):
     assert (body["results"], body["total_results"]) == ([], 0)
 
 
-def test_without_the_model_words_answer_and_say_so(run, index_dir):
+def test_without_the_model_search_is_text_only_and_says_so(run, index_dir):
     done = run("query", "rotate keys", "--index", index_dir)
     assert "text-only mode" in done.stdout
     assert "Answering in text-only mode" in done.stderr
@@ -307,7 +307,7 @@ def test_inspection(run, index_dir):
     assert json.loads(run("inspect", index_dir, "--verify", "--format", "json").stdout)["verified"] is True
 
 
-def test_damage_is_found(run, index_dir, tmp_path):
+def test_damage_is_reported(run, index_dir, tmp_path):
     copy = shutil.copytree(index_dir, tmp_path / "copy")
     vectors = open_index(copy).build_dir / "vectors.npy"
     content = vectors.read_bytes()
@@ -461,7 +461,7 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert [item.query for item in store.read()] == ["rotate keys"] * 3
 
 
-def test_lint_tells_where_readers_get_lost(run, tmp_path):
+def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):
     pages = [made_page(f"{n}.md", f"Words about {n}.", "What it takes.", headings=("", "Options")) for n in "abcd"]
     index = built(tmp_path / "index", pages, embedder=open_embedder()) and tmp_path / "index"
     (tmp_path / "docs").mkdir()

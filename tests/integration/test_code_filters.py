@@ -167,7 +167,7 @@ def searcher(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("expression", "expected"), EXPECTED.items())
-def test_a_filter_on_code_finds_what_it_says_in_five_languages(searcher, expression, expected):
+def test_code_filters_select_the_expected_chunks_in_five_languages(searcher, expression, expected):
     found = searcher.search("", filters=[parse_filter(expression)])
     assert {result.page.path.removesuffix(".md") for result in found} == expected
 

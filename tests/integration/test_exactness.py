@@ -15,7 +15,7 @@ from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, Search
 from tests.unit.searching.synthetic import WORDS, Synthetic
 
 ALIKE = 2e-6
-"""Similarities nearer than this may change places: products in blocks differ in the last bits."""
+"""Results with a smaller difference may swap places, because blocked products differ in the last bits."""
 
 SMALL, LARGE = 20_000, 200_000
 
@@ -76,7 +76,7 @@ def filters(rows):
 
 
 MATCH = 0.7
-"""Share of the best similarity from which on a chunk matches, where meaning alone ranks."""
+"""Share of the best similarity from which on a chunk matches in semantic mode."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def test_other_modes_return_only_what_the_filters_leave(small, query, mode):
 
 @settings(max_examples=40, **RELAXED)
 @given(query=queries(SMALL), mode=st.sampled_from(["hybrid", "semantic"]))
-def test_looking_at_few_chunks_gives_what_looking_at_all_gives(small, query, mode):
+def test_scoring_few_chunks_equals_scoring_all_chunks(small, query, mode):
     query = query.with_mode(mode)
     few = small.searcher.search(query)
     with pytest.MonkeyPatch.context() as patch:

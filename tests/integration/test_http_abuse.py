@@ -1,4 +1,4 @@
-"""What strangers send: paths that climb, headers that break lines, bodies without end. A real server on a real port."""
+"""Malicious requests to a real server: path traversal, header injection, endless bodies."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_an_unknown_address_is_a_json_error(client, address):
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_proxy_may_put_the_app_below_a_path_of_its_own(index_dir):
+def test_a_proxy_may_mount_the_app_below_another_path(index_dir):
     app = create_app(LiveIndex(index_dir, open_index=open_small))
     with TestClient(app, root_path="/search") as proxied:
         assert proxied.get("/search/api/v1/search?q=keys").status_code == 200
@@ -293,7 +293,7 @@ def test_defaults_come_from_the_options(index_dir):
 
 
 @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/", "/api/v1/pages/", "/-/semsearch/api/v1/nothing"])
-def test_an_address_of_the_api_that_there_is_not_is_json_beside_a_site_too(index_dir, site_dir, path):
+def test_an_unknown_api_path_is_a_json_404_with_a_site(index_dir, site_dir, path):
     with client_of(index_dir, site_dir=site_dir) as client:
         answer = client.get(path)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

@@ -1,4 +1,4 @@
-"""What stands before the answers: tokens, places and time for requests, ids, headers, logs."""
+"""Guards of the HTTP API: tokens, queue and time limits, request ids, headers, logs."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_request_is_refused_with_retry_after_when_all_places_are_taken(index_d
         assert 'semsearch_requests_total{route="facets",method="GET",status="503"} 1' in metrics
 
 
-def test_a_request_that_takes_too_long_is_given_up_but_keeps_its_place(index_dir):
+def test_a_request_that_takes_too_long_is_cancelled_but_keeps_its_place(index_dir):
     held = Held(index_dir)
     with client_of(held, max_concurrent=1, request_seconds=0.1) as client:
         late = client.get("/api/v1/facets")
@@ -145,7 +145,7 @@ def test_a_request_that_takes_too_long_is_given_up_but_keeps_its_place(index_dir
         assert eventually(lambda: client.get("/api/v1/facets").status_code == 200)
 
 
-def test_a_request_that_never_began_gives_its_place_back(index_dir, monkeypatch):
+def test_a_request_that_never_started_releases_its_place(index_dir, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.serving.admission.THREADS", 1)
     held = Held(index_dir)
     with client_of(held, max_concurrent=2, request_seconds=0.1) as client:
@@ -174,7 +174,7 @@ def test_health_and_metrics_are_answered_while_all_workers_are_busy(index_dir):
         thread.join()
 
 
-def test_behind_a_proxy_clients_are_told_apart_by_its_header(index_dir):
+def test_behind_a_proxy_clients_are_distinguished_by_its_header(index_dir):
     with client_of(live(index_dir), rate_limit="1/hour", client_header="X-Forwarded-For") as client:
 
         def status(*given):

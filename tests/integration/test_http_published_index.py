@@ -168,7 +168,7 @@ def test_one_question_needs_only_the_address(web, monkeypatch, tmp_path, caplog)
     assert local_folder("semsearch-index") == Path("semsearch-index")
 
 
-def test_each_address_has_a_copy_of_its_own(monkeypatch, tmp_path):
+def test_each_url_has_its_own_copy(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     one, other = (LiveIndex.at(f"https://docs.example.org/{version}/") for version in ("1", "2"))
     assert one.index_dir != other.index_dir

@@ -49,7 +49,7 @@ def start(index_dir, host="127.0.0.1", program=PROGRAM):
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_it_answers_until_it_is_told_to_stop(index_dir, ending):
+def test_it_answers_until_it_is_stopped(index_dir, ending):
     process, url = start(index_dir)
     try:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)
@@ -92,7 +92,7 @@ SLOW_PROGRAM = """
 """
 
 
-def test_requests_that_run_when_it_is_told_to_stop_are_answered(index_dir):
+def test_running_requests_are_answered_before_it_stops(index_dir):
     process, url = start(index_dir, program=SLOW_PROGRAM)
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(lambda: urllib.request.urlopen(f"{url}api/v1/search?q=slow").read())
@@ -126,7 +126,7 @@ def test_a_hangup_lets_it_look_for_a_new_build(tmp_path):
     assert "Traceback" not in log
 
 
-def test_processes_share_a_port_where_they_are_told_to(index_dir):
+def test_processes_share_a_port_with_reuse_port(index_dir):
     port = free_port()
     shared = PROGRAM.replace("{host!r}, 0,", f"{{host!r}}, {port}, reuse_port=True,")
     running = [start(index_dir, program=shared) for _ in range(2)]
@@ -146,7 +146,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def test_a_body_longer_than_it_says_is_not_read(index_dir):
+def test_a_body_is_not_read_beyond_its_content_length(index_dir):
     process, url = start(index_dir)
     try:
         port = int(url.rstrip("/").rpartition(":")[2])

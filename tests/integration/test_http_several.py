@@ -112,7 +112,7 @@ def test_an_index_without_evidence_is_not_first(client, mode, granularity):
         assert results[0]["score"] <= 1
 
 
-def test_requests_may_name_some_of_the_indexes(client):
+def test_requests_may_name_a_selection_of_indexes(client):
     for answer in (
         client.get("/api/v1/search?q=keys&indexes=cooking"),
         client.post("/api/v1/search", json={"query": "keys", "indexes": ["cooking"]}),
@@ -227,7 +227,7 @@ def test_similarities_of_different_models_are_not_compared(folders, tmp_path):
         assert client.get("/api/v1/search?q=keys&mode=semantic&indexes=other").status_code == 200
 
 
-def test_one_that_is_degraded_says_so_for_all(folders):
+def test_one_degraded_index_makes_the_whole_answer_degraded(folders):
     parts = sources(folders, "manual") | {
         "cooking": LiveIndex(
             folders / "cooking", open_index=lambda place: open_searcher(place, embedder=DeadEmbedder())

@@ -33,7 +33,7 @@ def send(client, body=ENDING, **headers):
     return client.post(ADDRESS, content=content, headers={"content-type": "text/plain"} | headers)
 
 
-def test_nothing_is_recorded_unless_it_is_asked_for(index_dir, tmp_path):
+def test_nothing_is_recorded_by_default(index_dir, tmp_path):
     with client_of(index_dir, None) as client:
         assert "insights" not in client.get("/api/v1/search", params={"q": "keys"}).json()
         assert send(client).status_code == 404

@@ -104,7 +104,7 @@ def test_command_line_says_how_many_results_are_weaker(capsys, index_dir):
     assert text.count(", weak]") == 3
 
 
-def test_command_line_says_how_the_query_was_read(capsys, index_dir):
+def test_command_line_shows_corrections(capsys, index_dir):
     text = said(capsys, index_dir, "resstore")
     assert text.startswith("Showing results for restore (add --literal for resstore as typed).\n")
     assert said(capsys, index_dir, "resstore", "--no-correct").startswith("Nothing found here for “resstore”.\n")
@@ -136,7 +136,7 @@ def test_page_offers_the_weaker_results_and_marks_them(api):
     assert "Less related (2)" not in links(page(api, href[1:]))
 
 
-def test_page_says_how_the_query_was_read(api):
+def test_results_page_shows_corrections(api):
     tree = page(api, "q=resstore&mode=lexical")
     assert tree.css_first("[role=status]").text() == "Showing results for restore Search for resstore instead"
     assert page(api, links(tree)["Search for resstore instead"][1:]).css("article") == []

@@ -203,7 +203,7 @@ def test_errors_are_tool_errors_with_the_same_sentence(searcher, name, arguments
     assert sentence in text
 
 
-def test_without_an_index_the_tools_say_so():
+def test_without_an_index_the_tools_return_an_error():
     failed, text = call(server_of(lambda: None), "list_facets")
     assert failed
     assert "There is no search index yet" in text
@@ -217,7 +217,7 @@ def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
     assert found["results"]
 
 
-def test_the_servers_defaults_hold_here_too(searcher):
+def test_the_servers_defaults_apply_to_tools(searcher):
     server = build_server(IndexOperations(lambda: searcher), defaults=Defaults(limit=2))
     asked = {"query": "keys", "include_weak": True}
     assert len(call(server, "search_docs", asked)[1]["results"]) == 2
@@ -293,7 +293,7 @@ def test_only_known_hosts_and_origins_reach_it(index_dir, options, headers, stat
     assert status != 200 or 'the documentation of \\"Example\\"' in response.text
 
 
-def test_the_rate_limit_counts_its_requests_too(index_dir):
+def test_the_rate_limit_counts_requests_of_agents(index_dir):
     app = create_app(LiveIndex(index_dir, open_index=open_small), rate_limit="2/hour")
     given = {"Accept": "application/json, text/event-stream"}
     with TestClient(app, base_url="http://localhost") as client:

@@ -34,7 +34,7 @@ def default(tmp_path_factory):
 
 
 @pytest.mark.parametrize("way", ["torch", "exported", "float32"])
-def test_every_way_to_encode_gives_comparable_vectors(way, default, tmp_path):
+def test_all_encoders_return_comparable_vectors(way, default, tmp_path):
     folder = str(resolve_model(DEFAULT_MODEL, download=False))
     options = {"torch": {"runtime": "torch"}, "exported": {"model": folder}, "float32": {"precision": "float32"}}
     index = built(tmp_path / "site", **options[way])

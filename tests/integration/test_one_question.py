@@ -191,7 +191,7 @@ def test_the_expected_page_is_first(wanted, question):
 
 
 @pytest.mark.parametrize("text", ["zzxqv blorpt", "how do I bake sourdough bread", "qwrtp"])
-def test_a_question_that_the_site_says_nothing_about_has_no_match(site, text):
+def test_a_question_about_another_topic_has_no_match(site, text):
     with open_searcher(site.index_dir) as searcher:
         for granularity, every in (("section", 23), ("page", len(DOCS))):
             query = SearchQuery(text, granularity=granularity, facets=("tags",), limit=50)
@@ -221,7 +221,7 @@ def test_a_pasted_traceback_finds_its_cause(site):
             assert response.results[0].section.anchor == "errors"
 
 
-def test_the_command_line_gives_the_same(site, wanted, tmp_path):
+def test_the_command_line_returns_the_same_results(site, wanted, tmp_path):
     for question in QUESTIONS:
         command = [SEMSEARCH, "query", question.text, "--index", site.index_dir, "--limit", str(LIMIT)]
         command += ["--granularity", question.granularity, "--format", "json"]
@@ -258,7 +258,7 @@ def as_request(question):
     return {"query": question.text, "include_weak": True, **named}
 
 
-def test_http_gives_the_same_by_get_and_by_post(address, wanted):
+def test_http_returns_the_same_results_by_get_and_post(address, wanted):
     for question in QUESTIONS:
         with urllib.request.urlopen(f"{address}api/v1/search?{as_parameters(question)}") as answer:
             assert ids(json.load(answer)) == wanted[question][1], question
@@ -280,16 +280,16 @@ def through_mcp(target):
     return anyio.run(run)
 
 
-def test_mcp_gives_the_same_over_http(address, wanted):
+def test_mcp_returns_the_same_results_over_http(address, wanted):
     assert through_mcp(f"{address}mcp") == [wanted[question][1] for question in QUESTIONS]
 
 
-def test_mcp_gives_the_same_over_standard_input(site, wanted):
+def test_mcp_returns_the_same_results_over_standard_input(site, wanted):
     parameters = StdioServerParameters(command=str(SEMSEARCH), args=["mcp", str(site.index_dir)], env=dict(os.environ))
     assert through_mcp(stdio_client(parameters)) == [wanted[question][1] for question in QUESTIONS]
 
 
-def test_the_preview_gives_the_same(site, wanted):
+def test_the_preview_returns_the_same_results(site, wanted):
     preview = Preview()
     preview.searcher = open_preview(site.index_dir, None)
     app = preview.wrap(lambda environ, start_response: pytest.fail("the site was asked"), "/docs/", "127.0.0.1")

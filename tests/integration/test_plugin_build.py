@@ -96,7 +96,7 @@ def test_lines_refer_to_the_source_file(site):
     assert "Rotate API tokens every month." in lines[row["start_line"] - 1 : row["end_line"]]
 
 
-def test_says_one_line_about_what_it_did(site):
+def test_the_report_is_one_line(site):
     lines = [line for line in site.build().splitlines() if "semsearch" in line]
     assert len(lines) == 1
     assert lines[0].startswith("INFO")

@@ -184,7 +184,7 @@ def test_whole_api_answers_on_the_sites_origin(site):
         assert server.get(f"{api}/api/v1/search?q=tokens")[1]["cache-control"] == "no-store"
 
 
-def test_configured_api_url_gives_way_to_the_preview(site):
+def test_the_preview_overrides_a_configured_api_url(site):
     site.options["api_url"] = "https://search.example.org"
     with serving(site) as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))
@@ -209,7 +209,7 @@ def test_dirty_rebuild_keeps_the_other_pages(site):
         assert server.finds("tokens", "tokens.md")
 
 
-def test_clean_serve_is_a_preview_too(site):
+def test_serve_with_clean_is_a_preview(site):
     with serving(site, "--clean") as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))
         assert not site.index_dir.exists()

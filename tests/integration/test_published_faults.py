@@ -1,4 +1,4 @@
-"""Published indexes: origins that die or lie, and publishers that mean no good. The copy of before stays."""
+"""The previous copy stays if the origin of a published index fails, or if its publisher is malicious."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def copy(tmp_path):
     return tmp_path / "cache" / "copy"
 
 
-def test_a_download_goes_on_where_the_origin_died(origin, copy):
+def test_a_download_resumes_after_the_origin_died(origin, copy):
     build(origin.root)
     published = PublishedIndex(origin.url, copy)
     origin.dies_after = 300
@@ -166,7 +166,7 @@ def test_a_part_that_is_longer_than_the_file_there(origin, copy):
     assert published.update() is True
 
 
-def test_a_trickling_publisher_is_given_up(origin, copy, monkeypatch):
+def test_a_publisher_that_trickles_bytes_is_abandoned(origin, copy, monkeypatch):
     """Every byte comes in time for a socket's time-out; the file as a whole would take minutes."""
     build(origin.root)
     origin.trickles = ("vectors.npy",)

@@ -139,7 +139,7 @@ def test_a_build_that_fails_leaves_the_last_one(server, build, where, status):
     assert ask(build.index).build_id == after.build_id
 
 
-def test_points_that_get_lost_are_noticed(server, build):
+def test_missing_points_are_reported(server, build):
     before = build(PAGES)
     server.loses_points = True
     with pytest.raises(StoreUnavailableError, match="has 1 points instead of"):
@@ -170,7 +170,7 @@ def test_no_address_no_key(server, build, monkeypatch):
         ask(build.index)
 
 
-def test_the_cluster_goes_away_and_comes_back(server, build):
+def test_search_works_again_after_the_cluster_was_down(server, build):
     build(PAGES)
     with open_searcher(build.index, embedder=WordHashEmbedder()) as searcher:
         server.refuse = (503, "query", 1)
@@ -179,7 +179,7 @@ def test_the_cluster_goes_away_and_comes_back(server, build):
         assert searcher.search(QUERY).results
 
 
-def test_a_sidecar_says_that_the_cluster_is_away(server, build, monkeypatch):
+def test_a_sidecar_reports_that_the_cluster_is_down(server, build, monkeypatch):
     from starlette.testclient import TestClient
 
     from mkdocs_semsearch.serving.app import create_app
@@ -207,7 +207,7 @@ def test_without_an_embedder_words_rank(server, build):
     assert response.results[0].page.path == "keys.md"
 
 
-def test_a_sidecar_takes_new_builds_in(server, build):
+def test_a_sidecar_loads_new_builds(server, build):
     first = build(PAGES).build_id
     live = LiveIndex(build.index, open_index=lambda folder: open_searcher(folder, embedder=WordHashEmbedder()))
     assert live.refresh()

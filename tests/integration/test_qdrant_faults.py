@@ -137,7 +137,7 @@ def test_a_silent_cluster_ends_a_build_and_a_search_with_a_sentence(server, tmp_
         assert searcher.search(SearchQuery("rotate api keys")).results
 
 
-def test_a_lost_replica_costs_a_build_repetitions_and_a_search_an_answer(server, tmp_path):
+def test_with_a_lost_replica_builds_retry_and_searches_fail(server, tmp_path):
     """A cluster answers 500 or 503 while a shard has too few replicas."""
     server.refuse = (500, "points$", 3)
     build(tmp_path / "index")

@@ -45,7 +45,7 @@ def texts_sent(server):
     return [text for request, _ in server.requests for text in request["input"]]
 
 
-def test_a_build_goes_on_where_the_endpoint_left_it(server, build):
+def test_a_build_resumes_after_the_endpoint_failed(server, build):
     server.answer = lambda request, number: good_answer(request) if number <= 20 else (500, {}, {"error": "down"})
     with pytest.raises(EmbeddingError, match="does not answer"):
         build(PAGES)

@@ -85,7 +85,7 @@ def test_suggestions_reach_the_dialog(tmp_path):
     assert "'How' is not a list of questions" in site.build(fails=True)
 
 
-def test_sites_of_other_generators_get_a_page_of_its_own(tmp_path):
+def test_sites_of_other_generators_get_a_results_page(tmp_path):
     settings = read_settings({}, None)
     assert write_results_page(tmp_path, settings, language="ar", site_name="<b>Site</b>")
     html = (tmp_path / RESULTS_PAGE).read_text()

@@ -53,7 +53,7 @@ def test_the_build_puts_the_bundle_into_the_site(site):
     assert site.widget_config()["api_url"] is None
 
 
-def test_a_site_without_options_gets_the_bundle_too(tmp_path):
+def test_a_site_without_options_gets_the_bundle(tmp_path):
     site = DocsSite(tmp_path).write(PAGES)
     site.build()
     assert (site.site_dir / "semsearch" / "static.json").is_file()
@@ -122,7 +122,7 @@ def test_a_tuned_table_is_kept_while_the_sentences_stay(site):
     assert (site.site_dir / "semsearch" / "static.json").read_text() == before
 
 
-def test_without_a_table_for_the_model_the_build_says_so(tmp_path):
+def test_without_a_token_table_the_build_reports_text_only_search(tmp_path):
     site = DocsSite(tmp_path, options={"static": True}).write(PAGES)
     said = site.build(strict=False)
     assert "WARNING" in said
@@ -130,7 +130,7 @@ def test_without_a_table_for_the_model_the_build_says_so(tmp_path):
     assert json.loads((site.site_dir / "semsearch" / "static.json").read_text())["semantic"] is None
 
 
-def test_where_there_is_nothing_to_search_a_sentence_says_so(tmp_path):
+def test_without_an_index_the_error_is_one_sentence(tmp_path):
     done = run("query", "keys", "--mode", "static", "--index", tmp_path, cwd=tmp_path, code=1)
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("semsearch: There is no")

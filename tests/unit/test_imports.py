@@ -1,4 +1,4 @@
-"""Who may import whom, and what an import may load."""
+"""Checks which packages may import each other, and what an import may load."""
 
 from __future__ import annotations
 

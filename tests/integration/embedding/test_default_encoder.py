@@ -78,7 +78,7 @@ def test_graphics_card_is_used_where_the_original_weights_are_on_disk(monkeypatc
 
 @pytest.mark.model
 @pytest.mark.parametrize("options", [{"runtime": "torch"}, {"device": "cpu"}, {"precision": "float32"}, {}])
-def test_torch_is_used_when_it_is_asked_for_or_a_card_is_there(options, monkeypatch):
+def test_torch_is_used_if_requested_or_with_a_graphics_card(options, monkeypatch):
     monkeypatch.setattr(runtimes, "_sees_graphics_card", lambda: True)
     assert isinstance(open_embedder(**options), SentenceTransformerEmbedder)
 

@@ -48,7 +48,7 @@ def test_a_model_is_exported_once(cache, model):
 
 
 @pytest.mark.model
-def test_it_goes_into_the_index_as_it_is(cache, model, tmp_path):
+def test_it_is_copied_into_the_index_unchanged(cache, model, tmp_path):
     embedder = open_embedder("onnx", model, cache_dir=str(cache))
     result = export_query_encoder(embedder, tmp_path / "index", TEXTS)
     assert result.exported

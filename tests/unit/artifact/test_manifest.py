@@ -146,13 +146,13 @@ def test_another_format_names_both_numbers_and_the_way_out(number):
     assert f"reads format {FORMAT}" in str(caught.value)
 
 
-def test_another_format_is_told_before_anything_else_is_looked_at():
+def test_another_format_is_reported_before_any_other_error():
     with pytest.raises(IndexFormatError):
         manifest_from_json('{"format": 2, "files": "moved"}', "here")
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=4))
-def test_any_value_anywhere_gives_a_manifest_or_a_sentence(value):
+def test_any_value_results_in_a_manifest_or_one_sentence(value):
     body = json.loads(TEXT)
     for place in (*body, *(("embedder", name) for name in body["embedder"]), *(("files", 0, n) for n in ("path",))):
         broken = copy.deepcopy(body)

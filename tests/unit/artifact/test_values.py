@@ -54,7 +54,7 @@ def test_yes_and_no_are_booleans_in_yaml_only():
     assert [as_boolean(text) for text in ("true", "FALSE", "yes", True)] == [True, False, None, True]
 
 
-def test_text_is_as_it_is_written():
+def test_values_become_text_as_authors_write_them():
     assert [as_text(value) for value in ("a", True, 2.5, datetime.date(2024, 1, 2))] == [
         "a",
         "true",

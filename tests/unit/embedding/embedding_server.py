@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks `/v1/embeddings`, well or badly, as the test wants it."""
+"""A real HTTP server for `/v1/embeddings` that answers correctly or wrongly, as a test needs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def run(code: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_a_folder_is_taken_as_it_is(tmp_path):
+def test_a_model_folder_is_used_unchanged(tmp_path):
     folder = small_model(tmp_path / "my-model")
     assert resolve_model(str(folder)) == folder
     embedder = open_embedder(runtime="torch", model=str(folder))

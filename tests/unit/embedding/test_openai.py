@@ -63,14 +63,14 @@ def test_prompts_blanks_and_long_texts(server):
     assert server.requests[-1][0]["input"] == [".", "."]
 
 
-def test_the_dimension_is_asked_for_once(server):
+def test_the_dimension_is_requested_once(server):
     embedder = connect(server, dimension=None)
     assert embedder.identity.dimension == server.dimension
     assert embedder.identity == embedder.identity
     assert len(server.requests) == 1
 
 
-def test_a_shorter_dimension_is_asked_from_the_endpoint(server):
+def test_a_shorter_dimension_is_requested_from_the_endpoint(server):
     server.answer = lambda request, number: (200, {}, {"data": [{"embedding": [3.0, 4.0]}]})
     vectors = connect(server, dimensions=2).embed(["text"], "query")
     np.testing.assert_allclose(vectors, [[0.6, 0.8]], atol=1e-6)

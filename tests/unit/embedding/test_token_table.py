@@ -23,7 +23,7 @@ def test_the_shipped_table_is_small_and_knows_likenesses():
     assert likeness("how do I log in", "authentication") > likeness("how do I log in", "database migration")
 
 
-def test_the_nearest_sentence_is_told_without_the_encoder():
+def test_the_nearest_sentence_is_chosen_without_the_encoder():
     table = shipped_table()
     nearest = nearest_sentence(lambda: table, table.embed("stop attackers who guess passwords"))
     sentences = ("Pages are sorted by date.", "Limit how often a login may fail.", "Images are scaled to fit.")

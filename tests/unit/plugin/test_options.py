@@ -193,7 +193,7 @@ def test_synonyms_are_written_as_words_lists_or_a_file(tmp_path):
     assert settings({"pins": {"begin": "a.md"}}).pins == {"begin": "a.md"}
 
 
-def test_the_lint_is_off_unless_it_is_asked_for():
+def test_the_lint_is_off_by_default():
     assert settings({}).lint is settings({"lint": False}).lint is settings({"lint": "off"}).lint is None
     assert settings({"lint": True}).lint == ()
     assert settings({"lint": {"quiet": ["orphan", "title"]}}).lint == ("orphan", "title")

@@ -105,6 +105,6 @@ def test_several_indexes_each_for_its_corpus(tmp_path):
     assert ([item.rank for item in found.judged], found.skipped) == ([1, 1], 1)
 
 
-def test_long_queries_are_asked_whole(searcher):
+def test_long_queries_are_searched_as_a_whole(searcher):
     question = asked("nothing " * 200 + "plums", "plums.md")
     assert evaluate(searcher, [question], mode="lexical").judged[0].rank == 1

@@ -1,4 +1,4 @@
-"""Walks over the graph find what scans find, nearly always, and under filters never less than there is."""
+"""Graph walks return nearly the same rows as scans, and under filters as many rows as exist."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_a_response_is_a_sequence_of_results(searcher):
 
 
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_a_result_says_where_it_is(searcher, granularity):
+def test_a_result_has_a_citation(searcher, granularity):
     result = searcher.search("restore command", granularity=granularity)[0]
     assert (result.title, result.url) == ("Backup", "guide/backup/#restore")
     assert result.excerpt == "Restore a backup with the restore command."

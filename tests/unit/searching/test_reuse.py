@@ -1,4 +1,4 @@
-"""What one question asks for is looked up once, and what was just shown is not read again."""
+"""Look-ups of one query are not repeated, and recently shown rows are cached."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def answer(searcher, text):
     return body
 
 
-def test_words_are_asked_once_for_a_filter_and_its_facet(searcher, monkeypatch):
+def test_words_are_searched_once_for_a_filter_and_its_facet(searcher, monkeypatch):
     asked = []
     run = LexicalIndex._run
     monkeypatch.setattr(LexicalIndex, "_run", lambda index, *given: asked.append(given) or run(index, *given))
@@ -52,7 +52,7 @@ def test_words_are_asked_once_for_a_filter_and_its_facet(searcher, monkeypatch):
     assert len(asked) == 1
 
 
-def test_answers_do_not_depend_on_what_was_asked_before(searcher):
+def test_responses_do_not_depend_on_earlier_queries(searcher):
     first = [answer(searcher, text) for text in QUESTIONS]
     assert [answer(searcher, text) for text in reversed(QUESTIONS)] == first[::-1]
 

@@ -1,4 +1,4 @@
-"""Codes are wrong by no more than they say, and a row's similarity is the same however it is asked for."""
+"""The error of codes stays within its bound, and the similarity of a row is the same in every kind of search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door to an index: modes, degradation, empties, paging, boosts, pages, related pages, threads."""
+"""The searcher: modes, degradation, empty queries and indexes, paging, boosts, pages, related pages, threads."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_hybrid_degrades_to_words_when_the_embedder_fails(index_dir, granularity
     assert "does not answer" in caplog.text
 
 
-def test_an_index_whose_model_is_not_here_degrades_too(index_dir, caplog):
+def test_an_index_without_its_model_is_degraded(index_dir, caplog):
     with open_searcher(index_dir) as searcher:
         response = searcher.search(SearchQuery("rotate keys"))
         assert response.degraded

@@ -1,4 +1,4 @@
-"""Tables that open but lie: whatever a later look-up would trip over is found when the index is opened."""
+"""Inconsistent tables are detected when the index is opened, before a later look-up can fail."""
 
 from __future__ import annotations
 

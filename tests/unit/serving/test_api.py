@@ -125,7 +125,7 @@ def test_both_ways_to_ask_share_every_option(api):
     assert len(got["results"]) == 2
 
 
-def test_weak_results_and_corrections_are_asked_for_alike(api):
+def test_weak_results_and_corrections_have_the_same_parameters(api):
     values = {"query": "revoek keys that leaked", "include_weak": True, "correct": False, "limit": 50}
     posted = content(post(api, values))
     got = content(get(api, "/api/v1/search?q=revoek+keys+that+leaked&include_weak=true&correct=false&limit=50"))
@@ -202,7 +202,7 @@ def test_errors_are_json_with_a_sentence(api, address, status, message):
 
 
 @pytest.mark.parametrize("address", ROUTES)
-def test_the_client_that_has_the_answer_is_told_so(api, searcher, tmp_path, address):
+def test_a_client_that_has_the_response_gets_304(api, searcher, tmp_path, address):
     first = get(api, address)
     tag = dict(first.headers)["etag"]
     assert tag.startswith('W/"')
@@ -233,7 +233,7 @@ def test_a_degraded_answer_is_not_kept(degraded_api):
     assert dict(response.headers)["cache-control"] == "no-store"
 
 
-def test_without_an_embedder_only_meaning_is_lost(degraded_api):
+def test_without_an_embedder_search_is_text_only(degraded_api):
     response = post(degraded_api, {"query": "keys", "mode": "semantic"})
     assert response.status == 503
     assert error(response)["code"] == "embedder_unavailable"
@@ -260,7 +260,7 @@ def test_head_has_the_headers_of_get_and_no_body(api):
         ("WHATEVER", "/docs", "GET, HEAD, OPTIONS"),
     ],
 )
-def test_a_wrong_method_is_told_the_right_ones(api, method, path, allow):
+def test_a_wrong_method_gets_the_allowed_ones(api, method, path, allow):
     response = handle(api, method, path)
     assert response.status == 405
     assert dict(response.headers)["allow"] == allow
@@ -284,7 +284,7 @@ def test_a_body_over_the_limit_is_refused_by_its_length_or_by_its_word(api):
     assert post(api, {"query": "a"}, **{"Content-Length": "-1"}).status == 200
 
 
-def test_without_an_index_everything_that_needs_one_says_so():
+def test_without_an_index_every_search_route_answers_503():
     api = SearchApi(lambda: None)
     for address in (*ROUTES, "/readyz"):
         response = get(api, address)

@@ -66,7 +66,7 @@ def test_there_may_be_no_index_yet(live, caplog):
     assert live.site_name() == "Example"
 
 
-def test_a_new_build_takes_the_place_of_the_old(live, opening):
+def test_a_new_build_replaces_the_old_one(live, opening):
     build(live.index_dir)
     live.refresh()
     first = current(live)
@@ -148,7 +148,7 @@ def test_a_refused_build_is_tried_again_when_its_files_have_arrived(live):
     assert eventually(lambda: current(live) is not None)
 
 
-def test_an_unexpected_error_is_one_line_too(tmp_path, caplog):
+def test_an_unexpected_error_is_logged_in_one_line(tmp_path, caplog):
     def broken(index_dir):
         raise ZeroDivisionError("division by zero")
 

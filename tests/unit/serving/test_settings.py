@@ -104,7 +104,7 @@ def test_a_wrong_flag_is_an_error_too():
         ServerSettings.from_environment({}, default_limit=0)
 
 
-def test_one_index_on_the_command_line_stands_in_for_several_in_the_environment():
+def test_an_index_on_the_command_line_replaces_several_in_the_environment():
     environment = {"SEMSEARCH_INDEXES": "latest=/a,1.0=/b"}
     assert ServerSettings.from_environment(environment).indexes == (("latest", "/a"), ("1.0", "/b"))
     assert ServerSettings.from_environment(environment, index="/c").indexes == ()
@@ -113,12 +113,12 @@ def test_one_index_on_the_command_line_stands_in_for_several_in_the_environment(
 
 
 @pytest.mark.parametrize("name", ["", "api", "mcp", "-", "a b", "../x", ".hidden", "a/b", "x" * 65, "ä"])
-def test_names_that_cannot_stand_in_an_address(name):
+def test_index_names_that_cannot_be_in_a_url_are_refused(name):
     with pytest.raises(ConfigurationError, match="The index name"):
         ServerSettings(indexes=((name, "/a"),))
 
 
-def test_a_name_is_given_once():
+def test_two_indexes_with_one_name_are_refused():
     with pytest.raises(ConfigurationError, match="Two indexes have the name 'a'"):
         ServerSettings(indexes=(("a", "/a"), ("a", "/b")))
 

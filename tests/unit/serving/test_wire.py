@@ -43,7 +43,7 @@ def test_every_field_arrives():
     )  # fmt: skip
 
 
-def test_the_servers_defaults_stand_in_only_for_what_is_missing():
+def test_the_servers_defaults_replace_only_missing_values():
     query = parsed(Defaults(7, 0.2))
     assert (query.limit, query.min_score) == (7, 0.2)
     query = parsed(Defaults(7, 0.2), limit=10, min_score=0)

@@ -71,7 +71,7 @@ def test_the_first_commit_of_a_shallow_clone_dates_nothing(site, tmp_path_factor
 
 
 @needs_git
-def test_git_is_asked_once_for_all_pages(site, monkeypatch):
+def test_git_runs_once_for_all_pages(site, monkeypatch):
     asked = []
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda command, **options: asked.append(command) or run(command, **options))

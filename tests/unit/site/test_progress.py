@@ -6,7 +6,7 @@ from mkdocs_semsearch.site import pipeline as module
 from mkdocs_semsearch.site.pipeline import EmbeddingProgress
 
 
-def test_short_work_says_nothing(capsys):
+def test_short_work_logs_nothing(capsys):
     said = []
     progress = EmbeddingProgress(said.append, terminal=False)
     for done in (10, 20, 30):
@@ -16,7 +16,7 @@ def test_short_work_says_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_long_work_says_a_line_now_and_then(monkeypatch):
+def test_long_work_logs_a_line_now_and_then(monkeypatch):
     said, clock = [], [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
     progress = EmbeddingProgress(said.append, terminal=False)
