@@ -1,16 +1,11 @@
 from __future__ import annotations
 
 import logging
-import random
 import resource
 import signal
-import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
@@ -154,85 +149,3 @@ def test_a_full_disk_gives_one_warning(store, caplog, monkeypatch):
     assert "again" in told[1]
     assert recorder.counts["failed"] > 0
     assert "room again" in {item.query for item in store.read()}
-
-
-RECORDING = """
-import sqlite3, sys
-from pathlib import Path
-from mkdocs_semsearch.insights import store as module
-from tests.unit.insights.made_searches import search
-connect = sqlite3.connect
-sqlite3.connect = lambda file, timeout: connect(file, timeout=600)  # however slow the machine is
-module.SECONDS, module.SECONDS_TO_CLOSE, module.BATCH = 0.001, 600, 5
-print("ready", flush=True)
-name = sys.stdin.readline().strip()
-store = module.InsightStore(Path(sys.argv[1]))
-recorder = module.Recorder(store)
-for number in range(200):
-    assert recorder.record(search(f"{name} {number}"))
-    if number % 50 == 49:
-        store.forget(f"{name} {number}")  # deletes, and empties the log, while others write
-        store.clean()
-recorder.close()
-print(recorder.counts["written"], recorder.counts["failed"], flush=True)
-"""
-
-
-def test_several_processes_record_into_one_new_folder(tmp_path):
-    command = [sys.executable, "-c", RECORDING, str(tmp_path / "insights")]
-    writers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    try:
-        assert {writer.stdout.readline() for writer in writers} == {"ready\n"}
-        for number, writer in enumerate(writers):  # they make the folder, the file and its tables at the same time
-            print(f"writer-{number}", file=writer.stdin, flush=True)
-        assert [writer.communicate()[0] for writer in writers] == ["200 0\n"] * 4
-    finally:
-        for writer in writers:
-            writer.kill()
-            writer.communicate()
-    with closing(sqlite3.connect(tmp_path / "insights" / FILE)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    found = [item.query for item in InsightStore(tmp_path / "insights").read()]
-    assert len(found) == len(set(found))
-    told = {f"writer-{writer} {number}" for writer in range(4) for number in range(200)}
-    forgotten = {f"writer-{writer} {number}" for writer in range(4) for number in (49, 99, 149, 199)}
-    assert told - forgotten <= set(found) <= told
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from mkdocs_semsearch.insights import store as module
-from tests.unit.insights.made_searches import search
-module.SECONDS = 0.001
-recorder = module.Recorder(module.InsightStore(Path(sys.argv[1])))
-print("ready", flush=True)
-while True:
-    recorder.record(search("x" * 200))
-    print(recorder.counts["written"], flush=True)
-"""
-
-
-def test_a_killed_writer_loses_only_what_waited(tmp_path):
-    chance = random.Random(19)
-    before = 0
-    for _ in range(10):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        assert writer.stdout.readline() == "ready\n"
-        moment = time.monotonic() + chance.uniform(0.01, 0.3)
-        lines = []
-        while time.monotonic() < moment:
-            lines.append(writer.stdout.readline())
-        writer.kill()
-        rest = writer.stdout.read().splitlines()
-        writer.wait()
-        writer.stdout.close()
-        said = int((lines + [line + "\n" for line in rest[:-1]] or ["0"])[-1])
-        with closing(sqlite3.connect(tmp_path / FILE)) as database:
-            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        found = len(InsightStore(tmp_path).read())
-        assert found >= before + said
-        before = found
-    assert before > 0
