@@ -1,4 +1,4 @@
-"""What keeps readers from finding pages, read from an index: each finding with file and line."""
+"""Checks an index for what keeps readers from finding pages; each finding has a file and a line."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ RULES = {
 
 PAGES_WITH_A_HEADING = 4
 LONGEST_HEADING = 2
-"""Words of a heading that can say nothing on its own."""
+"""Most words of a heading that is checked; longer headings say something on their own."""
 
 LONGEST_SECTION = 8
-"""Chunks of a section, about 1,500 words: its vectors and words are those of many subjects."""
+"""Most chunks of a section, about 1,500 words; a longer section is about several subjects."""
 
 TITLE_RANK, CLEARLY_NEARER = 5, 0.1
-"""A title promises what others explain when it is so much nearer to the texts of so many pages than to its own."""
+"""A title is reported if the texts of so many other pages are nearer to it than its own, by this cosine similarity."""
 
 RARER = 3
-"""A value is taken for a typo of another one that is so many times as frequent."""
+"""A value is reported as a typo of another one only if the other one is at least this many times as frequent."""
 
 _HOME = ("", "index.html")
 Row = Mapping[str, Any]
@@ -46,7 +46,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One thing that an author should look at.
+    """A problem that an author should look at.
 
     Attributes:
         path: of the source file, relative to the docs folder.
@@ -120,15 +120,15 @@ def findings_in(
     in_navigation: Callable[[str], bool] | None = None,
     reached: Collection[str] = (),
 ) -> list[Finding]:
-    """Looks for everything in `RULES`; pages, then lines, in order.
+    """Applies every rule of `RULES` and returns the findings, sorted by page and line.
 
-    A page is quiet about the rules that its front matter says, `search: {lint: [duplicate]}`, about all with `false`.
+    The front matter of a page can turn rules off for that page: `search: {lint: [duplicate]}`, or `false` for all.
 
     Args:
         index_dir: the index.
         searcher: of the same index.
-        quiet: rules that are left out.
-        in_navigation: tells whether the navigation has a page; None where it has all pages.
+        quiet: rules to leave out.
+        in_navigation: returns whether a page is in the navigation; None if all pages are.
         reached: paths of pages that readers opened.
 
     Raises:
@@ -153,7 +153,7 @@ def _place(page: Row, chunk: Row) -> str:
 
 
 def _duplicates(site: _Site) -> Iterator[Finding]:
-    """Near-duplicates as the index has them: the first of a group stands for the others in results."""
+    """Reports sections that the index holds for near-duplicates of an earlier section on another page."""
     sections = list(site.sections())
     first_of: dict[int, tuple[Row, Row]] = {}
     for number, (page, chunk, _) in enumerate(sections):
@@ -170,7 +170,7 @@ def _heading(chunk: Row) -> str:
 
 
 def _same_headings(site: _Site) -> Iterator[Finding]:
-    """Yields one finding for each heading, at its first place."""
+    """Reports a heading once, at its first place."""
     places: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for page, chunk, _ in site.sections():
         name = literal_name(_heading(chunk))
@@ -186,7 +186,7 @@ def _same_headings(site: _Site) -> Iterator[Finding]:
 
 
 def _titles(site: _Site) -> Iterator[Finding]:
-    """Compares every title with the texts of all pages, by meaning and without their own titles."""
+    """Compares the vector of every title with those of the texts of all pages."""
     import numpy as np
 
     pages = [page for page in site.pages if page["chunk_count"] and page["kind"] == "guide" and page["title"].strip()]

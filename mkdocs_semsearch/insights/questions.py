@@ -1,4 +1,4 @@
-"""What readers asked: their questions, grouped by meaning, and which of them find no good answer."""
+"""Groups readers' questions by meaning, and finds the groups that have no good answer."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ __all__ = [
 ]
 
 SAME_MEANING = 0.5
-"""Cosine similarity from which questions are one group. Of .45 to .62, `benchmarks/made_up_readers.py` named most gaps
-first with .5; beyond, the questions about one page are many groups."""
+"""Least cosine similarity of questions in one group. Of the values from .45 to .62, .5 put most missing pages among the
+first entries (`benchmarks/made_up_readers.py`); with higher values, questions about one page fall into many groups."""
 
 NEIGHBORS = 40
 MOST_QUESTIONS = 5000
-"""Different questions that are grouped, the most frequent ones; encoding one takes 2 to 3 ms."""
+"""How many different questions are grouped, most frequent first; encoding one takes 2 to 3 ms."""
 
 OPENED_LOW = 4
-"""Rank from which on a result was opened low: readers passed over the first three."""
+"""First rank that counts as low: a reader who opens this result has passed over three."""
 
 FEWEST = 2
-"""Searches without success that make a group worth reading."""
+"""Least number of searches behind anything that is reported."""
 
 SURE = 2.5
-"""A group fails when its searches do so this many standard deviations more often than all searches of the site."""
+"""A group is reported if its searches fail more often than all searches do, by this many standard deviations."""
 
 AGREEING = 3
-"""Readers who must have opened the same page before it counts as the answer: two may have been one reader twice."""
+"""How many readers must open the same page before it counts as the answer; two may be one reader who came back."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Question:
 
     @property
     def failures(self) -> float:
-        """Number of searches after which the reader had no page, half for one that was opened low."""
+        """Number of failed searches; one that ended with a result far down counts half."""
         return sum(_failure(search) for search in self.searches)
 
 
@@ -74,7 +74,7 @@ class Group:
     """Questions that mean the same.
 
     Attributes:
-        question: the most frequent one stands for all.
+        question: the most frequent one.
         ways: number of different texts.
         searches: how often they were asked.
         failures: how often without success.
@@ -101,7 +101,7 @@ class Group:
 
 
 def question_key(query: str) -> str:
-    """Returns what is the same for questions that differ in case and spaces only."""
+    """Returns a key that is equal for questions that differ only in case and spaces."""
     return " ".join(query.casefold().split())
 
 
@@ -134,7 +134,7 @@ def _as_read(question: Question) -> str:
 
 
 def question_groups(questions: Sequence[Question]) -> list[Group]:
-    """Returns the groups of questions that mean the same, those that fail most first."""
+    """Groups questions that mean the same; groups around questions that fail often come first."""
     if not questions:
         return []
     clusters = group_by_meaning(
@@ -145,21 +145,21 @@ def question_groups(questions: Sequence[Question]) -> list[Group]:
 
 
 def failing_groups(groups: Sequence[Group]) -> list[Group]:
-    """Returns the groups that fail clearly more often than the searches of the site do, most missed searches first."""
+    """Returns the groups that fail clearly more often than all searches do, sorted by the excess of failed searches."""
     usual = sum(group.failures for group in groups) / max(1, sum(group.searches for group in groups))
     failing = (group for group in groups if _is_failing(group, usual))
     return sorted(failing, key=lambda group: -_missed(group, usual))
 
 
 def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> list[list[int]]:
-    """Groups rows around the heaviest ones: each takes its neighbours in the k-NN graph that no heavier one has taken.
+    """Groups rows greedily: the heaviest free row takes its free neighbours in the k-NN graph, then the next one does.
 
     Args:
         vectors: float32 `[n, d]`, unit rows.
         weights: of every row.
 
     Returns:
-        The rows of each group, the one that the others gathered around first.
+        The rows of each group; the row that took the others comes first.
     """
     near = _neighbors(vectors)
     free = set(range(len(vectors)))
@@ -211,7 +211,7 @@ def _failure(search: Search) -> float:
 
 
 def _missed(group: Group, usual: float) -> float:
-    """Returns how many more searches failed than would have done for a usual question."""
+    """Returns how many more searches failed than would have failed at the usual rate."""
     return group.failures - usual * group.searches
 
 
@@ -223,7 +223,7 @@ def _is_failing(group: Group, usual: float) -> bool:
 def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
     """Returns questions with the page that readers opened for them, as `semsearch eval` reads them.
 
-    Only where several agreed: at least `AGREEING` opened one page, and they are the majority of those who opened any.
+    A question is returned if `AGREEING` searches or more opened one page, and more than half of all that opened any.
     """
     labelled = []
     for question in _questions(searches):

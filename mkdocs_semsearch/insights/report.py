@@ -1,4 +1,4 @@
-"""What the records say, for a terminal, as JSON and as one HTML file."""
+"""Makes the report on recorded searches: as text for a terminal, as JSON, and as one HTML file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ["Report", "make_report", "report_html", "report_text"]
 
 LISTED = 20
 WIDTH, HEIGHT = 720, 150
-"""Of the plot over time, in units of its own: it is as wide as the screen."""
+"""Size of the plot over time, in SVG units; the page scales it to the width of the screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that is shown; `asdict` gives the JSON form.
+    """The contents of the report.
 
     Attributes:
         site: name of the site.
@@ -74,8 +74,8 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
 
     Args:
         searches: the records.
-        searcher: the index as it is now: its encoder groups the questions, and its pages are what was missed or found.
-        dropped: records that a full queue has lost.
+        searcher: of the present index; its encoder embeds the questions.
+        dropped: how many records were lost because the queue was full.
     """
     questions = read_questions(searches, searcher)
     groups = question_groups(questions)
@@ -114,7 +114,7 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
 
 
 class _Places:
-    """Where things are in the index as it is now.
+    """Looks up pages in the present index.
 
     Args:
         searcher: of the index.
@@ -128,14 +128,14 @@ class _Places:
         self._titles: dict[str, str] = {}
 
     def first(self, text: str, limit: int = 10, *, weak: bool = False) -> list[str]:
-        """Returns the paths of the first pages that match a question, and on request of weaker ones behind them."""
+        """Returns the paths of the first pages that match a question; with `weak`, also of pages that match weakly."""
         query = SearchQuery(text, limit=limit, granularity="page", include_weak=weak)
         results = self._searcher.search(query).results
         self._titles |= {result.page.path: result.page.title for result in results}
         return [result.page.path for result in results]
 
     def page(self, path: str) -> dict[str, str]:
-        """Returns path, title and address of a page, and where it is edited if the site says so."""
+        """Returns path, title and URL of a page, and the URL for editing it if the site has one."""
         title = self._titles.get(path) or self._searcher.page(path).page.title
         page = {
             "path": path,
@@ -146,7 +146,7 @@ class _Places:
         return {**page, "edit": edited} if edited else page
 
     def nearest(self, group: Group) -> Group:
-        """Returns the group with the page that is nearest to it."""
+        """Returns the group with its nearest page filled in."""
         response = self._searcher.search(SearchQuery(group.question, limit=1, granularity="page", include_weak=True))
         if not response.results:
             return replace(group, answered=False)
@@ -156,7 +156,7 @@ class _Places:
 
 
 def _edit_address(template: str, path: str) -> str:
-    """Returns where a page is edited; empty for a generated page, and where the site does not say it."""
+    """Returns the URL for editing a page; empty for a generated page, or if the site has no such URL."""
     if not template.startswith(("http://", "https://")) or path.endswith(".html"):
         return ""
     for name, value in (("path", path), ("path_noext", path.rpartition(".")[0])):
@@ -169,7 +169,7 @@ def _first(groups: Iterable[Group], placed: _Places, wanted: Callable[[Group], b
 
 
 def _reached(questions: Sequence[Question], placed: _Places) -> tuple[Counter[str], set[str]]:
-    """Asks every question of the index as it is now.
+    """Searches the present index for every question.
 
     Returns:
         For each page the number of searches that have it among the first three, and the pages among the first ten.
@@ -204,7 +204,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _Places) -> list[dict[str, Any]]:
-    """Finds words that readers use and no page does, without typos: each is a keyword for the page it belongs to."""
+    """Finds words of questions that no page has, apart from typos, and the page for which each could be a keyword."""
     stemmer = stemmer_for(searcher.manifest.language or "en")
     stem, telling = stems_with(stemmer), telling_words(stemmer)
     known = {stem(word) for path in placed.pages for word in _words_of_page(searcher, path)}
@@ -322,7 +322,7 @@ def _failures(report: Report) -> list[float]:
 
 
 def _bars(report: Report) -> list[dict[str, Any]]:
-    """Returns place and height of the bars of every day; a day without searches is an empty place."""
+    """Returns position and size of the bars of the last 90 days with searches."""
     days = report.days[-90:]
     if not days:
         return []

@@ -1,4 +1,4 @@
-"""One record of one search: what a browser sends, and what of it is written."""
+"""The record of a search: what a browser sends, and what is written of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 __all__ = ["MAX_QUERY", "Beacon", "Search", "read_beacon", "redact"]
 
 MAX_QUERY = 300
-"""Characters of a query that are kept: longer ones are pasted texts."""
+"""How many characters of a query are kept; longer queries are pasted texts."""
 
 Short = Annotated[str, StringConstraints(max_length=200)]
 AnsweredBy = Literal["online", "slow", "better", "degraded", "static", "fallback"]
@@ -76,7 +76,7 @@ class Search:
 
 
 def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> Search | None:
-    """Reads what a browser sent, and replaces in it all that looks private.
+    """Reads what a browser sent, and replaces everything in it that looks private.
 
     Args:
         body: JSON.
@@ -118,7 +118,7 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
 def redact(text: str) -> str:
     """Replaces secrets, tokens, e-mail and network addresses, and long numbers.
 
-    It prefers to replace too much: a search is worth less than the secret that somebody pasted by mistake.
+    In doubt it replaces: losing a word of a query does less harm than storing a secret that somebody pasted.
     """
     for pattern, instead in _PATTERNS:
         text = pattern.sub(instead, text)
@@ -160,7 +160,7 @@ _RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")
 
 
 def _unless_readable(match: re.Match[str]) -> str:
-    """Returns a long run of letters and digits, or `[secret]` where nobody would read words in it."""
+    """Returns a long run of letters and digits, or `[secret]` if it has no readable words."""
     run = match[0]
     if any(_is_random(part) for part in run.split("/")) or (_is_random(run) and "." not in run and run.count("/") < 3):
         return "[secret]"
@@ -168,7 +168,7 @@ def _unless_readable(match: re.Match[str]) -> str:
 
 
 def _is_random(run: str) -> bool:
-    """Tells letters and digits that were drawn at random from words, identifiers and paths."""
+    """Returns whether a run looks random, and not like words, an identifier or a path."""
     if len(run) < 16:
         return False
     if re.fullmatch(r"[0-9a-fA-F]+", run):

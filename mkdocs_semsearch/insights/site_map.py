@@ -25,22 +25,22 @@ __all__ = ["AskedGroup", "SectionDot", "SiteMap", "make_site_map", "project", "s
 
 FEWEST_SECTIONS = 10
 PERPLEXITY = 30.0
-"""How many sections count as near ones, as t-SNE weighs them; its authors' and scikit-learn's usual value."""
+"""Effective number of neighbours of a section in t-SNE; the default of scikit-learn."""
 
 NEAREST, SHARPNESS = 10, 0.02
-"""A question is placed by so many sections; one that is this much less similar than the best one weighs a third of it.
+"""How many nearest sections place a question, and the difference in similarity that divides a weight by e.
 
-With 100 questions about NetBox (2,609 sections), 70 % lie so that the page of the answer is among the ten nearest
-sections of the picture; with the median of the ten (Kobak and Berens), 46 %.
+Of 100 questions about NetBox (2,609 sections), 70 have a section of the answer's page among the ten sections that are
+nearest in the picture; with the median of ten neighbours (Kobak and Berens), 46 have.
 """
 
 MOST_GROUPS = 300
 WIDTH = 1000.0
-"""Of the picture, in units of its own."""
+"""Width of the picture, in SVG units."""
 
 MARGIN = 30.0
 MOST_COLOURS = 8
-"""Values of a facet with a colour of their own; the rarer ones share grey."""
+"""How many values of a facet have a colour of their own; rarer values share grey."""
 
 COLOURS = ("#2f7ed8", "#d2691e", "#2c9a4b", "#d6404e", "#8f63d8", "#12939f", "#d14f9b", "#98740f")
 OTHER = "#7d8590"
@@ -190,7 +190,7 @@ def make_site_map(
 
 
 def project(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Places vectors in two dimensions so that neighbours stay neighbours.
+    """Projects vectors to two dimensions so that neighbours stay neighbours.
 
     By t-SNE (van der Maaten and Hinton: Visualizing data using t-SNE, JMLR 2008) over the k-NN graph of the sections,
     as scikit-learn does it. It starts from the two principal components, which keeps what is far apart (Kobak and
@@ -218,9 +218,9 @@ def project(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
 def place_question(
     vector: NDArray[np.float32], sections: NDArray[np.float32], points: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], int, float]:
-    """Places a question among the sections that are nearest in meaning: at the mean of their places, by similarity.
+    """Places a question at the mean of the points of its nearest sections, weighted by similarity.
 
-    One that has an answer lies on it. One whose nearest sections are scattered lies between them, in empty country.
+    A question with an answer lies on it. A question whose nearest sections are scattered lies between them.
 
     Args:
         vector: of the question, float32 `[d]`.
@@ -238,7 +238,7 @@ def place_question(
 
 
 def _sections(index: OpenIndex) -> tuple[list[dict[str, Any]], NDArray[np.float32]]:
-    """Returns the first chunk of every section with its page, and the mean of the section's vectors, unit length."""
+    """Returns every section with the columns of its page, and the mean of its chunks' vectors, unit length."""
     import pyarrow.parquet as pq
 
     if not (index.build_dir / CHUNKS).is_file():
@@ -257,7 +257,7 @@ def _sections(index: OpenIndex) -> tuple[list[dict[str, Any]], NDArray[np.float3
 
 
 def _values(index: OpenIndex, sections: Sequence[Mapping[str, Any]], facet: str | None) -> tuple[str, list[str]]:
-    """Returns the label of a facet and its value for every section, empty where it has none; the first of a list."""
+    """Returns the label of a facet, and its value for every section: the first one of a list, empty for none."""
     declared = {item.name: item.label for item in index.manifest.facets}
     columns = {name: (label, facet_column(name)) for name, label in declared.items()}
     for name, label in (("page.section", "Section"), ("page.kind", "Kind"), ("page.language", "Language")):
@@ -288,7 +288,7 @@ def _legend(values: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _fitted(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Returns the points within `WIDTH`, and the height that they need."""
+    """Scales the points to `WIDTH`; returns them with the height of the picture."""
     low, size = points.min(axis=0), np.ptp(points, axis=0)
     if size[1] > size[0]:  # a wide picture fits a screen better
         points, low, size = points[:, ::-1], low[::-1], size[::-1]
@@ -301,7 +301,7 @@ def _rounded(point: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _address(root: str, section: Mapping[str, Any]) -> str:
-    """Returns the address of a section; a path without a site begins with a dot, so that it is never a scheme."""
+    """Returns the URL of a section; without a site URL it begins with `./`, so that a path is never a scheme."""
     path = section["url"] + (f"#{section['anchor']}" if section["anchor"] else "")
     return f"{root}/{path}" if root.startswith(("http://", "https://")) else f"./{path}"
 
@@ -333,7 +333,7 @@ def _note(mark: AskedGroup) -> str:
 
 
 def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:
-    """Returns the name of every page at the section that is nearest to the middle of the page, long pages first."""
+    """Returns the title of every page with the point of its most central section, pages with many sections first."""
     pages: dict[str, list[SectionDot]] = {}
     for dot in sections:
         pages.setdefault(dot.page, []).append(dot)
@@ -346,7 +346,7 @@ def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:
 
 
 def write_site_map(file: Path, html: str) -> bool:
-    """Writes a map beside its place and moves it there, so that a half one is never seen.
+    """Writes a map into a temporary file beside its place and moves it there, so that nobody sees half a file.
 
     Returns:
         Whether an earlier map was replaced.

@@ -1,4 +1,4 @@
-"""Where the records are: a SQLite file that several processes may write, and the queue before it."""
+"""Stores records of searches in a SQLite file that several processes may write, through a queue in memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 
 FILE = "searches.sqlite3"
 QUEUE = 2000
-"""Records that wait for the writer; further ones are dropped and counted."""
+"""Most records that wait for the writer; further ones are dropped and counted."""
 
 BATCH = 500
 SECONDS = 0.5
-"""The writer collects for so long, so that a busy server commits twice a second and not for every search."""
+"""How long the writer collects records before a commit, so that a busy server commits twice a second."""
 
 SECONDS_BETWEEN_CLEANINGS = 600.0
 SECONDS_TO_CLOSE = 5.0
@@ -91,7 +91,7 @@ class InsightStore:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         database = sqlite3.connect(self.folder / FILE, timeout=10)
         try:
-            # Takes effect for a new file only.
+            # This takes effect only for a new file.
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")

@@ -1,4 +1,4 @@
-"""Fits the share of meaning in the ranking to the questions of one site, and keeps it only where it helps."""
+"""Fits the share of meaning in the ranking to the questions of a site; writes it only if held-out questions gain."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SHARES = tuple(round(0.3 + 0.05 * step, 2) for step in range(11))
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What the questions say about the share of meaning.
+    """The outcome of fitting the share of meaning.
 
     Attributes:
         questions: how many could be judged.
-        share: the best one over all questions.
+        share: the share with the highest MRR over all questions.
         before: the share that the index has.
         mrr: MRR@10 over all questions by share.
-        held_out_before, held_out: MRR@10 of held-out questions, with the share of the index, and with the one that the
-            other questions chose.
+        held_out_before: MRR@10 of held-out questions with the share of the index.
+        held_out: the same with the share that is best for the other questions.
         error: standard error of the difference of the two.
     """
 
@@ -55,7 +55,7 @@ class Tuning:
 
 
 def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> Tuning:
-    """Ranks all questions with every share and validates the choice across five parts of them.
+    """Ranks all questions with every share, and cross-validates the choice in five folds.
 
     Args:
         searcher: of an index in this process.
