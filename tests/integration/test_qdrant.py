@@ -166,7 +166,7 @@ def test_no_address_no_key(server, build, monkeypatch):
     with pytest.raises(ConfigurationError, match="set QDRANT_URL"):
         ask(build.index)
     monkeypatch.setenv("QDRANT_URL", "localhost:6333")
-    with pytest.raises(ConfigurationError, match="neither http"):
+    with pytest.raises(ConfigurationError, match="does not begin with http"):
         ask(build.index)
 
 
