@@ -8,6 +8,8 @@ are painted; what a box waits for the next key counts (180 ms here, 300 ms in Pa
 
     python benchmarks/slow_line.py ../shared/corpora/fastapi/mkdocs.yml --pagefind "python -m pagefind"
 
+With `--answers` it asks questions of several kinds without the slow line, and prints what each box shows first.
+
 HTTP/2 is left out, with a sentence, where hypercorn or openssl is not installed.
 """
 
@@ -29,7 +31,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -44,6 +46,12 @@ QUESTIONS = (
     "test a websocket",
     "dependencies with yield",
     "custom response",
+)
+KINDS = (
+    "custom response",  # words of a heading
+    "HTTPException",  # a name in code
+    "depndency injecton",  # misspelt
+    "how do I send a file back to the browser",  # in a reader's own words
 )
 PAGEFIND_PAGE = """<!doctype html><title>Pagefind</title><link rel="stylesheet" href="pagefind/pagefind-ui.css">
 <script src="pagefind/pagefind-ui.js"></script>
@@ -79,7 +87,7 @@ ASK = """async ({ opener, field, area, link, says, question, opening }) => {
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A search box: its page, and selectors of what opens it, its field, its results, one of them, the line above.
+    """A search box: its page, and selectors of what opens it, its field, results, a link, a title, the line above.
 
     Ours says by an event that results have come; of the others, what changes is watched.
     """
@@ -90,20 +98,22 @@ class Box:
     field: str
     area: str
     link: str
+    title: str
     says: str = ""
 
 
 BOXES = (
     Box(
         "mkdocs-semsearch", "ours/", ".md-search__input", "[data-semsearch=input]", "", "[data-semsearch=option]",
+        ".ss-main-option .ss-title",
     ),
     Box(
         "Pagefind", "plain/pagefind.html", "", ".pagefind-ui__search-input", "#search", ".pagefind-ui__result-link",
-        ".pagefind-ui__message",
+        ".pagefind-ui__result-title > .pagefind-ui__result-link", ".pagefind-ui__message",
     ),
     Box(
         "Material", "plain/", ".md-search__input", ".md-search__input", ".md-search-result__list",
-        ".md-search-result__link",
+        ".md-search-result__link", ".md-search-result__link h1",
     ),
 )  # fmt: skip
 
@@ -333,6 +343,30 @@ def compare(folder: Path, protocol: str, boxes: list[Box], given: argparse.Names
     ]
 
 
+def first_answers(folder: Path, boxes: list[Box]) -> Iterator[tuple[str, str, str]]:
+    """Asks each box a question of each kind, without the slow line; yields box, question and the first page's title."""
+    from playwright.sync_api import TimeoutError, sync_playwright
+
+    with serving(file_app(folder / "served"), "HTTP/1.1", folder) as port, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        for box in boxes:
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.goto(f"http://127.0.0.1:{port}/{box.path}", wait_until="networkidle")
+            if box.opener:
+                page.locator(box.opener).first.click()
+            field = page.locator(box.field).first
+            for question in KINDS:
+                field.fill("")
+                page.wait_for_timeout(500)
+                field.press_sequentially(question, delay=20)
+                with suppress(TimeoutError):
+                    page.locator(box.title).first.wait_for(timeout=8000)
+                page.wait_for_timeout(1500)  # what was found for the first letters is replaced
+                titles = page.locator(box.title).all_inner_texts()
+                yield box.name, question, titles[0].strip("¶ \n") if titles else "nothing"
+        browser.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", type=Path, help="mkdocs.yml of the site")
@@ -345,6 +379,7 @@ def main() -> None:
     parser.add_argument("--built", type=Path, help="keep what is built in this folder, and use what is there")
     parser.add_argument("--pictures", type=Path, help="also take a picture of each box, at the last question")
     parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--answers", action="store_true", help="print what each box shows first instead")
     given = parser.parse_args()
     protocols = ["HTTP/1.1"]
     if importlib.util.find_spec("hypercorn") and shutil.which("openssl"):
@@ -357,6 +392,10 @@ def main() -> None:
         if not (folder / "served" / "plain").is_dir():
             prepare(given.config.resolve(), folder, given.cache, given.pagefind)
         boxes = [box for box in BOXES if (folder / "served" / box.path).exists()]
+        if given.answers:
+            for row in first_answers(folder, boxes):
+                print(f"| {' | '.join(row)} |", flush=True)
+            return
         for protocol in protocols:
             rows += compare(folder, protocol, boxes, given)
     if given.json:
