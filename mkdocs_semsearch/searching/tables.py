@@ -151,8 +151,11 @@ def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
 
 Shown = TypeVar("Shown")
 
-_REMEMBERED_ROWS = 500
-"""Number of cached display rows of each table: those of about fifty responses with ten results."""
+_REMEMBERED_CHUNKS = 500
+"""Number of cached display rows of chunks: those of about fifty responses with ten results."""
+
+_REMEMBERED_PAGES = 2000
+"""Number of cached display rows of pages, which have no text: those of most sites."""
 
 _TEXTS_AT_ONCE = 1000
 """Number of texts in memory at once during a phrase search; chosen, not measured."""
@@ -170,8 +173,8 @@ class Tables:
         self._chunks = chunks
         self._manifest = manifest
         shown = _in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names])
-        self._recent_pages = _RecentRows(shown, lambda record: page_info(record, manifest.created))
-        self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS), chunk_values)
+        self._recent_pages = _RecentRows(shown, lambda record: page_info(record, manifest.created), _REMEMBERED_PAGES)
+        self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS), chunk_values, _REMEMBERED_CHUNKS)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
@@ -300,9 +303,11 @@ class _RecentRows(Generic[Shown]):
     Args:
         table: has the rows.
         read: makes what is shown of a row, given as a mapping.
+        most: number of rows to cache; beyond it the cache is emptied.
     """
 
-    def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[dict[str, Any]], Shown]) -> None:
+    def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[dict[str, Any]], Shown], most: int) -> None:
+        self._most = most
         self._table = table
         self._read = read
         self._kept: dict[int, Shown] = {}
@@ -314,9 +319,9 @@ class _RecentRows(Generic[Shown]):
         missing = [row for row in rows if row not in found]
         if missing:
             found.update(zip(missing, map(self._read, self._table.take(missing).to_pylist()), strict=True))
-            if len(kept) + len(missing) > _REMEMBERED_ROWS:
+            if len(kept) + len(missing) > self._most:
                 self._kept = kept = {}
-            kept.update((row, found[row]) for row in missing[:_REMEMBERED_ROWS])
+            kept.update((row, found[row]) for row in missing[: self._most])
         return found
 
 

@@ -10,7 +10,6 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
-from mkdocs_semsearch.searching import tables as tables_module
 from mkdocs_semsearch.searching.tables import _RecentRows
 from tests.made_index import made_page, opened
 
@@ -72,8 +71,7 @@ def test_threads_do_not_mix_their_questions(searcher):
     assert found == [True] * 80
 
 
-def test_recent_rows_are_those_of_the_table_however_many_are_asked_for(monkeypatch):
-    monkeypatch.setattr(tables_module, "_REMEMBERED_ROWS", 5)
-    rows = _RecentRows(pa.table({"number": list(range(30))}), lambda record: f"row {record['number']}")
+def test_recent_rows_are_those_of_the_table_however_many_are_asked_for():
+    rows = _RecentRows(pa.table({"number": list(range(30))}), lambda record: f"row {record['number']}", most=5)
     for wanted in ([1, 2], [2, 3, 4], [5, 6, 7, 8], list(range(30)), [29, 1]):
         assert rows.of(wanted) == {row: f"row {row}" for row in wanted}
