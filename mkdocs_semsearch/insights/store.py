@@ -32,6 +32,9 @@ SECONDS = 0.5
 
 SECONDS_BETWEEN_CLEANINGS = 600.0
 SECONDS_TO_CLOSE = 5.0
+SECONDS_FOR_OTHERS = 10.0
+"""How long a process waits while another one writes."""
+
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS searches (
@@ -89,11 +92,11 @@ class InsightStore:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        database = sqlite3.connect(self.folder / FILE, timeout=10)
+        database = sqlite3.connect(self.folder / FILE, timeout=SECONDS_FOR_OTHERS)
         try:
             # This takes effect only for a new file.
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            database.execute("PRAGMA journal_mode = WAL")
+            _use_log(database)
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute("PRAGMA secure_delete = ON")
             with database:
@@ -194,6 +197,19 @@ class InsightStore:
         except OSError as error:
             raise SemsearchError(f"{file} cannot be written: {error}.") from None
         return len(searches)
+
+
+def _use_log(database: sqlite3.Connection) -> None:
+    """Turns SQLite's log on, for a new file; SQLite itself does not wait here while another process writes."""
+    until = time.monotonic() + SECONDS_FOR_OTHERS
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 class Recorder:

@@ -12,13 +12,12 @@ from contextlib import closing
 from mkdocs_semsearch.insights.store import FILE, InsightStore
 
 RECORDING = """
-import sqlite3, sys
+import sys
 from pathlib import Path
 from mkdocs_semsearch.insights import store as module
 from tests.unit.insights.made_searches import search
-connect = sqlite3.connect
-sqlite3.connect = lambda file, timeout: connect(file, timeout=600)  # however slow the machine is
-module.SECONDS, module.SECONDS_TO_CLOSE, module.BATCH = 0.001, 600, 5
+module.SECONDS_FOR_OTHERS = module.SECONDS_TO_CLOSE = 600  # however slow the machine is
+module.SECONDS, module.BATCH = 0.001, 5
 print("ready", flush=True)
 name = sys.stdin.readline().strip()
 store = module.InsightStore(Path(sys.argv[1]))

@@ -3,9 +3,11 @@ from __future__ import annotations
 import logging
 import resource
 import signal
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
@@ -149,3 +151,17 @@ def test_a_full_disk_gives_one_warning(store, caplog, monkeypatch):
     assert "again" in told[1]
     assert recorder.counts["failed"] > 0
     assert "room again" in {item.query for item in store.read()}
+
+
+def test_a_new_file_that_another_process_writes_is_waited_for(tmp_path):
+    with (
+        closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute("CREATE TABLE begun (x)")
+        other.execute("BEGIN IMMEDIATE")
+        opening = pool.submit(InsightStore, tmp_path)
+        with pytest.raises(TimeoutError):
+            opening.result(timeout=0.3)
+        other.execute("ROLLBACK")
+        assert opening.result().read() == []
