@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
-from mkdocs_semsearch.opening import open_engine
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.store import InsightStore
@@ -174,6 +173,7 @@ def _announce(url: str, site: Path | None) -> None:
 def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.arguments import parse_filter
     from mkdocs_semsearch.cli.text import no_results_text, results_text
+    from mkdocs_semsearch.opening import open_engine
     from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
     from mkdocs_semsearch.serving.settings import ServerSettings
 
@@ -365,6 +365,7 @@ def _requirements(given: argparse.Namespace) -> int:
 
 def _eval(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.text import evaluation_text
+    from mkdocs_semsearch.opening import open_engine
     from mkdocs_semsearch.searching.evaluation import evaluate_indexes, read_queries
 
     queries = read_queries(given.queries)

@@ -160,7 +160,7 @@ FAULTS = {
     "answers 500": (lambda server: lambda *_: (500, {}, b""), "status 500"),
     "has another dimension": (lambda server: nonsense([0.5] * 63), "shape [1, 63] where [1, 64] was expected"),
     "sends NaN": (lambda server: lambda *_: (200, {}, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), ""),
-    "sends text": (lambda server: lambda *_: (200, {}, b"<html>"), "no list of embeddings"),
+    "sends text": (lambda server: lambda *_: (200, {}, b"<html>"), "not a list of embeddings"),
 }
 
 

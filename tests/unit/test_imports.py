@@ -106,8 +106,9 @@ def test_plugin_loads_little_but_itself():
     assert {name.split(".")[0] for name in fresh} <= {"_json", "dataclasses", "json"}, fresh
 
 
-def test_plugin_loads_nothing_heavy():
-    code = f"import sys, {NAME}.plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
+@pytest.mark.parametrize("part", ["plugin", "cli"])
+def test_plugin_and_command_line_load_nothing_heavy(part):
+    code = f"import sys, {NAME}.{part}; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
