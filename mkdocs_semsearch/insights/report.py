@@ -25,7 +25,7 @@ from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
 from mkdocs_semsearch.lexical.languages import stemmer_for
 from mkdocs_semsearch.searching import Searcher, SearchQuery
 
-__all__ = ["Report", "make_report", "report_html", "report_text"]
+__all__ = ["Report", "make_report", "read_part", "render_page", "report_html", "report_text"]
 
 LISTED = 20
 WIDTH, HEIGHT = 720, 150
@@ -306,15 +306,21 @@ def _group_line(group: Group) -> str:
 
 def report_html(report: Report) -> str:
     """Returns the report as a page that is readable on a phone, in light and dark."""
+    most = max([1, *_failures(report)])
+    return render_page("report.html.jinja", report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=most)
+
+
+def render_page(template: str, **values: Any) -> str:
+    """Renders a template of this folder with its values escaped, and with the common styles as `style`."""
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    folder = files("mkdocs_semsearch.insights")
-    source = folder.joinpath("report.html.jinja").read_text(encoding="utf-8")
-    style = folder.joinpath("page.css").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
-        report=report, style=style, bars=_bars(report), width=WIDTH, height=HEIGHT, most=max([1, *_failures(report)])
-    )
+    return environment.from_string(read_part(template)).render(style=read_part("page.css"), **values)
+
+
+def read_part(name: str) -> str:
+    """Reads a template, style sheet or script of this folder."""
+    return files("mkdocs_semsearch.insights").joinpath(name).read_text(encoding="utf-8")
 
 
 def _failures(report: Report) -> list[float]:

@@ -7,7 +7,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS, facet_column
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import failing_groups, question_groups, read_questions
+from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.searching import Searcher
 
@@ -308,20 +308,15 @@ def _address(root: str, section: Mapping[str, Any]) -> str:
 
 def site_map_html(site_map: SiteMap) -> str:
     """Returns the map as a page that loads nothing, in light and dark; without scripts it shows the picture alone."""
-    import jinja2
-
-    folder = files("mkdocs_semsearch.insights")
-    script = folder.joinpath("site_map.js").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    source = folder.joinpath("site_map.html.jinja").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
+    script = read_part("site_map.js")
+    return render_page(
+        "site_map.html.jinja",
         map=site_map,
         width=WIDTH,
         mark=_MARK,
         colours=[COLOURS[place] if value else OTHER for place, (value, _) in enumerate(site_map.legend)],
         note=_note,
         labels=_labels(site_map.sections),
-        style=folder.joinpath("page.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

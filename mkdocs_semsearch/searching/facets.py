@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.tables import Tables
 
@@ -52,10 +53,9 @@ class Tally:
     def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The distinct (page, result) pairs."""
         pages, results = self._tables.chunk_map.page_of[self._chunks], self._result_of(self._chunks)
-        first = np.ones(len(pages), np.bool_)
-        np.not_equal(pages[1:], pages[:-1], out=first[1:])
+        first = first_of_runs(pages)
         if not self._by_page:
-            first[1:] |= results[1:] != results[:-1]
+            first |= first_of_runs(results)
         return pages[first], results[first]
 
     @property

@@ -32,6 +32,7 @@ __all__ = [
     "SemanticScale",
     "apply_literal_rule",
     "at_rank",
+    "first_of_runs",
     "fuse",
     "group_best",
     "is_answerable",
@@ -185,6 +186,13 @@ class Groups:
     scores: NDArray[np.float32]
 
 
+def first_of_runs(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Returns bool `[m]`: the members whose key differs from the key before; the first member always."""
+    first = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
+
+
 def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
     """Groups members by key and selects the best member of each group; the first one wins a tie.
 
@@ -195,9 +203,7 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
     if not len(keys):
         empty = np.zeros(0, np.int64)
         return Groups(empty, empty, np.zeros(0, np.float32))
-    begins = np.ones(len(keys), np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
+    starts = np.flatnonzero(first_of_runs(keys))
     best_scores = np.maximum.reduceat(scores, starts)
     if len(starts) == len(keys):
         return Groups(starts, starts, best_scores)

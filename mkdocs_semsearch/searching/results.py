@@ -139,11 +139,8 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
         best = int(sections.best[order[unique.best[i]]])
         weak = not chosen.matching[i]
         results.append(RankedItem(score, best, duplicates=0 if weak else int(sizes[i]) - 1, weak=weak))
-    rows = candidates.rows[candidates.matching]
-    if query.min_score:
-        kept = np.zeros(int(chunk_map.group_of.max(initial=-1)) + 1, np.bool_)
-        kept[groups[order[unique.starts]]] = chosen.matching
-        rows = rows[kept[chunk_map.group_of[rows]]]
+    matching = groups[order[unique.starts]][chosen.matching]
+    rows = _rows_in(candidates, chunk_map.group_of, matching, query)
     return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
 
 
@@ -162,12 +159,28 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
         order = shown[top(sections.scores[shown], 0, query.sections_per_page)]
         best = tuple(int(sections.best[member]) for member in order)
         results.append(RankedItem(score, best[0], best, weak=weak))
-    rows = candidates.rows[candidates.matching]
-    if query.min_score:
-        kept = np.zeros(chunk_map.pages, np.bool_)
-        kept[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]] = chosen.matching
-        rows = rows[kept[chunk_map.page_of[rows]]]
+    matching = chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]][chosen.matching]
+    rows = _rows_in(candidates, chunk_map.page_of, matching, query)
     return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
+
+
+def _rows_in(
+    candidates: Candidates, result_of: NDArray[np.int32], matching: NDArray[np.int32], query: SearchQuery
+) -> NDArray[np.int64]:
+    """Returns the chunks that match, in results that match, see `Ranked.rows`.
+
+    Args:
+        candidates: the scored chunks.
+        result_of: int32 `[chunks]`; the result of every chunk of the index.
+        matching: the results that match.
+        query: without a least score, every chunk that matches is part of such a result.
+    """
+    rows = candidates.rows[candidates.matching]
+    if not query.min_score:
+        return rows
+    kept = np.zeros(int(result_of.max(initial=-1)) + 1, np.bool_)
+    kept[matching] = True
+    return rows[kept[result_of[rows]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,9 +120,7 @@ def place_script_first(html: str) -> str:
 
 def withdraw_static(site_dir: Path) -> None:
     """Changes the `config.json` of a built site to say that it has no static search files."""
-    file = site_dir / CONFIG
-    body = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(_json({**body, "static": False}), encoding="utf-8")
+    _change_config(site_dir / CONFIG, static=False)
 
 
 def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration]) -> None:
@@ -134,10 +132,13 @@ def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[Fa
         facets: facets of the index.
     """
     file = site_dir / CONFIG
-    if len(languages) < 2 or not file.is_file():
-        return
+    if len(languages) >= 2 and file.is_file():
+        _change_config(file, languages=list(languages), facets=_facets(facets))
+
+
+def _change_config(file: Path, **entries: Any) -> None:
     body = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(_json({**body, "languages": list(languages), "facets": _facets(facets)}), encoding="utf-8")
+    file.write_text(_json(body | entries), encoding="utf-8")
 
 
 def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:

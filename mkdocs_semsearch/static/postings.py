@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
+from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
@@ -134,6 +135,13 @@ class Postings:
     places: Places
 
 
+def _numbering() -> defaultdict[str, int]:
+    """Returns a dictionary that gives every new key the next number, from 0 on."""
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    return number
+
+
 def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Postings:
     """Indexes all chunks.
 
@@ -141,8 +149,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
         chunks: the chunks, in the order of their rows.
         stem: returns the stem of a word.
     """
-    found: defaultdict[str, int] = defaultdict()
-    found.default_factory = found.__len__
+    found = _numbering()
     fields = {name: _FieldWords.of(chunks, name, found) for name in FIELD_WEIGHTS}
     number = {word: place for place, word in enumerate(sorted(found, key=key_order))}
     place_of = np.empty(len(number), np.int64)
@@ -235,17 +242,10 @@ def _places(chunks: Sequence[ChunkText], fields: Mapping[str, _FieldWords], numb
     keys = np.concatenate(words) * max(1, len(chunks)) + np.concatenate(rows)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    begins = _begins(keys)
+    begins = np.flatnonzero(first_of_runs(keys))
     word, row = np.divmod(keys[begins], max(1, len(chunks)))
     word_begins = np.searchsorted(word, np.arange(len(number) + 1))
     return Places(number, word_begins, row, np.append(begins, len(keys)), np.concatenate(positions)[order])
-
-
-def _begins(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the positions at which ascending keys change, the first included."""
-    new = np.ones(len(keys), np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    return np.flatnonzero(new)
 
 
 def _best_field(
@@ -258,7 +258,7 @@ def _best_field(
         return {}
     order = np.argsort(keys, kind="stable")
     keys, scores = keys[order], scores[order]
-    starts = _begins(keys)
+    starts = np.flatnonzero(first_of_runs(keys))
     best = np.maximum.reduceat(scores, starts)
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     stem, row = np.divmod(keys[starts], max(1, chunks))
@@ -268,8 +268,7 @@ def _best_field(
 
 
 def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
-    number: defaultdict[str, int] = defaultdict()
-    number.default_factory = number.__len__
+    number = _numbering()
     lengths = np.array([len(chunk.identifiers) for chunk in chunks], np.int64)
     numbers = np.array([number[form] for chunk in chunks for form in chunk.identifiers], np.int64)
     if not len(numbers):
