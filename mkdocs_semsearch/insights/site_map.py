@@ -73,7 +73,7 @@ class SectionDot:
 
 @dataclass(frozen=True, slots=True)
 class AskedGroup:
-    """Questions that mean the same, as one mark of the picture.
+    """Questions with the same meaning, drawn as one square of the map.
 
     Attributes:
         x, y: where it is drawn.

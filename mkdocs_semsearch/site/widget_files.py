@@ -256,7 +256,7 @@ def _joined(names: list[str], texts: dict[str, str]) -> str:
 
 
 def _pointed(name: str, text: str, members: dict[str, list[str]]) -> str:
-    """Returns a script that imports from the joined dialog, which is loaded, what the dialog's modules export."""
+    """Returns a script whose imports from modules of the dialog name the joined dialog, which is already loaded."""
 
     def pointed(match: re.Match[str]) -> str:
         if _resolved(name, match[2]) not in members[ENTRIES[0]]:

@@ -11,7 +11,7 @@ export class Languages {
     this.meaning = Object.keys(coverage).length ? Float32Array.from(this.codes, share) : null;
   }
 
-  /** Returns a function that says whether a page is in another language than the reader's; null if no page is in it. */
+  /** Returns a function that says whether a page is in another language than the reader's; null if no page is in the reader's. */
   foreignTo(reader = "") {
     const wanted = reader.replaceAll("_", "-").toLowerCase();
     const codes = (fits) => this.tags.flatMap((tag, at) => (fits(tag.toLowerCase()) ? at + 1 : []));
