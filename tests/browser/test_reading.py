@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question
+from tests.browser.asking import put_question, until
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
@@ -58,12 +58,24 @@ def test_the_preview_asks_for_a_page_once_the_reader_rests(page, site):
     page.locator(f"{PREVIEW} nav").wait_for()
     before = asked()
     page.clock.pause_at("2099-01-01")
-    for _ in range(3):
-        page.keyboard.press("ArrowDown")
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp"):  # each of these rows has a section of its own
+        page.keyboard.press(key)
         page.clock.run_for(200)
     assert asked() == before
     page.clock.run_for(200)
     assert eventually(lambda: asked() == before + 1)
+
+
+def test_the_focus_stays_in_the_preview_when_its_page_comes(page, site):
+    held = []
+    page.route("**/pages/**", lambda route: held.append(route))
+    ask(page, site, "token")
+    copy = page.locator(PREVIEW).get_by_role("button", name="Copy link")
+    copy.focus()
+    until(page, lambda: held)
+    held[0].continue_()
+    page.locator(f"{PREVIEW} nav").wait_for()
+    expect(copy).to_be_focused()
 
 
 def test_without_the_sidecar_the_preview_shows_what_the_index_has(page, site):

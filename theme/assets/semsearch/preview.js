@@ -67,9 +67,12 @@ export async function fill(pane, { store, t, list, href }) {
       ...texts,
       outline(sections, section),
     ];
+    const stops = () => [...pane.querySelectorAll("a, button")];
+    const focused = stops().indexOf(document.activeElement);
     pane.scrollTop = 0;
     pane.replaceChildren(...parts.filter(Boolean));
     for (const code of pane.querySelectorAll("pre")) code.after(copyButton("copy_code", "copied_code", () => code.textContent));
+    if (focused >= 0) (stops()[focused] ?? pane.querySelector("a")).focus(); // not lost with the element that had it
   }
 
   /** Creates a button that copies a text and says so for a while. */
