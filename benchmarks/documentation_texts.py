@@ -11,8 +11,6 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["sentences_of"]
-
 DOCUMENTATION = re.compile(r"(^|/)(docs?|documentation|README|tutorial|api-ref)[^/]*(/|\.)", re.IGNORECASE)
 OF_NO_USE = re.compile(r"release|changelog|changes|history|locale|license|test|_vendor", re.IGNORECASE)
 LARGEST = 2_000_000

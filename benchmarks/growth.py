@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
+from mkdocs_semsearch.embedding.protocol import Role
 
 QUESTIONS = 100
 MEASURES = (

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-__all__ = ["Load", "addresses", "ask_all"]
-
 Check = Callable[[dict[str, Any]], str | None]
 
 

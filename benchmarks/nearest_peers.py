@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from synthetic import DIMENSION
 
-__all__ = ["NEAREST", "PEERS", "SHARES", "Ask", "Mask", "mask_of"]
-
 NEAREST = 10
 SHARES = (1.0, 0.5, 0.1, 0.01, 0.001)
 

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Sidecar", "free_port", "serving", "start_sidecar"]
-
 
 @dataclass(frozen=True)
 class Sidecar:

@@ -27,8 +27,8 @@ from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.searching.response import filter_to_json, to_json
 from mkdocs_semsearch.site.publishing import SITE_FOLDER
-from mkdocs_semsearch.site.widget_files import ASSETS, theme_dir
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 
 MODES = ("hybrid", "semantic", "lexical")
 ANSWER = """async (request) => {

@@ -30,18 +30,6 @@ from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexic
 from mkdocs_semsearch.indexing.writers import write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 
-__all__ = [
-    "DIMENSION",
-    "FACETS",
-    "SentenceMeans",
-    "clustered_vectors",
-    "questions_near",
-    "synthetic_documents",
-    "synthetic_pages",
-    "write_docs",
-    "write_index",
-]
-
 ROOT = Path(__file__).resolve().parents[1]
 DIMENSION = 384
 CHUNKS_PER_PAGE = 12

@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 from nearest_peers import SHARES
 
-__all__ = ["read_results", "rows", "show"]
-
 OURS = "this store"
 FLAT = ("faiss Flat", "chromadb")
 FILTERING = ("chromadb", "lancedb", "qdrant local")

@@ -19,8 +19,6 @@ from urllib.parse import urljoin, urlsplit
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["HttpClient", "Reply"]
-
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 SECONDS_TO_STOP = 2.0

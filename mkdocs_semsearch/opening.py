@@ -15,8 +15,6 @@ from mkdocs_semsearch.searching import searcher
 from mkdocs_semsearch.searching.query import QueryOptions
 from mkdocs_semsearch.searching.searcher import Searcher
 
-__all__ = ["open_engine", "open_searcher", "open_static"]
-
 _DEFAULTS = ("SEMSEARCH_DEFAULT_LIMIT", "SEMSEARCH_MIN_SCORE")
 
 

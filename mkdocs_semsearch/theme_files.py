@@ -8,8 +8,6 @@ from pathlib import Path
 
 from mkdocs_semsearch.errors import ConfigurationError
 
-__all__ = ["ASSETS", "SCRIPT", "theme_dir", "widget_strings"]
-
 ASSETS = "assets/semsearch"
 SCRIPT = f"{ASSETS}/semsearch.js"
 

@@ -13,8 +13,6 @@ from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
 from mkdocs_semsearch.searching import Searcher, open_searcher
 from tests.word_hash import WordHashEmbedder
 
-__all__ = ["built", "made_page", "opened"]
-
 
 def made_page(
     path: str,

@@ -15,8 +15,6 @@ import qdrant_edge as edge
 from qdrant_client import QdrantClient, models
 from qdrant_client.http import models as rest
 
-__all__ = ["EngineClient"]
-
 
 class EngineClient:
     """Points in shards of Qdrant's engine under a folder; what else there is of a collection is kept by local mode."""

@@ -20,8 +20,6 @@ from urllib.parse import unquote, urlsplit
 
 from qdrant_client import QdrantClient, models
 
-__all__ = ["QdrantServer", "running_server"]
-
 Route = Callable[["QdrantServer", str, dict[str, Any]], Any]
 
 

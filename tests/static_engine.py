@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["ASSETS", "StaticEngine", "node"]
-
 ASSETS = Path(__file__).parents[1] / "theme" / "assets" / "semsearch" / "static"
 SCRIPT = Path(__file__).with_suffix(".mjs")
 

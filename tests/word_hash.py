@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role
-
-__all__ = ["DIMENSION", "WordHashEmbedder"]
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
+from mkdocs_semsearch.embedding.protocol import Role
 
 DIMENSION = 64
 

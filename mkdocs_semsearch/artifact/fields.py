@@ -8,26 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-__all__ = [
-    "CHUNK_FIELDS",
-    "FACET_TYPES",
-    "OWN_FACETS",
-    "PAGE_FIELDS",
-    "PAGE_KINDS",
-    "READERS",
-    "FacetDeclaration",
-    "FacetType",
-    "PageKind",
-    "Value",
-    "as_boolean",
-    "as_date",
-    "as_number",
-    "as_text",
-    "day_of",
-    "front_matter_values",
-    "stored_field",
-]
-
 PageKind = Literal["guide", "reference", "changelog", "blog", "archive"]
 PAGE_KINDS: tuple[str, ...] = get_args(PageKind)
 

@@ -27,8 +27,6 @@ from mkdocs_semsearch.artifact.manifest import (
 )
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError, IndexNotFoundError, IndexWriteError
 
-__all__ = ["OpenIndex", "current_build", "open_index", "publish_build", "read_manifest", "sha256_of", "verify_build"]
-
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:

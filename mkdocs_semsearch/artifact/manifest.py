@@ -14,32 +14,6 @@ from typing import Any
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError
 
-__all__ = [
-    "CHUNKS",
-    "DEFAULT_INDEX_DIR",
-    "ENCODER",
-    "FORMAT",
-    "GRAPH",
-    "LEXICAL",
-    "LOCK",
-    "MANIFEST",
-    "PAGES",
-    "PAGE_ROWS",
-    "ROWS",
-    "STAGING_PREFIX",
-    "TERMS",
-    "VECTORS",
-    "EmbedderIdentity",
-    "EncoderInfo",
-    "IndexedFile",
-    "Manifest",
-    "collection_name",
-    "facet_column",
-    "is_build_id",
-    "manifest_from_json",
-    "manifest_to_json",
-]
-
 FORMAT = 1
 """Version of the format; increased whenever an older reader could misread a newer index."""
 

@@ -13,17 +13,6 @@ from mkdocs_semsearch.artifact.manifest import facet_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "ADDED_LATER",
-    "CHUNK_COLUMNS",
-    "TITLE_END",
-    "ChunkKind",
-    "ChunkRecord",
-    "chunks_schema",
-    "pages_schema",
-    "unmarked",
-]
-
 ChunkKind = Literal["text", "code", "table", "api"]
 
 ADDED_LATER = frozenset(

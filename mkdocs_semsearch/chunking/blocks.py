@@ -9,21 +9,6 @@ from typing import Literal
 
 from mkdocs_semsearch.artifact.records import TITLE_END
 
-__all__ = [
-    "CODE_END",
-    "CODE_START",
-    "ApiObject",
-    "Block",
-    "BlockKind",
-    "Heading",
-    "Section",
-    "code_fence",
-    "join_blocks",
-    "same_text",
-    "split_sections",
-    "without_code_marks",
-]
-
 BlockKind = Literal["text", "item", "code", "table"]
 
 CODE_START, CODE_END = "\ufdd0", "\ufdd1"

@@ -41,13 +41,6 @@ from mkdocs_semsearch.chunking.source_map import SourceMap, SourceSpan
 from mkdocs_semsearch.embedding.protocol import TokenCounter
 from mkdocs_semsearch.lexical import languages
 
-__all__ = [
-    "ChunkMemory",
-    "ChunkSettings",
-    "Chunker",
-    "chunking_fingerprint",
-]
-
 _CHARACTERS_PER_TOKEN = 32
 """Greatest number of characters that count as one token; chosen, not measured.
 

@@ -16,15 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
-__all__ = [
-    "GRAMMAR_PACKAGES",
-    "Grammar",
-    "canonical_language",
-    "language_of_classes",
-    "load_grammar",
-    "without_annotations",
-]
-
 _CANONICAL = {
     "c++": "cpp",
     "c#": "csharp",

@@ -14,8 +14,6 @@ from mkdocs_semsearch.chunking.code_languages import load_grammar
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["CodeStructure", "node_types", "structure_of"]
-
 _MAX_NAMES = 64
 _MAX_NAME_LENGTH = 120
 """Greatest number of names of a chunk, and greatest length of a name. Real code stays far below both; data in code does

@@ -12,21 +12,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 from mkdocs_semsearch.artifact.fields import PageKind
 from mkdocs_semsearch.artifact.records import unmarked
 
-__all__ = [
-    "Chunk",
-    "ChunkKind",
-    "ChunkedPage",
-    "ChunkedText",
-    "Document",
-    "DocumentSource",
-    "FrontMatter",
-    "Link",
-    "Recognised",
-    "embedding_text",
-    "heading_text",
-    "without_fences",
-]
-
 FrontMatter = Mapping[str, Any]
 ChunkKind = Literal["text", "code", "table", "api"]
 

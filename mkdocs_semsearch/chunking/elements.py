@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 
-__all__ = [
-    "FootnoteMark",
-    "Footnotes",
-    "anchor_of",
-    "api_object",
-    "code_block",
-    "footnote_reference",
-    "is_code_table",
-    "table_block",
-    "text_without_permalink",
-]
-
-
 def anchor_of(heading: LexborNode) -> str | None:
     """Returns the id that a link to a heading names, or None.
 

@@ -14,16 +14,6 @@ import yaml
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind, as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
 
-__all__ = [
-    "FacetReader",
-    "SourceHeader",
-    "date_in",
-    "excludes_from_search",
-    "plain_front_matter",
-    "plain_text",
-    "read_front_matter",
-]
-
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
 _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
 _MORE = re.compile(r"(?:[ ]{4}|\t)\s*(?P<value>.*)")

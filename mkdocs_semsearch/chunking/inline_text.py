@@ -12,21 +12,6 @@ from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, without_code_
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-__all__ = [
-    "BLOCK_TAGS",
-    "CODE_TAGS",
-    "LINE_BREAK",
-    "child_nodes",
-    "flat_text",
-    "is_dropped",
-    "join_inline",
-    "normalise",
-    "plain_title",
-    "replacement_text",
-    "title_of_index",
-    "title_of_name",
-]
-
 _MARKED_CODE = re.compile(f"{CODE_START}([^{CODE_START}{CODE_END}\0]*){CODE_END}")
 
 LINE_BREAK = "\0"

@@ -11,8 +11,6 @@ from mkdocs_semsearch.chunking.inline_text import flat_text, normalise
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["NoPage", "RenderedPage", "read_alternates", "read_rendered_page"]
-
 _CONTENT = (
     "article.md-content__inner",  # Material, Zensical
     "div.md-content__inner > header.md-typeset",  # lists of posts of Material's blog

@@ -11,8 +11,6 @@ from mkdocs_semsearch.chunking.blocks import Block
 from mkdocs_semsearch.chunking.code_languages import canonical_language, without_annotations
 from mkdocs_semsearch.chunking.front_matter import read_front_matter
 
-__all__ = ["Fence", "FenceLanguages", "MarkdownSource", "SourceHeading", "comparable_heading", "read_markdown"]
-
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ATX = re.compile(r"[ \t>]*#{1,6}(?!#)[ \t]*(\S.*)")
 _CLOSING_MARKS = " \t#"

@@ -8,8 +8,6 @@ from itertools import pairwise
 
 from mkdocs_semsearch.chunking.blocks import CODE_END, Block
 
-__all__ = ["Cost", "pack_blocks", "sentences", "split_block", "split_text"]
-
 Group = list[Block]
 
 

@@ -34,8 +34,6 @@ from mkdocs_semsearch.chunking.inline_text import (
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-__all__ = ["parse_html", "read_body", "read_links", "read_page"]
-
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200

@@ -20,20 +20,6 @@ from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_
 if TYPE_CHECKING:
     import tantivy
 
-
-__all__ = [
-    "language_of_place",
-    "link_target",
-    "page_address",
-    "page_kind",
-    "page_language",
-    "split_version",
-    "stop_words",
-    "version_order",
-    "with_inbound_links",
-    "written_language",
-]
-
 LEAST_DATED, DATED_SHARE = 3, 0.6
 """How many of a page's top headings must be versions or dates, and which share of them. On the thirteen sites that the
 rules were tried on, change logs have a share of at least .98, guides of at most .33."""

@@ -12,8 +12,6 @@ from mkdocs_semsearch.chunking.blocks import Heading
 from mkdocs_semsearch.chunking.document import without_fences
 from mkdocs_semsearch.chunking.markdown_source import MarkdownSource, comparable_heading
 
-__all__ = ["SourceMap", "SourceSpan"]
-
 _WORD = re.compile(r"[^\W_]+")
 _PROBES = ((6, 12), (3, 4))
 """How many words are searched for together, and how many words at the end may be skipped before fewer are tried."""

@@ -17,8 +17,6 @@ from mkdocs_semsearch.chunking.page_role import (
 )
 from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag
 
-__all__ = ["untranslated", "with_translations"]
-
 
 def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[ChunkedPage]:
     """Returns pages that know their translations.

@@ -14,8 +14,6 @@ from mkdocs_semsearch.errors import FilterError
 if TYPE_CHECKING:
     from mkdocs_semsearch.searching.filters import Filter
 
-__all__ = ["build_parser", "parse_arguments", "parse_filter"]
-
 _EPILOG = """\
 examples:
   semsearch index site/ --config mkdocs.yml       index a site that is already built

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.pipeline import Settings
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""

@@ -14,8 +14,6 @@ from mkdocs_semsearch.searching.evaluation import Evaluation
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.response import Result, filter_to_json
 
-__all__ = ["evaluation_text", "inspection", "inspection_text", "no_results_text", "results_text"]
-
 
 def results_text(response: SearchResponse) -> str:
     """Returns ranked results as text, each with its place in the source file, and the corrections of the query."""

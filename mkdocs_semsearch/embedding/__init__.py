@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
-from mkdocs_semsearch.embedding.protocol import Embedder, EmbedderIdentity, Progress, Role, TokenCounter
+from mkdocs_semsearch.embedding.protocol import Embedder, Progress, Role, TokenCounter
 from mkdocs_semsearch.embedding.tokens import open_token_counter
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 

@@ -17,8 +17,6 @@ from urllib.parse import SplitResult, urlsplit
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError
 from mkdocs_semsearch.http_client import HttpClient, Reply
 
-__all__ = ["JsonEndpoint", "parse_endpoint", "retry_delay"]
-
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5

@@ -12,17 +12,6 @@ from typing import Any
 
 from mkdocs_semsearch.errors import EmbeddingError, ModelNotFoundError
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "ModelFolder",
-    "canonical_name",
-    "first_line",
-    "is_default_model",
-    "is_model_folder",
-    "read_model_folder",
-    "resolve_model",
-]
-
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 CONFIGS = ("modules.json", "config.json")

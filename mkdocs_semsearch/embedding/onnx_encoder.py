@@ -19,22 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, unit_rows, well_formed
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
+from mkdocs_semsearch.embedding.protocol import Role, unit_rows, well_formed
 from mkdocs_semsearch.embedding.tokens import Tokenizer, open_tokenizer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
-
-__all__ = [
-    "ENCODER_FILES",
-    "FOLDER",
-    "FORMAT",
-    "DefaultEmbedder",
-    "OnnxEmbedder",
-    "encoder_settings",
-    "is_default_encoder",
-    "load_default_encoder",
-    "load_query_encoder",
-    "read_identity",
-]
 
 FORMAT = 1
 # The first version of ONNX Runtime that computes with 8-bit weights on both x86 and ARM.

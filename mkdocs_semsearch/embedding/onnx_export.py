@@ -30,17 +30,6 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, quiet_libraries
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
-__all__ = [
-    "INPUTS",
-    "LOWEST_SIMILARITY",
-    "OUTPUT",
-    "EncoderExport",
-    "cached_export",
-    "export_query_encoder",
-    "trace_encoder",
-    "why_not_traceable",
-]
-
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
 # Part of the cache key: increase it if the export of the same model changes.

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["quantize_weights"]
-
 BLOCK = 128
 # Smaller matrices (biases, position tables) take little room and time, so they stay in float32.
 SMALLEST_SIDE = 64

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.http_json import JsonEndpoint, parse_endpoint
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, check_count, check_text, unit_rows, well_formed
+from mkdocs_semsearch.embedding.protocol import Role, check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 from mkdocs_semsearch.http_client import Reply
-
-__all__ = ["OpenAIEmbedder", "open_openai", "reopen_openai"]
 
 KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
 URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")

@@ -12,19 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Embedder",
-    "EmbedderIdentity",
-    "Progress",
-    "Role",
-    "TokenCounter",
-    "check_count",
-    "check_text",
-    "embedded",
-    "unit_rows",
-    "well_formed",
-]
-
 Role = Literal["document", "query"]
 Progress = Callable[[int, int], None]
 """Called with (texts done, texts in all) while documents are being embedded."""

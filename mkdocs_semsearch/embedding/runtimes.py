@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import is_default_model, resolve_model
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
@@ -28,11 +29,9 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     read_identity,
 )
 from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder, why_not_traceable
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, check_text
+from mkdocs_semsearch.embedding.protocol import Role, check_text
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
-
-__all__ = ["RUNTIMES", "OnnxModelEmbedder", "default_cache", "open_model", "open_onnx"]
 
 RUNTIMES = ("auto", "torch", "onnx")
 

@@ -21,20 +21,6 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
 
-__all__ = [
-    "CONTINUATION",
-    "MAX_WORDS",
-    "Likeness",
-    "TokenTable",
-    "Vocabulary",
-    "fitting_table",
-    "pieces_of",
-    "question_words",
-    "read_table",
-    "shipped_table",
-    "write_table",
-]
-
 _SHIPPED_DIMENSION = 384
 Likeness = Callable[[Sequence[str]], NDArray[np.float32]]
 

@@ -21,16 +21,6 @@ from typing import Any, NamedTuple, Protocol
 from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter, well_formed
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
 
-__all__ = [
-    "ApproximateTokenCounter",
-    "Encoded",
-    "Tokenizer",
-    "WordPieceTokenizer",
-    "WordTokenCounter",
-    "open_token_counter",
-    "open_tokenizer",
-]
-
 MEMO_LIMIT = 300_000
 """Greatest number of cached words (about 40 MB); a full cache is cleared. Chosen, not measured."""
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import ModelFolder, canonical_name, read_model_folder, resolve_model
-from mkdocs_semsearch.embedding.protocol import EmbedderIdentity, Role, check_count, check_text, unit_rows, well_formed
+from mkdocs_semsearch.embedding.protocol import Role, check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError
-
-__all__ = ["SentenceTransformerEmbedder", "open_sentence_transformer", "quiet_libraries"]
 
 INSTALL = 'pip install "mkdocs-semsearch[models]"'
 PRECISIONS = ("auto", "float32", "float16")

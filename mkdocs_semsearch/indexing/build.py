@@ -25,8 +25,6 @@ from mkdocs_semsearch.indexing.model_coverage import coverage_warning
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache
 from mkdocs_semsearch.indexing.writers import RowCache, StoreWriter
 
-__all__ = ["BuildOptions", "BuildReport", "build_index"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:

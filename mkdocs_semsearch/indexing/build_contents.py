@@ -36,8 +36,6 @@ from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords
 from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 
-__all__ = ["GENERATOR", "BuildContents", "BuildOptions", "onnx_installed"]
-
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
 
 _PARITY_SAMPLE = 32

@@ -15,8 +15,6 @@ from mkdocs_semsearch.embedding.protocol import Embedder, Progress, embedded
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 
-__all__ = ["HEADING_WEIGHT", "ChunkVectors", "EmbeddedTexts", "VectorCache", "chunk_vectors", "embed_texts"]
-
 HEADING_WEIGHT = 0.2
 """Weight of the heading path's vector in a chunk's vector."""
 

@@ -16,8 +16,6 @@ from typing import Any, overload
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link, Recognised
 
-__all__ = ["FILE_NAME", "MAX_BYTES", "ChunkCache", "ContentCache", "StoredChunks", "page_digest", "section_indexes"]
-
 FILE_NAME = "cache.sqlite"
 MAX_BYTES = 1_000_000_000
 """Default size limit, see the option `cache_max_mb`: about 600,000 vectors of 384 dimensions. Chosen, not measured."""

@@ -8,8 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EarlierGraph", "GraphMethod", "KnnGraph", "build_knn_graph"]
-
 GraphMethod = Literal["auto", "exact", "nndescent"]
 
 NEIGHBORS = 15

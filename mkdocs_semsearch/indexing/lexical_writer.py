@@ -34,18 +34,6 @@ from mkdocs_semsearch.lexical.vocabulary import common_words, page_words, sample
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = [
-    "PreparedPages",
-    "SiteTexts",
-    "added_words",
-    "common_words_of",
-    "prepared_texts",
-    "site_compounds",
-    "with_reader_words",
-    "write_lexical_index",
-    "write_lexical_runs",
-]
-
 _HEAP_BYTES = 256_000_000
 _PAGES_AT_ONCE = 100
 _META = "meta.json"

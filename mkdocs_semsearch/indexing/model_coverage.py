@@ -15,8 +15,6 @@ from mkdocs_semsearch.lexical.languages import primary_subtag, script_of
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.tokens import Tokenizer
 
-__all__ = ["coverage_warning", "model_coverage"]
-
 MULTILINGUAL_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 
 LANGUAGES_OF_DEFAULT_MODEL = frozenset({"en"})

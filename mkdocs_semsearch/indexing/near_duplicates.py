@@ -18,8 +18,6 @@ from mkdocs_semsearch.chunking.page_role import split_version
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
 
-__all__ = ["EdgeCache", "duplicate_groups", "similar_edges"]
-
 LEAST_SIMILARITY = 0.9
 """Sections with a lower cosine similarity are not compared word for word; chosen, not measured."""
 

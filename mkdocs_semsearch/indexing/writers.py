@@ -21,18 +21,6 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords
 
-__all__ = [
-    "EarlierRows",
-    "IndexedRows",
-    "RowCache",
-    "StoreWriter",
-    "chunk_ids",
-    "chunk_rows",
-    "page_rows",
-    "row_keys",
-    "write_tables",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class IndexedRows:

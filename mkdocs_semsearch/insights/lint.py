@@ -15,8 +15,6 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.searching import Searcher
 
-__all__ = ["RULES", "Finding", "findings_in", "github_annotation"]
-
 RULES = {
     "duplicate": "a section says nearly the same as another one",
     "facet-typo": "a facet value looks like a typo of another one",

@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.searching import Searcher
 
-__all__ = [
-    "FEWEST",
-    "OPENED_LOW",
-    "Group",
-    "Question",
-    "failing_groups",
-    "group_by_meaning",
-    "labelled_questions",
-    "question_groups",
-    "question_key",
-    "read_questions",
-]
-
 SAME_MEANING = 0.5
 """Least cosine similarity of questions in one group. Of the values from .45 to .62, .5 put most missing pages among the
 first entries (`benchmarks/made_up_readers.py`); with higher values, questions about one page fall into many groups."""

@@ -25,8 +25,6 @@ from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
 from mkdocs_semsearch.lexical.languages import stemmer_for
 from mkdocs_semsearch.searching import Searcher, SearchQuery
 
-__all__ = ["Report", "make_report", "read_part", "render_page", "report_html", "report_text"]
-
 LISTED = 20
 WIDTH, HEIGHT = 720, 150
 """Size of the plot over time, in SVG units; the page scales it to the width of the screen."""

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-__all__ = ["MAX_QUERY", "Beacon", "Search", "read_beacon", "redact"]
-
 MAX_QUERY = 300
 """How many characters of a query are kept; longer queries are pasted texts."""
 

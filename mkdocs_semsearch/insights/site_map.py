@@ -21,8 +21,6 @@ from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.searching import Searcher
 
-__all__ = ["AskedGroup", "SectionDot", "SiteMap", "make_site_map", "project", "site_map_html", "write_site_map"]
-
 FEWEST_SECTIONS = 10
 PERPLEXITY = 30.0
 """Effective number of neighbours of a section in t-SNE; the default of scikit-learn."""

@@ -18,8 +18,6 @@ from pathlib import Path
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.search_records import Search
 
-__all__ = ["FILE", "InsightStore", "Recorder", "first_hour"]
-
 log = logging.getLogger(__name__)
 
 FILE = "searches.sqlite3"

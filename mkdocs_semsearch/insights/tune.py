@@ -14,8 +14,6 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching import Searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, evaluate
 
-__all__ = ["FEWEST_QUESTIONS", "Tuning", "fit_semantic_share", "write_semantic_share"]
-
 FEWEST_QUESTIONS = 60
 FOLDS = 5
 SHARES = tuple(round(0.3 + 0.05 * step, 2) for step in range(11))

@@ -21,29 +21,6 @@ if TYPE_CHECKING:
 
 from mkdocs_semsearch.artifact.records import unmarked
 
-__all__ = [
-    "FIELDS",
-    "MAX_IDENTIFIER_LENGTH",
-    "STEMMED_FIELDS",
-    "Analysis",
-    "exact_text",
-    "generic_headings",
-    "identifier_forms",
-    "identifier_parts",
-    "joined_stems",
-    "lexical_analyzers",
-    "lexical_schema",
-    "lexical_texts",
-    "literal_name",
-    "plain_words",
-    "prepare",
-    "raw_words",
-    "register_analyzers",
-    "section_names",
-    "stems_with",
-    "telling_words",
-]
-
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: scripts without spaces, so a run of characters is not one word.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff"

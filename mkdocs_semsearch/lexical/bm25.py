@@ -15,21 +15,6 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 
-__all__ = [
-    "CORRECTION_WEIGHT",
-    "FIELD_WEIGHTS",
-    "IDENTIFIER_WEIGHT",
-    "PAIR_WEIGHT",
-    "PART_WEIGHT",
-    "PREFIX_WEIGHT",
-    "QUOTED_PAIR_WEIGHT",
-    "TIE_BREAKER",
-    "best_field",
-    "inverse_frequency",
-    "rounded_length",
-    "saturation",
-]
-
 FIELD_WEIGHTS: Mapping[str, float] = WEIGHTS["fields"]
 """Weight of a term by its field."""
 

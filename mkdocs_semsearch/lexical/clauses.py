@@ -28,8 +28,6 @@ from mkdocs_semsearch.lexical.bm25 import (
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
 from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
 
-__all__ = ["Clause", "Clauses", "QueryWords", "completions", "read_words", "word_clauses"]
-
 COMMON_SHARE = 0.2
 """A word in a larger share of all chunks than this is not highlighted in excerpts; chosen, not measured."""
 

@@ -15,8 +15,6 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.analyzers import exact_text, literal_name, plain_words, stems_with, telling_words
 
-__all__ = ["NO_COMPOUNDS", "NO_READER_WORDS", "Compounds", "PlacedPage", "ReaderWords", "joins_words", "keywords_of"]
-
 _LINKS = {
     "danish": ("", "s", "e"),
     "dutch": ("", "s", "e", "en"),

@@ -26,9 +26,6 @@ from mkdocs_semsearch.lexical.question import Matcher, Question
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["LexicalHits", "LexicalIndex", "LexicalQueries", "Phrases"]
-
-
 _REMEMBERED_CLAUSES = 4096
 """Clauses that are kept as queries: questions share words, and one that is being typed has all but the last."""
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
 
-__all__ = ["DistinctWords", "Matcher", "Question", "WordStems", "read_question", "telling_lines"]
-
-
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 
 _MAX_QUOTED = 8

@@ -10,8 +10,6 @@ from typing import Protocol
 
 from mkdocs_semsearch.lexical.analyzers import telling_words
 
-__all__ = ["TermDictionary", "Terms", "common_words", "page_words", "sampled_pages"]
-
 SHORTEST_CORRECTED = 4
 TWO_TYPOS_FROM = 8
 """Length from which a word may have two typos; chosen, not measured."""

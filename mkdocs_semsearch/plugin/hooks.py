@@ -29,6 +29,7 @@ from mkdocs_semsearch.site.pipeline import (
 )
 from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, PLACEHOLDER, publish_search, write_related_links
 from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, join_scripts, results_page_context
+from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.insights.lint import Finding
     from mkdocs_semsearch.plugin.pages import MkDocsPages
     from mkdocs_semsearch.searching.searcher import Searcher
-
-__all__ = ["SemsearchPlugin"]
 
 log = get_plugin_logger("semsearch")
 
@@ -172,7 +171,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth -= 1
         if self._depth > 0:
             return
-        join_scripts(Path(config.site_dir) / widget_files.ASSETS, widget_files.theme_dir() / widget_files.ASSETS)
+        join_scripts(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
         complete = self._collected.finish()
         if self._serving:
             self._index_preview(config)
@@ -312,11 +311,11 @@ def _add_widget(config: MkDocsConfig) -> None:
     """Adds the search box to the theme once; its styles come first, so that a site's `extra_css` can override them."""
     from mkdocs.config.config_options import ExtraScriptValue
 
-    folder = str(widget_files.theme_dir())
+    folder = str(theme_dir())
     if folder not in config.theme.dirs:
         config.theme.dirs.append(folder)
-    if widget_files.SCRIPT not in map(str, config.extra_javascript):
-        script = ExtraScriptValue(widget_files.SCRIPT)
+    if SCRIPT not in map(str, config.extra_javascript):
+        script = ExtraScriptValue(SCRIPT)
         script.defer = True
         config.extra_javascript.append(script)
     if widget_files.STYLE not in config.extra_css:

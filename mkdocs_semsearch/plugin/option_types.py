@@ -10,9 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
-from mkdocs.config.config_options import Choice, SubConfig
-
-__all__ = ["Choice", "Group", "Options", "Switch", "Value", "flag", "integer", "mapping", "text", "texts", "url"]
+from mkdocs.config.config_options import SubConfig
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
+from mkdocs.config.config_options import Choice
 
 import mkdocs_semsearch.plugin.option_types as types
 from mkdocs_semsearch.artifact.fields import (
@@ -21,7 +22,7 @@ from mkdocs_semsearch.artifact.fields import (
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.plugin.option_types import Choice, Group, Options, Switch, Value
+from mkdocs_semsearch.plugin.option_types import Group, Options, Switch, Value
 from mkdocs_semsearch.site.pipeline import (
     DEFAULT_FACETS,
     EmbedderSettings,
@@ -30,8 +31,6 @@ from mkdocs_semsearch.site.pipeline import (
     StoreSettings,
     WidgetSettings,
 )
-
-__all__ = ["SemsearchConfig", "read_settings", "refuse_place"]
 
 STORE_KINDS = ("embedded", "qdrant")
 GRAPHS = ("auto", "exact", "nndescent")

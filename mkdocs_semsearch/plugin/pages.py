@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
-__all__ = ["MkDocsPages", "site_language"]
-
 _MARKER = re.compile(r"^\s*(?:[-:] |\d+\. )", re.MULTILINE)
 
 REPEATING_PLUGINS = ("material/blog",)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Job = Callable[[Progress], Searcher]
 
-__all__ = ["MOUNT", "Preview", "live_reload_is_off", "open_preview", "preview_path", "running_command"]
-
 MOUNT = "-/semsearch"
 SECONDS_TO_STOP = 2.0
 REQUEST_SECONDS = 120.0

@@ -53,8 +53,6 @@ from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
-__all__ = ["QdrantBackend", "open_qdrant_backend"]
-
 _QUERY_SECONDS = 10
 """Time limit of a request to the cluster in seconds; chosen, not measured."""
 

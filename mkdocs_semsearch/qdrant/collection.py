@@ -30,29 +30,6 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetType
 from mkdocs_semsearch.errors import ConfigurationError, StoreUnavailableError
 
-__all__ = [
-    "CHUNK",
-    "CHUNK_POINT",
-    "EXACT_TEXT",
-    "HEADING_NAME",
-    "KEY_VARIABLE",
-    "KIND",
-    "MEANING",
-    "PAGE",
-    "PAGE_POINT",
-    "TITLE_NAME",
-    "URL_VARIABLE",
-    "WORDS",
-    "CollectionField",
-    "TermList",
-    "answering",
-    "collection_fields",
-    "connect",
-    "fitting_type",
-    "patiently",
-    "word_dimension",
-]
-
 log = logging.getLogger(__name__)
 
 URL_VARIABLE = "QDRANT_URL"

@@ -54,8 +54,6 @@ from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS
 if TYPE_CHECKING:
     import tantivy
 
-__all__ = ["ChunkWords", "SparseWords", "WordStatistics", "fields_of", "points_of", "spoken_chunks"]
-
 _STEMMED = ("title", "headings", "text")
 _WRITTEN = ("code", "parts")
 _PAIRED = ("headings", "text")

@@ -24,8 +24,6 @@ from mkdocs_semsearch.searching.filters import (
     wanted_values,
 )
 
-__all__ = ["QdrantFilters", "identifier_dimension", "phrase_terms", "sparse_question"]
-
 _NOWHERE = "no_such_key"
 _LARGEST = 10**308
 """Power of ten just below the largest 64-bit float."""

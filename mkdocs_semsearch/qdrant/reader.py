@@ -21,8 +21,6 @@ from mkdocs_semsearch.qdrant.collection import (
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
-__all__ = ["WINDOW", "CollectionReader", "PointHits", "of_kind"]
-
 WINDOW = 1000
 """Number of semantic and of lexical hits that rank, and so of results that can be reached; chosen, not measured."""
 

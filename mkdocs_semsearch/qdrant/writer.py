@@ -31,8 +31,6 @@ from mkdocs_semsearch.qdrant.collection import (
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of, spoken_chunks
 
-__all__ = ["QdrantWriter", "Sizing"]
-
 _OLDEST = (1, 19)
 """The first version of Qdrant with prefix and phrase matching."""
 

@@ -17,8 +17,6 @@ from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Listing, Ranked
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
-__all__ = ["Backend", "Matches"]
-
 
 @dataclass(frozen=True, slots=True)
 class Matches:

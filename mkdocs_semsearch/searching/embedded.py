@@ -38,8 +38,6 @@ from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 
-__all__ = ["EmbeddedBackend", "LiteralNames"]
-
 
 class EmbeddedBackend:
     """A `Backend` over tables in memory, a vector side and a lexical side.

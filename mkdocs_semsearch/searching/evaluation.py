@@ -15,8 +15,6 @@ from mkdocs_semsearch.searching.query import Mode, SearchQuery
 from mkdocs_semsearch.searching.response import Result
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 
-__all__ = ["Evaluation", "EvaluationQuery", "Judged", "evaluate", "evaluate_indexes", "read_queries"]
-
 DEPTH = 10
 """Number of results that are examined for each query; the usual depth of MRR@10 and nDCG@10."""
 

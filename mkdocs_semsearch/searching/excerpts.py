@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from mkdocs_semsearch.lexical.analyzers import prepare
 from mkdocs_semsearch.lexical.question import DistinctWords, Matcher
 
-__all__ = ["Excerpt", "NearestSentence", "make_excerpt"]
-
 NearestSentence = Callable[[Sequence[str]], int | None]
 """A function that returns the position of the sentence nearest to the query, or None if it cannot compare them."""
 

@@ -15,8 +15,6 @@ from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.tables import Tables
 
-__all__ = ["FilterCache", "Filtered", "Tally", "facet_counts"]
-
 
 class Tally:
     """Counts the results that a set of chunks makes.

@@ -28,26 +28,6 @@ from mkdocs_semsearch.artifact.fields import READERS, Value, as_date, as_number,
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.validation import validated
 
-__all__ = [
-    "FROM_OUTSIDE",
-    "MAX_ENTRIES",
-    "MAX_FIELD_CHARACTERS",
-    "OPERATORS",
-    "Equals",
-    "Exists",
-    "FieldName",
-    "Filter",
-    "Filters",
-    "In",
-    "Prefix",
-    "Range",
-    "Scalar",
-    "is_from_outside",
-    "range_ends",
-    "value_test",
-    "wanted_values",
-]
-
 Scalar = str | int | float | bool | datetime.date
 
 FROM_OUTSIDE: dict[str, bool] = {"from_outside": True}

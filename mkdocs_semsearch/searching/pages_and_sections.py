@@ -16,17 +16,6 @@ from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.artifact.records import ChunkRecord
 from mkdocs_semsearch.lexical.languages import primary_subtag
 
-__all__ = [
-    "PAGE_COLUMNS",
-    "ChunkMap",
-    "PageInfo",
-    "PageLanguages",
-    "Records",
-    "SectionInfo",
-    "chunk_values",
-    "page_info",
-]
-
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
 """Score factor of pages in other languages than the reader's, if the site has pages in that language.
 

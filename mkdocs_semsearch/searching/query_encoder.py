@@ -32,8 +32,6 @@ from mkdocs_semsearch.searching.excerpts import NearestSentence
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.token_table import Likeness, TokenTable
 
-__all__ = ["LazyEncoder", "QueryEncoder", "nearest_sentence", "stage", "timed_stages"]
-
 _SECONDS: ContextVar[dict[str, float] | None] = ContextVar("semsearch_stages", default=None)
 
 

@@ -19,30 +19,6 @@ from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
 
-__all__ = [
-    "FLOOR_RANK",
-    "LEAST_SPAN",
-    "MATCH_SHARE",
-    "RULES",
-    "SEMANTIC_MATCH_SHARE",
-    "SEMANTIC_WEIGHT",
-    "UNKNOWN",
-    "Candidates",
-    "Groups",
-    "SemanticScale",
-    "apply_literal_rule",
-    "at_rank",
-    "first_of_runs",
-    "fuse",
-    "group_best",
-    "is_answerable",
-    "kind_priors",
-    "page_scores",
-    "score",
-    "semantic_share",
-    "top",
-]
-
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Weight of the semantic score in a hybrid score; the lexical score has the rest."""
 

@@ -24,21 +24,6 @@ from mkdocs_semsearch.searching.ranking import RULES, Candidates, Groups, group_
 from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
-__all__ = [
-    "DATE_FIELD",
-    "Listing",
-    "Ranked",
-    "RankedItem",
-    "RelatedPage",
-    "ResultWriter",
-    "listed_pages",
-    "matching_rows",
-    "one_translation",
-    "rank",
-    "related_pages",
-    "written_page",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RankedItem:

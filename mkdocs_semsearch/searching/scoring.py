@@ -28,8 +28,6 @@ from mkdocs_semsearch.searching.ranking import (
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
-__all__ = ["EVERY", "LexicalSide", "NameSide", "Scoring", "Sides", "VectorSide", "lexical_depth"]
-
 _LEXICAL_LIMIT: int = WEIGHTS["fusion"]["lexical_limit"]
 """Number of lexical hits that a hybrid ranking uses; further hits score too low to change it."""
 

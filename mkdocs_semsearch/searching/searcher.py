@@ -37,8 +37,6 @@ from mkdocs_semsearch.searching.response import (
 )
 from mkdocs_semsearch.searching.results import ResultWriter, related_pages, written_page
 
-__all__ = ["Searcher", "open_searcher"]
-
 log = logging.getLogger(__name__)
 
 VERIFIED_BY_DEFAULT = 256 << 20

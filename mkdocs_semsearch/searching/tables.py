@@ -43,8 +43,6 @@ from mkdocs_semsearch.searching.pages_and_sections import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "Tables", "build_column"]
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

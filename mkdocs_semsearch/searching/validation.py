@@ -13,8 +13,6 @@ from pydantic_core import ErrorDetails
 
 from mkdocs_semsearch.errors import EmptyQueryError, FilterError, QueryError
 
-__all__ = ["complaint", "validated"]
-
 Validated = TypeVar("Validated")
 
 _EXPECTED = {

@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
 from mkdocs_semsearch.errors import IndexCorruptError
 
-__all__ = ["WALK_ABOVE", "Approximation", "Codes", "GraphWalk", "Neighbors", "VectorStore", "similarities"]
-
 WALK_ABOVE = 200_000
 """Rows above which a graph walk is faster than a scan (`benchmarks/nearest.py`); up to this size search is exact."""
 

@@ -28,19 +28,6 @@ import anyio.to_thread
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.responses import HttpError
 
-__all__ = [
-    "LOOPBACK_NAMES",
-    "Admission",
-    "RateLimiter",
-    "Workers",
-    "client_key",
-    "host_name",
-    "is_loopback",
-    "keep_within_limit",
-    "parse_rate",
-    "threads_that_fit",
-]
-
 MAX_CLIENTS = 10_000
 """Number of client addresses whose requests are counted; bounds the memory, chosen, not measured."""
 

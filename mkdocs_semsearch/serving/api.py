@@ -42,8 +42,6 @@ from mkdocs_semsearch.serving.wire import (
     whole_number,
 )
 
-__all__ = ["MAX_BODY_BYTES", "SearchApi", "check_body_size"]
-
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 64 * 1024

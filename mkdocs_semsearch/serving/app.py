@@ -46,8 +46,6 @@ from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES, Defaults
 from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
-__all__ = ["PREFIX", "create_app"]
-
 log = logging.getLogger(__name__)
 
 PREFIX = "/-/semsearch"

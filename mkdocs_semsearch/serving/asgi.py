@@ -25,19 +25,6 @@ from mkdocs_semsearch.serving.metrics import REQUEST_ID, accepted_request_id
 from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response, is_panic
 from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
-__all__ = [
-    "BODY_REFUSED",
-    "AgentEndpoint",
-    "ApiEndpoint",
-    "EveryAnswer",
-    "LazyEndpoint",
-    "Made",
-    "SiteFiles",
-    "client_address",
-    "read_body",
-    "starlette_response",
-]
-
 log = logging.getLogger(__name__)
 
 INLINE = frozenset({"healthz", "readyz", "metrics"})

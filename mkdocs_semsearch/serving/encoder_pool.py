@@ -34,8 +34,6 @@ from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, In
 if TYPE_CHECKING:
     from mkdocs_semsearch.searching.searcher import Searcher
 
-__all__ = ["BoundedEncoder", "EncoderPool"]
-
 Key = tuple[tuple[str, str], ...]
 
 

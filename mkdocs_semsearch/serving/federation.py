@@ -20,8 +20,6 @@ from mkdocs_semsearch.serving.metrics import Gauges
 from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
 from mkdocs_semsearch.serving.responses import HttpError
 
-__all__ = ["FederatedOperations", "OpenedIndexes"]
-
 DEEPEST_RESULT = 200
 """Greatest `offset + limit`; chosen, because each index must return all results up to this one."""
 

@@ -20,8 +20,6 @@ from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_sems
 from mkdocs_semsearch.serving.wire import SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
 
-__all__ = ["answer_page", "docs_asset", "docs_page"]
-
 PAGES = 10
 SECTIONS = 3
 VALUES = 12

@@ -29,8 +29,6 @@ from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
 from mkdocs_semsearch.serving.responses import panics_as_errors
 
-__all__ = ["IndexHealth", "LiveIndex"]
-
 log = logging.getLogger(__name__)
 
 _ALLOCATIONS_BETWEEN_ROUNDS = 10_000

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mcp_types import Resource
     from starlette.types import ASGIApp
 
-__all__ = ["add_pages", "build_server", "listed_pages", "page_markdown", "run_stdio", "streamable_http"]
-
 SECONDS_FOR_A_FIRST_COPY = 60.0
 """Seconds to wait for the first copy of a published index, because agents send calls at once; chosen, not measured."""
 

@@ -21,8 +21,6 @@ from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
 
-__all__ = ["compact_answer", "tools"]
-
 MAX_TOKENS = 20_000
 """Greatest length of a Markdown response, in tokens; chosen, not measured."""
 

@@ -21,8 +21,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-__all__ = ["REQUEST_ID", "Gauges", "JsonFormatter", "Metrics", "accepted_request_id", "process_gauges"]
-
 _STARTED = time.time()
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 Labels = tuple[tuple[str, str], ...]

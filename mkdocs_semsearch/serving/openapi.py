@@ -19,17 +19,6 @@ from mkdocs_semsearch.searching import response
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.serving.wire import FIELD_SUFFIXES, Defaults, SearchRequest, with_defaults
 
-__all__ = [
-    "ErrorResponse",
-    "FacetsResponse",
-    "HealthResponse",
-    "PageResponse",
-    "ReadyResponse",
-    "RelatedResponse",
-    "SearchResponse",
-    "openapi_document",
-]
-
 
 class AnswerModel(BaseModel):
     """The base of all response models; unknown keys are ignored, because later versions may add some."""

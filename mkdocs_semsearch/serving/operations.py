@@ -16,17 +16,6 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
 from mkdocs_semsearch.serving.responses import HttpError
 
-__all__ = [
-    "IndexOperations",
-    "Opened",
-    "OpenedIndex",
-    "Operations",
-    "SearcherLender",
-    "SearcherProvider",
-    "SearcherSource",
-    "operations_on",
-]
-
 SearcherProvider = Callable[[], Searcher | None]
 """A function that returns the current searcher, or None while there is no index."""
 

@@ -29,8 +29,6 @@ from mkdocs_semsearch.errors import (
 from mkdocs_semsearch.http_client import HttpClient, Reply
 from mkdocs_semsearch.serving.trial import try_build
 
-__all__ = ["Downloads", "PublishedIndex", "default_folder", "get", "is_url", "local_folder", "unreachable"]
-
 PATIENCE_SECONDS = 120
 SLOWEST_BYTES_PER_SECOND = 20_000
 """A file may take `PATIENCE_SECONDS` plus the time for its size at this rate; both are chosen, not measured."""

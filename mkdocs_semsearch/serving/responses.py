@@ -26,20 +26,6 @@ from mkdocs_semsearch.errors import (
     StoreUnavailableError,
 )
 
-__all__ = [
-    "SECURITY_HEADERS",
-    "ApiResponse",
-    "HttpError",
-    "encode_json",
-    "entity_tag",
-    "error_response",
-    "from_semsearch_error",
-    "is_panic",
-    "json_response",
-    "panics_as_errors",
-    "tag_matches",
-]
-
 log = logging.getLogger(__name__)
 
 Headers = tuple[tuple[str, str], ...]

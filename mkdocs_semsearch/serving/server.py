@@ -20,8 +20,6 @@ from mkdocs_semsearch.serving.settings import LogFormat, LogLevel
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["EXTRAS", "PACKAGES", "run", "sidecar_requirements"]
-
 SECONDS_TO_DRAIN = 10
 
 

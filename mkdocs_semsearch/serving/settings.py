@@ -18,8 +18,6 @@ from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.searching.query import MAX_LIMIT
 from mkdocs_semsearch.serving.admission import parse_rate
 
-__all__ = ["LogFormat", "LogLevel", "ServerSettings", "parse_named_index"]
-
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 

@@ -21,8 +21,6 @@ from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, VECTORS, Manifes
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 
-__all__ = ["MEMORY", "MEMORY_FACTOR", "try_build"]
-
 MEMORY = 512 << 20
 MEMORY_FACTOR = 8
 """Opening an index may use `MEMORY` bytes plus this multiple of the size of its files; real indexes need a third."""

@@ -17,22 +17,6 @@ from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import complaint, validated
 from mkdocs_semsearch.serving.responses import HttpError
 
-__all__ = [
-    "FIELD_SUFFIXES",
-    "ROUTES",
-    "Defaults",
-    "Route",
-    "SearchRequest",
-    "known_parameters",
-    "parse_parameters",
-    "parse_request",
-    "parse_search_parameters",
-    "read_values",
-    "request_from",
-    "whole_number",
-    "with_defaults",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Route:

@@ -23,14 +23,10 @@ from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_sit
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
 from mkdocs_semsearch.site.widget_files import join_scripts, write_results_page
+from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Progress
-
-__all__ = [
-    "SiteFolder",
-    "index_built_site",
-]
 
 
 def index_built_site(
@@ -73,9 +69,9 @@ def index_built_site(
 
 def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
     templates = shutil.ignore_patterns("*.html")  # they would be taken for pages of the site
-    source = widget_files.theme_dir() / widget_files.ASSETS
-    shutil.copytree(source, site_dir / widget_files.ASSETS, dirs_exist_ok=True, ignore=templates)
-    join_scripts(site_dir / widget_files.ASSETS, source)
+    source = theme_dir() / ASSETS
+    shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=templates)
+    join_scripts(site_dir / ASSETS, source)
     results_page = settings.widget.results_page and write_results_page(
         site_dir, settings, language=site.language, site_name=site.name
     )

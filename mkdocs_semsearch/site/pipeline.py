@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.indexing.build import BuildReport
     from mkdocs_semsearch.indexing.writers import StoreWriter
 
-__all__ = [
-    "DEFAULT_FACETS",
-    "EmbedderFactory",
-    "EmbedderSettings",
-    "EmbeddingProgress",
-    "Settings",
-    "Site",
-    "SiteReport",
-    "StaticSettings",
-    "StoreSettings",
-    "WidgetSettings",
-    "index_site",
-    "open_configured_embedder",
-]
-
 DEFAULT_FACETS = (
     FacetDeclaration("tags", "list", "Tags"),
     FacetDeclaration("page.section", "string", "Section"),

@@ -15,23 +15,13 @@ from urllib.parse import unquote, urlsplit
 from mkdocs_semsearch.artifact.index_folder import OpenIndex, open_index, read_manifest, verify_build
 from mkdocs_semsearch.artifact.manifest import MANIFEST, is_build_id, manifest_to_json
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
-from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.pipeline import Settings
+from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder
     from mkdocs_semsearch.embedding.token_table import TokenTable
     from mkdocs_semsearch.static import BundleReport
-
-__all__ = [
-    "MOST_CHUNKS_IN_BROWSER",
-    "PLACEHOLDER",
-    "SITE_FOLDER",
-    "copy_index",
-    "publish_search",
-    "write_related_links",
-    "write_static_search",
-]
 
 MOST_CHUNKS_IN_BROWSER = 15_000
 """Greatest number of chunks for which `static: auto` writes the files; a first query then loads 0.9 MB."""
@@ -208,7 +198,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
 
     from mkdocs_semsearch.searching.searcher import open_searcher
 
-    folder = widget_files.theme_dir() / widget_files.ASSETS
+    folder = theme_dir() / ASSETS
     template = Environment(loader=FileSystemLoader(folder), autoescape=True).get_template("related.html")
     with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
         for path, url in searcher.page_urls():

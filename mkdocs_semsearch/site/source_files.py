@@ -23,8 +23,6 @@ import yaml
 from mkdocs_semsearch.chunking.inline_text import title_of_name
 from mkdocs_semsearch.errors import ConfigurationError
 
-__all__ = ["MARKDOWN_SUFFIXES", "NavEntry", "PageDates", "SiteConfig", "edit_url", "load_site_config"]
-
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
 """Greatest length of a chain of `INHERIT`, which also ends a cycle; chosen, not measured."""

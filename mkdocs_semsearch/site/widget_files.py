@@ -15,26 +15,6 @@ from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir, widget_strings
 
-__all__ = [
-    "ASSETS",
-    "CONFIG",
-    "DEFAULT_API_URL",
-    "ENTRIES",
-    "RESULTS_PAGE",
-    "SCRIPT",
-    "STYLE",
-    "join_scripts",
-    "place_script_first",
-    "results_page_context",
-    "sidecar_url",
-    "site_version",
-    "tell_languages",
-    "theme_dir",
-    "widget_config",
-    "withdraw_static",
-    "write_results_page",
-]
-
 STYLE = f"{ASSETS}/semsearch.css"
 CONFIG = f"{ASSETS}/config.json"
 

@@ -24,18 +24,6 @@ from mkdocs_semsearch.static.format import (
     unpack_blocks,
 )
 
-__all__ = [
-    "Bundle",
-    "Packs",
-    "Shard",
-    "WrittenShards",
-    "cut_shards",
-    "is_bundle",
-    "open_bundle",
-    "shard_of",
-    "write_shards",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Bundle:

@@ -54,8 +54,6 @@ from mkdocs_semsearch.static.postings import (
 )
 from mkdocs_semsearch.static.search import Record, language_tags, write_site
 
-__all__ = ["BundleReport", "copy_bundle", "planes_for", "write_bundle"]
-
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000
 """Target size of all vectors, which the browser loads before the first response; the fewest dimensions may need more.

@@ -26,32 +26,6 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import MAX_IDENTIFIER_LENGTH, prepare
 
-__all__ = [
-    "BUNDLE_PREFIX",
-    "CORE",
-    "FIELDS",
-    "FORMAT",
-    "HASHES",
-    "PACK_BYTES",
-    "PACK_START",
-    "POINTER",
-    "TOKENS_CORE",
-    "VECTORS",
-    "Blocks",
-    "Value",
-    "differences",
-    "fnv1a",
-    "key_order",
-    "normalised_name",
-    "pack_blocks",
-    "pack_varints",
-    "shard_name",
-    "smallest_unsigned",
-    "terms_of",
-    "unpack_blocks",
-    "unpack_varints",
-]
-
 _BASE_WITH_MARKS = re.compile("([a-z])[\u0300-\u036f]+")
 _FOLDED = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i", "ς": "σ"}

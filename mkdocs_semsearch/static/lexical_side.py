@@ -27,8 +27,6 @@ from mkdocs_semsearch.static.format import (
 )
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT
 
-__all__ = ["BundleWords", "StaticLexical", "TermPostings"]
-
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:

@@ -27,20 +27,6 @@ from mkdocs_semsearch.searching.vector_store import Neighbors
 from mkdocs_semsearch.static.bundle import Bundle, WrittenShards, cut_shards, shard_of, write_shards
 from mkdocs_semsearch.static.format import TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
 
-__all__ = [
-    "Planes",
-    "Reduction",
-    "StaticEncoder",
-    "StaticVectors",
-    "WrittenMeaning",
-    "fit_reduction",
-    "pack_codes",
-    "planes_of",
-    "row_scaled",
-    "unpack_codes",
-    "write_meaning",
-]
-
 
 class StaticEncoder:
     """Turns queries into vectors of integers."""

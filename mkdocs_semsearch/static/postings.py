@@ -27,19 +27,6 @@ from mkdocs_semsearch.static.format import (
     terms_of,
 )
 
-__all__ = [
-    "CLAUSE_UNIT",
-    "ChunkText",
-    "Places",
-    "PostingList",
-    "Postings",
-    "index_words",
-    "suffix_rules",
-    "write_positions",
-    "write_terms",
-    "write_words",
-]
-
 LEVELS = 15
 """Scores of a posting list are integers from 1 to this, relative to its highest score; chosen, 4 bits."""
 

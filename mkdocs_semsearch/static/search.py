@@ -46,19 +46,6 @@ from mkdocs_semsearch.static.meaning import StaticEncoder, StaticVectors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-__all__ = [
-    "CHUNK_COLUMNS",
-    "HEADING",
-    "TITLE",
-    "StaticNames",
-    "backend_of",
-    "language_tags",
-    "open_static_searcher",
-    "searcher_of",
-    "write_site",
-]
-
 HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
 CHUNK_COLUMNS = tuple(dict.fromkeys(stored_field(name)[0] for name in CHUNK_FIELDS))

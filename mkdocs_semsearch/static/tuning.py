@@ -32,8 +32,6 @@ from mkdocs_semsearch.embedding.token_table import (
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder, Role
 
-__all__ = ["Training", "site_sentences", "smooth_inverse_frequency", "train", "tuned_table"]
-
 _RARE = 1e-3
 """The parameter `a` of SIF; Arora et al. recommend 1e-3 to 1e-4."""
 

@@ -12,8 +12,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
-__all__ = ["write_encoder"]
-
 
 def write_encoder(folder: Path, *, bytes_per_token: int = 0, turns_per_token: int = 0) -> None:
     """Writes an encoder whose vector is always the same.

@@ -6,8 +6,6 @@ import http.server
 import threading
 from contextlib import contextmanager
 
-__all__ = ["publisher"]
-
 
 @contextmanager
 def publisher(root=None, redirect=None):

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["answer_to", "connected", "serving"]
-
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
     import sys

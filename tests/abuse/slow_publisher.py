@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["slow_publisher"]
-
 
 @contextmanager
 def slow_publisher(*, headers_too: bool = False) -> Iterator[str]:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["expect_titles", "put_question", "read_config", "type_question", "until"]
-
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 # Each answer is drawn in the frame after it came.

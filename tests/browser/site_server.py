@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-__all__ = ["CSP", "PAGES", "Sidecar", "SiteServer", "answer"]
-
 CSP = "default-src 'self'; connect-src 'self' {api}"
 API = "/-/semsearch/api/v1/"
 

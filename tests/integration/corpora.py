@@ -7,8 +7,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["CORPORA", "SITES", "corpus_config", "expected_pages"]
-
 CORPORA = Path(__file__).parents[2].parent / "shared" / "corpora"
 
 SITES: dict[str, dict[str, Any]] = {

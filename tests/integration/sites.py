@@ -17,8 +17,6 @@ import yaml
 
 from mkdocs_semsearch.artifact import open_index
 
-__all__ = ["ENGINES", "THEMES", "DocsSite", "installed"]
-
 WORD_HASH_HOOK = Path(__file__).with_name("word_hash_hook.py")
 QUIET = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
 THEMES = ("mkdocs", "readthedocs", "material")

@@ -9,7 +9,7 @@ from mkdocs.exceptions import Abort
 
 from mkdocs_semsearch.artifact import current_build
 from mkdocs_semsearch.errors import EmbedderUnavailableError
-from mkdocs_semsearch.site.widget_files import theme_dir
+from mkdocs_semsearch.theme_files import theme_dir
 from tests.integration.sites import DocsSite
 from tests.word_hash import WordHashEmbedder
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from mkdocs_semsearch.insights.search_records import Search
 
-__all__ = ["search"]
-
 
 def search(query: str = "rotate keys", **changed: Any) -> Search:
     """Makes a record; whatever is not given is ordinary."""

@@ -17,8 +17,6 @@ from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching import Searcher, open_searcher
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
-__all__ = ["Synthetic"]
-
 FACETS = (
     FacetDeclaration("share", "number", "Share"),
     FacetDeclaration("tags", "list", "Tags"),

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["typescript"]
-
 Schema = Mapping[str, Any]
 
 _HEAD = "/* Types of the HTTP API, generated from its OpenAPI document. Keys may be added within version 1. */\n"

@@ -13,8 +13,6 @@ from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
-__all__ = ["PAGES", "DeadEmbedder", "build", "open_small"]
-
 FACETS = (
     FacetDeclaration("tags", "list", "Tags"),
     FacetDeclaration("status", "string", "Status"),

@@ -10,7 +10,8 @@ import pytest
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.plugin.options import SemsearchConfig
 from mkdocs_semsearch.site.pipeline import WidgetSettings
-from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, SCRIPT, STYLE, site_version, theme_dir, widget_config
+from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, STYLE, site_version, widget_config
+from mkdocs_semsearch.theme_files import SCRIPT, theme_dir
 
 
 @pytest.fixture
