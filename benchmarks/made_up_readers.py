@@ -3,19 +3,19 @@ r"""Made-up readers search a site whose documentation lacks ten pages: does the 
     python benchmarks/made_up_readers.py netbox=SITE --config MKDOCS.yml \
         --queries ../shared/eval/changelog_queries.jsonl ../shared/eval/heading_queries.jsonl
 
-The site is indexed without ten of the pages that the questions are about, drawn at random among those with two
-questions or more. Then 5,000 searches are made and recorded as the dialog and the sidecar record them:
+For each seed the site is indexed without ten pages, drawn at random among those that two questions or more are about.
+Then 5,000 searches are made and recorded as the dialog and the sidecar record them:
 
 * What is asked: a page, by Zipf's law (exponent 0.7) over a random order, then one of its questions.
 * How: 45 % as it is, 30 % its three to five longest words, 25 % without some of its words. In 15 % of the searches one
   word has a typo: two letters swapped, one left out, doubled or replaced.
 * What is opened: the reader looks at the results from the first to the tenth and stops before each further one with
-  probability 0.15. The page of the answer is opened with 0.85, any other with 0.04.
+  probability 0.15. The page of the answer is opened with 0.85, any other with 0.04 (`--other`).
 * Rephrasing: a reader who opens nothing asks otherwise with 0.4, at most twice, and else leaves.
 
-A group of the report counts by the page that most of its searches are about. `gap`: that page is missing. `hard`: it is
-in the index, and not among the first three results for most of the searches, so that these readers did not get an
-answer either. `wrong`: it is there and among the first three.
+An entry of the report, which is a group of questions, counts by the page that most of its searches are about. `gap`:
+that page is missing. `hard`: it is in the index, and not among the first three results for most of the searches of the
+entry, so that these readers did not get an answer either. `wrong`: it is there and among the first three.
 
 With `--words` no page is missing. For ten pages readers have a word of their own, made up, that stands in for the
 longest word of a question, six times each. Told is for how many pages the report proposes that word, and how many are
@@ -48,7 +48,7 @@ from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.site.source_files import SiteConfig, load_site_config
 
 SEARCHES, GAPS, FIRST = 5000, 10, 20
-STOP, RIGHT, OTHER, AGAIN, TYPO = 0.15, 0.85, 0.04, 0.4, 0.15
+STOP, RIGHT, AGAIN, TYPO = 0.15, 0.85, 0.4, 0.15
 
 
 def form_of(question: str, chance: random.Random) -> str:
@@ -80,9 +80,9 @@ def misspelt(word: str, chance: random.Random) -> str:
     )
 
 
-def opened(results: list[str], answers: tuple[str, ...], chance: random.Random) -> tuple[str, int] | None:
+def opened(results: list[str], answers: tuple[str, ...], other: float, chance: random.Random) -> tuple[str, int] | None:
     for rank, path in enumerate(results, 1):
-        if chance.random() < (RIGHT if path in answers else OTHER):
+        if chance.random() < (RIGHT if path in answers else other):
             return path, rank
         if chance.random() < STOP:
             return None
@@ -90,11 +90,19 @@ def opened(results: list[str], answers: tuple[str, ...], chance: random.Random) 
 
 
 class Readers:
-    """Searches a site as described above."""
+    """Searches a site as described above.
 
-    def __init__(self, searcher: Searcher, questions: list[EvaluationQuery], seed: int) -> None:
+    Args:
+        searcher: of the site's index.
+        questions: that readers have.
+        seed: of everything that is drawn.
+        other: probability that a page without the answer is opened.
+    """
+
+    def __init__(self, searcher: Searcher, questions: list[EvaluationQuery], seed: int, other: float) -> None:
         self.searcher = searcher
         self.chance = random.Random(seed)
+        self.other = other
         self.by_page: dict[str, list[EvaluationQuery]] = defaultdict(list)
         for question in questions:
             self.by_page[question.pages[0]].append(question)
@@ -103,6 +111,7 @@ class Readers:
         self.weights = [1 / (rank + 1) ** 0.7 for rank in range(len(self.pages))]
         self.about: dict[str, Counter[str]] = defaultdict(Counter)
         self.top_three: dict[str, list[bool]] = defaultdict(list)
+        """Both are keyed by the text of the record: what it was asked about, and whether that was among the first."""
 
     def searches(self, count: int) -> Iterator[Search]:
         """Yields the records of so many searches."""
@@ -123,7 +132,7 @@ class Readers:
         response = self.searcher.search(SearchQuery(text, granularity="page", limit=10))
         paths = [result.page.path for result in response.results]
         best = response.results[0] if response.results else None
-        hit = opened(paths, question.pages, self.chance)
+        hit = opened(paths, question.pages, self.other, self.chance)
         told = {
             "query": text,
             "matches": response.total_results,
@@ -135,46 +144,50 @@ class Readers:
         record = read_beacon(json.dumps(told).encode())
         assert record is not None
         self.about[record.query.casefold()][question.pages[0]] += 1
-        self.top_three[question.pages[0]].append(any(path in question.pages for path in paths[:3]))
+        self.top_three[record.query.casefold()].append(any(path in question.pages for path in paths[:3]))
         return record, hit is not None
 
 
 def kind_of(group: Group, readers: Readers, gaps: set[str]) -> tuple[str, str]:
-    about: Counter[str] = Counter()
-    for text in (group.question, *group.examples):
-        about += readers.about[text.casefold()]
-    page = about.most_common(1)[0][0]
+    texts = [text.casefold() for text in (group.question, *group.examples)]
+    page = sum((readers.about[text] for text in texts), Counter[str]()).most_common(1)[0][0]
     if page in gaps:
         return "gap", page
-    seen = readers.top_three[page]
+    seen = [found for text in texts for found in readers.top_three[text]]
     return ("wrong" if sum(seen) >= len(seen) / 2 else "hard"), page
 
 
-def measure(name: str, index: Path, questions: list[EvaluationQuery], gaps: set[str], seed: int) -> dict[str, object]:
+def measure(index: Path, questions: list[EvaluationQuery], gaps: set[str], seed: int, other: float) -> dict[str, Any]:
     with open_searcher(index) as searcher:
-        readers = Readers(searcher, questions, seed)
+        readers = Readers(searcher, questions, seed, other)
         records = list(readers.searches(SEARCHES))
         started = time.process_time()
         report = make_report(records, searcher)
         seconds = time.process_time() - started
     kinds = [kind_of(group, readers, gaps) for group in report.unanswered]
-    asked = {page for page in gaps if page in readers.top_three}
+    agreed = [kind_of(group, readers, gaps)[0] for group in report.hard_to_find]
+    named = {page for kind, page in kinds[:FIRST] if kind == "gap"}
+    searches = Counter(page for about in readers.about.values() for page in about.elements())
     return {
-        "site": name,
         "searches": len(records),
         "opened": round(report.totals["opened"] / len(records), 3),
         "gaps": len(gaps),
-        "gaps_named_first": len({page for kind, page in kinds[:FIRST] if kind == "gap"}),
+        "gaps_named_first": len(named),
         "gaps_named": len({page for kind, page in kinds if kind == "gap"}),
-        "gaps_asked": len(asked),
-        "groups": len(kinds),
+        "entries": len(kinds),
         **{kind: sum(found == kind for found, _ in kinds) for kind in ("gap", "hard", "wrong")},
-        "not_named": sorted(asked - {page for kind, page in kinds[:FIRST] if kind == "gap"}),
+        "hard_to_find": {kind: agreed.count(kind) for kind in ("gap", "hard", "wrong")},
+        "not_named_first": {page: searches[page] for page in sorted(gaps - named)},
         "report_cpu_seconds": round(seconds, 1),
-        "wrong_groups": [
+        "wrong_entries": [
             group.question for group, (kind, _) in zip(report.unanswered, kinds, strict=True) if kind == "wrong"
         ],
     }
+
+
+def pages_to_leave_out(questions: list[EvaluationQuery], seed: int) -> set[str]:
+    often = Counter(item.pages[0] for item in questions)
+    return set(random.Random(seed).sample(sorted(page for page, count in often.items() if count > 1), GAPS))
 
 
 OWN_WORDS = (
@@ -211,7 +224,7 @@ def measure_words(
         with open_searcher(index) as searcher:
             alone = sum(first(searcher, word, item) for word, item in planted.items())
             asked = sum(first(searcher, with_own_word(item.query, word), item) for word, item in planted.items())
-            readers = Readers(searcher, questions, 1)
+            readers = Readers(searcher, questions, 1, 0.04)
             records = list(readers.searches(500))
             for word, item in planted.items():
                 records += [readers.one(with_own_word(item.query, word), item)[0] for _ in range(6)]
@@ -245,29 +258,29 @@ def main() -> None:
     parser.add_argument("site", metavar="NAME=SITE", help="corpus of the questions, and the built site")
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--queries", type=Path, nargs="+", required=True)
-    parser.add_argument("--seed", type=int, default=19)
-    parser.add_argument(
-        "--index", type=Path, help="folder for the index without the ten pages; default: a temporary one"
-    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[19])
+    parser.add_argument("--other", type=float, default=0.04, help="how often a page without the answer is opened")
     parser.add_argument("--words", action="store_true", help="words of readers in place of missing pages")
     given = parser.parse_args()
     name, _, site = given.site.partition("=")
     config = load_site_config(given.config)
     settings = read_settings(config.plugin_options, given.config)
-    questions = [item for path in given.queries for item in read_queries(path) if item.corpus == name]
     excluded = [re.compile(glob.replace("*", ".*")) for glob in settings.exclude]
-    questions = [item for item in questions if not any(glob.fullmatch(item.pages[0]) for glob in excluded)]
+    questions = []
+    for item in (item for path in given.queries for item in read_queries(path) if item.corpus == name):
+        pages = tuple(page for page in item.pages if (config.docs_dir / page).is_file())
+        if pages and not any(glob.fullmatch(pages[0]) for glob in excluded):
+            questions.append(replace(item, pages=pages))
     if given.words:
         print(json.dumps(measure_words(Path(site), config, settings, questions), indent=1))
         return
-    often = Counter(item.pages[0] for item in questions)
-    gaps = set(random.Random(given.seed).sample(sorted(page for page, count in often.items() if count > 1), GAPS))
-    with tempfile.TemporaryDirectory() as made:
-        folder = given.index or Path(made) / "index"
-        if not (folder / "manifest.json").is_file():
-            everything = replace(settings, index_dir=folder, exclude=(*settings.exclude, *sorted(gaps)))
-            index_built_site(Path(site), everything, config, widget=False)
-        print(json.dumps(measure(name, folder, questions, gaps, given.seed), indent=1))
+    for seed in given.seeds:
+        gaps = pages_to_leave_out(questions, seed)
+        with tempfile.TemporaryDirectory() as folder:
+            without = replace(settings, index_dir=Path(folder) / "index", exclude=(*settings.exclude, *sorted(gaps)))
+            index_built_site(Path(site), without, config, widget=False)
+            found = measure(without.index_dir, questions, gaps, seed, given.other)
+        print(json.dumps({"site": name, "seed": seed, **found}), flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ FEWEST = 2
 SURE = 2.5
 """A group is reported if its searches fail more often than all searches do, by this many standard deviations."""
 
+QUANTILE = 1.96
+"""Of the normal distribution, for an interval that holds the true share of failures in 95 of 100 cases."""
+
 AGREEING = 3
 """How many readers must open the same page before it counts as the answer; two may be one reader who came back."""
 
@@ -70,7 +73,8 @@ class Group:
         rank: mean rank of what was opened, or None.
         similarity: mean similarity of the best result, or None.
         examples: further texts, the most frequent first.
-        page: the page that is nearest in the index, or None.
+        answer: path of the page that readers agree on, or None; see `AGREEING`.
+        page: that page if it is in the index, else the nearest one in the index, or None.
         answered: the index has a match for the question now.
     """
 
@@ -83,6 +87,7 @@ class Group:
     rank: float | None
     similarity: float | None
     examples: tuple[str, ...]
+    answer: str | None = None
     page: Mapping[str, str] | None = None
     answered: bool = True
 
@@ -132,10 +137,14 @@ def question_groups(questions: Sequence[Question]) -> list[Group]:
 
 
 def failing_groups(groups: Sequence[Group]) -> list[Group]:
-    """Returns the groups that fail clearly more often than all searches do, sorted by the excess of failed searches."""
+    """Returns the groups that fail clearly more often than all searches do, those that fail most surely first.
+
+    They are sorted by the lower end of the confidence interval of their share of failed searches. Sorted by the number
+    of failed searches, rare questions that nobody could answer came behind frequent ones that half the readers could.
+    """
     usual = sum(group.failures for group in groups) / max(1, sum(group.searches for group in groups))
     failing = (group for group in groups if _is_failing(group, usual))
-    return sorted(failing, key=lambda group: -_missed(group, usual))
+    return sorted(failing, key=_surely_failing, reverse=True)
 
 
 def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> list[list[int]]:
@@ -178,6 +187,7 @@ def _group(questions: Sequence[Question]) -> Group:
     searches = [search for question in questions for search in question.searches]
     ranks = [search.rank for search in searches if search.rank]
     similarities = [search.similarity for search in searches if search.similarity is not None]
+    agreed = _agreed_page(searches)
     return Group(
         question=questions[0].text,
         ways=len(questions),
@@ -188,6 +198,7 @@ def _group(questions: Sequence[Question]) -> Group:
         rank=round(sum(ranks) / len(ranks), 1) if ranks else None,
         similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
         examples=tuple(question.text for question in questions[1:6]),
+        answer=agreed[0] if agreed else None,
     )
 
 
@@ -197,28 +208,41 @@ def _failure(search: Search) -> float:
     return 0.5 if (search.rank or 1) >= 2 * OPENED_LOW else 0.0
 
 
-def _missed(group: Group, usual: float) -> float:
-    """Returns how many more searches failed than would have failed at the usual rate."""
-    return group.failures - usual * group.searches
-
-
 def _is_failing(group: Group, usual: float) -> bool:
     spread = math.sqrt(group.searches * max(usual * (1 - usual), 0.01))
-    return group.failures >= FEWEST and _missed(group, usual) >= SURE * spread
+    return group.failures >= FEWEST and group.failures - usual * group.searches >= SURE * spread
+
+
+def _surely_failing(group: Group) -> float:
+    """Returns the lower end of the confidence interval of the share of failed searches.
+
+    By Wilson: Probable inference, the law of succession, and statistical inference, JASA 1927.
+    """
+    share, square = group.failures / group.searches, QUANTILE**2 / group.searches
+    spread = math.sqrt(share * (1 - share) * square + square**2 / 4)
+    return (share + square / 2 - spread) / (1 + square)
+
+
+def _agreed_page(searches: Iterable[Search]) -> tuple[str, int] | None:
+    """Returns the page that `AGREEING` searches or more opened, and more than half of all that opened any.
+
+    Returns:
+        Its path with the number of searches that opened it, or None.
+    """
+    opened = Counter(search.opened for search in searches if search.opened and not search.rephrased)
+    if not opened:
+        return None
+    page, agreeing = opened.most_common(1)[0]
+    return (page, agreeing) if agreeing >= AGREEING and agreeing > opened.total() / 2 else None
 
 
 def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
-    """Returns questions with the page that readers opened for them, as `semsearch eval` reads them.
-
-    A question is returned if `AGREEING` searches or more opened one page, and more than half of all that opened any.
-    """
+    """Returns questions with the page that readers agree on, as `semsearch eval` reads them; see `AGREEING`."""
     labelled = []
     for question in _questions(searches):
-        opened = Counter(search.opened for search in question.searches if search.opened and not search.rephrased)
-        if not opened:
-            continue
-        page, agreeing = opened.most_common(1)[0]
-        if agreeing >= AGREEING and agreeing > opened.total() / 2:
+        agreed = _agreed_page(question.searches)
+        if agreed:
+            page, agreeing = agreed
             counts = {"opened": agreeing, "searches": len(question.searches)}
             labelled.append({"query": question.text, "answer_page": page, **counts})
     return labelled

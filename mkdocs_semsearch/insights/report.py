@@ -38,7 +38,8 @@ class Report:
         site: name of the site.
         totals: searches, questions, opened, rephrased, without matches, dropped.
         days: searches and opened results of each day.
-        unanswered: groups whose searches fail more often than others, the most missed searches first.
+        unanswered: groups whose searches fail more often than others, those that fail most surely first.
+        hard_to_find: such groups too, but readers who opened a result agree on its page.
         never_opened: groups with matches of which nothing was ever opened.
         opened_low: groups whose readers passed over the first results.
         rephrased: groups whose readers mostly asked otherwise next.
@@ -53,6 +54,7 @@ class Report:
     totals: Mapping[str, int]
     days: tuple[Mapping[str, Any], ...]
     unanswered: tuple[Group, ...]
+    hard_to_find: tuple[Group, ...]
     never_opened: tuple[Group, ...]
     opened_low: tuple[Group, ...]
     rephrased: tuple[Group, ...]
@@ -79,8 +81,10 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
     groups = question_groups(questions)
     placed = _Places(searcher)
     found, reached = _reached(questions, placed)
-    unanswered = [placed.nearest(group) for group in failing_groups(groups)[: 2 * LISTED]]
-    shown = {group.question for group in unanswered}
+    failing = failing_groups(groups)
+    hard = [replace(group, page=placed.page(group.answer)) for group in failing if group.answer in placed.pages]
+    unanswered = [group for group in failing if group.answer not in placed.pages][: 2 * LISTED]
+    shown = {group.question for group in (*unanswered, *hard[:LISTED])}
     others = [group for group in groups if group.question not in shown and group.searches > FEWEST]
     often = sorted(others, key=lambda group: -group.searches)
     return Report(
@@ -94,7 +98,8 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
             "dropped": dropped,
         },
         days=_days(searches),
-        unanswered=tuple(unanswered),
+        unanswered=tuple(placed.nearest(group) for group in unanswered),
+        hard_to_find=tuple(hard[:LISTED]),
         never_opened=tuple(_first(often, placed, lambda group: group.opened == 0)),
         opened_low=tuple(_first(often, placed, lambda group: (group.rank or 0) >= OPENED_LOW and group.opened > 1)),
         rephrased=tuple(_first(often, placed, lambda group: group.rephrased > group.searches / 2)),
@@ -271,6 +276,7 @@ def report_text(report: Report) -> str:
     if totals["dropped"]:
         lines.append(f"{totals['dropped']} records were dropped because too many waited.")
     lines += _chapter("Without a good answer", map(_group_line, report.unanswered))
+    lines += _chapter("Hard to find", map(_group_line, report.hard_to_find))
     lines += _chapter("Answered, never opened", map(_group_line, report.never_opened))
     lines += _chapter("Opened far down", map(_group_line, report.opened_low))
     lines += _chapter("Asked again in other words", map(_group_line, report.rephrased))
@@ -322,7 +328,7 @@ def read_part(name: str) -> str:
 
 
 def _failures(report: Report) -> list[float]:
-    return [group.failures for group in report.unanswered]
+    return [group.failures for group in (*report.unanswered, *report.hard_to_find)]
 
 
 def _bars(report: Report) -> list[dict[str, Any]]:

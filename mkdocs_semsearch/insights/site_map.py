@@ -78,7 +78,7 @@ class AskedGroup:
         question: the most frequent one.
         searches: how often they were asked.
         failures: how often without success.
-        failing: they fail clearly more often than the searches of the site do.
+        failing: the report has them as questions without a good answer.
         nearest: the section that is nearest in meaning.
         similarity: to that section.
     """
@@ -103,7 +103,7 @@ class SiteMap:
         legend: its values with the number of sections, most frequent first; the last may stand for all others.
         sections: the dots.
         questions: the marks, the most searched first.
-        failing: those that find no good answer, most missed searches first.
+        failing: those without a good answer, in the order of the report.
         height: of the picture.
     """
 
@@ -160,7 +160,8 @@ def make_site_map(
     questions = read_questions(searches, searcher)
     groups = question_groups(questions)
     vector_of = {question.text: question.vector for question in questions}
-    failing = {group.question: place for place, group in enumerate(failing_groups(groups))}
+    unanswered = [g for g in failing_groups(groups) if g.answer is None or not searcher.has_page(g.answer)]
+    failing = {group.question: place for place, group in enumerate(unanswered)}
     often = sorted(groups, key=lambda group: (group.question not in failing, -group.searches))[:MOST_GROUPS]
     marks = []
     for group in sorted(often, key=lambda group: -group.searches):

@@ -81,6 +81,41 @@ def test_questions_that_readers_mostly_find_are_not_reported(report):
     assert "kubernetes" in told
 
 
+def test_readers_who_agree_on_a_page_make_their_question_hard_to_find_and_not_unanswered(searcher):
+    usual = answered("restore a backup", "guide/backup.md", 60)
+    hidden = [*answered("nightly dump", "guide/backup.md", 4), *[search("nightly dump")] * 12]
+    report = make_report([*usual, *hidden, *[search("rotate keys")] * 16], searcher)
+    assert [(group.question, group.page["path"]) for group in report.hard_to_find] == [
+        ("nightly dump", "guide/backup.md")
+    ]
+    assert [group.question for group in report.unanswered] == ["rotate keys"]
+    assert "Hard to find\n  16× “nightly dump”, 4 opened → guide/backup.md" in report_text(report)
+    assert 'Opened most: <a href="https://docs.example/guide/backup/">Backup</a>' in report_html(report)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        ["guide/backup.md"] * 2,
+        [*["guide/backup.md"] * 3, *["guide/auth.md"] * 3],
+        ["guide/deleted.md"] * 4,
+    ],
+)
+def test_a_question_is_unanswered_if_too_few_readers_agree_or_their_page_is_gone(searcher, opened):
+    usual = answered("restore a backup", "guide/backup.md", 60)
+    asked = [*[search("nightly dump", opened=path, rank=1) for path in opened], *[search("nightly dump")] * 24]
+    report = make_report([*usual, *asked], searcher)
+    assert [group.question for group in report.unanswered] == ["nightly dump"]
+    assert report.hard_to_find == ()
+
+
+def test_a_rare_question_that_all_readers_miss_comes_before_a_frequent_one_that_many_miss(searcher):
+    usual = answered("restore a backup", "guide/backup.md", 200)
+    half = [search("sign in", opened=path, rank=1) for path in ("guide/auth.md", "guide/install.md") for _ in range(20)]
+    report = make_report([*usual, *half, *[search("sign in")] * 60, *[search("kubernetes")] * 9], searcher)
+    assert [group.question for group in report.unanswered] == ["kubernetes", "sign in"]
+
+
 def test_totals_and_days(report):
     assert report.totals == {
         "searches": 55,
