@@ -18,10 +18,9 @@ from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_contents import GENERATOR, BuildContents, BuildOptions, onnx_installed
-from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors
+from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors, coverage_warning
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, KnnGraph
-from mkdocs_semsearch.indexing.model_coverage import coverage_warning
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache
 from mkdocs_semsearch.indexing.writers import RowCache, StoreWriter
 

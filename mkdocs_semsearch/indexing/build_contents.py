@@ -20,6 +20,7 @@ from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.indexing.chunk_vectors import model_coverage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import (
@@ -29,7 +30,6 @@ from mkdocs_semsearch.indexing.lexical_writer import (
     with_reader_words,
     write_lexical_runs,
 )
-from mkdocs_semsearch.indexing.model_coverage import model_coverage
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
