@@ -33,8 +33,15 @@ from mkdocs_semsearch.qdrant.collection import (
     TermList,
     connect,
 )
-from mkdocs_semsearch.qdrant.queries import QdrantFilters, identifier_dimension, phrase_terms, sparse_question
-from mkdocs_semsearch.qdrant.reader import CollectionReader, PointHits, of_kind
+from mkdocs_semsearch.qdrant.reader import (
+    CollectionReader,
+    PointHits,
+    QdrantFilters,
+    identifier_dimension,
+    of_kind,
+    phrase_terms,
+    sparse_question,
+)
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter

@@ -1,8 +1,11 @@
-"""Requests to a Qdrant collection chunks by meaning and by words, payloads, counts, neighbours."""
+"""Asks a Qdrant collection for chunks by meaning and by words, payloads, counts and neighbours.
+
+Filters become conditions of Qdrant, and the words of a question become a sparse vector.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +13,152 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
+from mkdocs_semsearch.artifact.fields import Value
+from mkdocs_semsearch.lexical.analyzers import identifier_forms
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses
+from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.collection import (
+    EXACT_TEXT,
     HEADING_NAME,
     KIND,
     MEANING,
     PAGE_POINT,
     TITLE_NAME,
     WORDS,
+    CollectionField,
     answering,
+    word_dimension,
+)
+from mkdocs_semsearch.searching.filters import (
+    Equals,
+    Exists,
+    Filter,
+    In,
+    Prefix,
+    Range,
+    range_ends,
+    value_test,
+    wanted_values,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
+
+_NOWHERE = "no_such_key"
+_LARGEST = 10**308
+"""Power of ten just below the largest 64-bit float."""
+
+
+class QdrantFilters:
+    """Translates filters on the fields of one build."""
+
+    def __init__(
+        self, fields: Iterable[CollectionField], values_of: Callable[[CollectionField], Sequence[Value]]
+    ) -> None:
+        """Takes the fields of a build, and a function that returns the distinct values of a field."""
+        self._fields: Mapping[str, CollectionField] = {field.name: field for field in fields}
+        self._values_of = values_of
+
+    def field(self, name: str) -> CollectionField | None:
+        """Returns a field by its name; None if no page or chunk has it."""
+        return self._fields.get(name)
+
+    def translated(self, filters: Sequence[Filter], phrases: Sequence[str] = ()) -> models.Filter | None:
+        """Combines filters and required phrases into one Qdrant filter; None without both.
+
+        Args:
+            filters: filters that must all hold.
+            phrases: phrases, each as its terms joined by spaces, like `EXACT_TEXT`.
+
+        Raises:
+            FilterError: a filter value has the wrong type for its field.
+        """
+        must: list[models.Condition] = []
+        must_not: list[models.Condition] = []
+        for item in filters:
+            (must_not if item.negate else must).append(self._condition(item))
+        for phrase in phrases:
+            match = models.MatchPhrase(phrase=phrase)
+            must.append(models.FieldCondition(key=EXACT_TEXT, match=match) if phrase else _nothing())
+        return models.Filter(must=must, must_not=must_not) if must or must_not else None
+
+    def _condition(self, item: Filter) -> models.Condition:
+        field = self._fields.get(item.field)
+        if field is None:
+            return _nothing()
+        match item:
+            case Exists():
+                return models.Filter(must_not=[models.IsEmptyCondition(is_empty=models.PayloadField(key=field.key))])
+            case Equals() | In():
+                return _one_of(field, wanted_values(item, field.type))
+            case Prefix(value=value) if field.type in ("string", "list"):
+                return models.FieldCondition(key=field.key, match=models.MatchPrefix(prefix=value))
+            case Range() if field.type in ("integer", "number", "date"):
+                low, high = (_number(field, end) for end in range_ends(item, field.type))
+                return models.FieldCondition(key=field.key, range=models.Range(gte=low, lte=high))
+            case _:  # Qdrant has no such condition, so list the values that the filter selects
+                selects = value_test(item, field.type)
+                return _one_of(field, [value for value in self._values_of(field) if selects(value)])
+
+
+def _number(field: CollectionField, end: Any) -> float | None:
+    if end is None:
+        return None
+    # Python's integers may be larger than any float, and JSON cannot write infinity.
+    return float(max(-_LARGEST, min(_LARGEST, end.toordinal() if field.type == "date" else end)))
+
+
+def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition:
+    if field.type == "number":
+        same = [models.Range(gte=number, lte=number) for number in (_number(field, value) for value in values)]
+        conditions: list[models.Condition] = [models.FieldCondition(key=field.key, range=one) for one in same]
+        return models.Filter(should=conditions) if conditions else _nothing()
+    stored: list[Any] = [field.stored(value) for value in values]
+    if field.type == "integer":  # 2.0 equals the integer 2; 2.5 equals no integer
+        stored = [int(value) for value in stored if abs(value) < 2**63 and value == int(value)]
+    if not stored:
+        return _nothing()
+    if len(stored) == 1:
+        return models.FieldCondition(key=field.key, match=models.MatchValue(value=stored[0]))
+    if field.type == "boolean":
+        alternatives: list[models.Condition] = [
+            models.FieldCondition(key=field.key, match=models.MatchValue(value=value)) for value in stored
+        ]
+        return models.Filter(should=alternatives)
+    return models.FieldCondition(key=field.key, match=models.MatchAny(any=stored))
+
+
+def _nothing() -> models.Condition:
+    return models.FieldCondition(key=_NOWHERE, match=models.MatchValue(value=True))
+
+
+def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
+    """Returns the sparse query vector for `WORDS` as dimension to weight; empty for a query without words."""
+    weights: dict[int, float] = {}
+    for clause in clauses.ranking(question):
+        for dimension in _dimensions(clause, clauses):
+            weights[dimension] = weights.get(dimension, 0.0) + clause.weight
+    return weights
+
+
+def identifier_dimension(question: Question) -> int | None:
+    """Returns the dimension of the identifier that a query consists of; None for other queries."""
+    forms = identifier_forms(question.words[0]) if len(question.words) == 1 else ()
+    return word_dimension("identifier", forms[0]) if forms else None
+
+
+def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
+    """Returns for every phrase that must occur its terms, joined by spaces."""
+    return tuple(" ".join(clauses.analyse("exact", phrase)) for phrase in question.phrases)
+
+
+def _dimensions(clause: Clause, clauses: Clauses) -> Iterator[int]:
+    if clause.kind != "word":
+        yield word_dimension(clause.kind, *clause.terms)
+        return
+    for stem in clauses.analyse("text", clause.terms[0]):
+        yield word_dimension("stem", stem)
+    for word in clauses.analyse("code", clause.terms[0]):
+        yield word_dimension("word", word)
+
 
 WINDOW = 1000
 """Number of semantic and of lexical hits that rank, and so of results that can be reached; chosen, not measured."""
