@@ -35,12 +35,6 @@ PAGE_ROWS = "page_rows.npy"
 TERMS = "terms"
 """Folder with the terms of a build whose chunks are in a Qdrant cluster."""
 
-
-def facet_column(name: str) -> str:
-    """Returns the column of `pages.parquet` that holds a declared facet; cannot clash with the other columns."""
-    return f"facet:{name}"
-
-
 _BUILD_ID = re.compile(r"[0-9a-f]{16}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

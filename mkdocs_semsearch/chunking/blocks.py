@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mkdocs_semsearch.artifact.records import TITLE_END
+from mkdocs_semsearch.artifact.fields import TITLE_END
 
 BlockKind = Literal["text", "item", "code", "table"]
 

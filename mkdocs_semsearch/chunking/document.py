@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from mkdocs_semsearch.artifact.fields import PageKind
-from mkdocs_semsearch.artifact.records import unmarked
+from mkdocs_semsearch.artifact.fields import PageKind, unmarked
 
 FrontMatter = Mapping[str, Any]
 ChunkKind = Literal["text", "code", "table", "api"]

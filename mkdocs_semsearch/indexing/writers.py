@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetDeclaration
-from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS, chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, chunks_schema, facet_column, pages_schema
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
-from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
+from mkdocs_semsearch.artifact.fields import facet_column
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.searching import Searcher

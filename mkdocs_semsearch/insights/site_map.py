@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
-from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS, facet_column
+from mkdocs_semsearch.artifact.fields import facet_column
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import tantivy
 
-from mkdocs_semsearch.artifact.records import unmarked
+from mkdocs_semsearch.artifact.fields import unmarked
 
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: scripts without spaces, so a run of characters is not one word.
 _UNSPACED = (

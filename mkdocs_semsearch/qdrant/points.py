@@ -16,9 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from qdrant_client import models
 
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, FacetType, front_matter_values, stored_field
-from mkdocs_semsearch.artifact.manifest import facet_column
-from mkdocs_semsearch.artifact.records import CHUNK_COLUMNS
+from mkdocs_semsearch.artifact.fields import (
+    CHUNK_COLUMNS,
+    CHUNK_FIELDS,
+    PAGE_FIELDS,
+    FacetType,
+    facet_column,
+    front_matter_values,
+    stored_field,
+)
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_writer import added_words
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows

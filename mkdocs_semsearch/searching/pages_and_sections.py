@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.artifact.fields import PAGE_KINDS
-from mkdocs_semsearch.artifact.records import ChunkRecord
+from mkdocs_semsearch.artifact.fields import PAGE_KINDS, ChunkRecord
 from mkdocs_semsearch.lexical.languages import primary_subtag
 
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]

@@ -18,16 +18,20 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetType, Manifest
 from mkdocs_semsearch.artifact.fields import (
+    ADDED_LATER,
+    CHUNK_COLUMNS,
     CHUNK_FIELDS,
     PAGE_FIELDS,
     PAGE_KINDS,
     Value,
+    chunks_schema,
     day_of,
+    facet_column,
     front_matter_values,
+    pages_schema,
     stored_field,
 )
-from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, facet_column
-from mkdocs_semsearch.artifact.records import ADDED_LATER, CHUNK_COLUMNS, chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, value_test, wanted_values

@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, stored_field
-from mkdocs_semsearch.artifact.manifest import facet_column
-from mkdocs_semsearch.artifact.records import chunks_schema, pages_schema
+from mkdocs_semsearch.artifact.fields import (
+    CHUNK_FIELDS,
+    PAGE_KINDS,
+    chunks_schema,
+    facet_column,
+    pages_schema,
+    stored_field,
+)
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
 from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.artifact.records import unmarked
+from mkdocs_semsearch.artifact.fields import unmarked
 from mkdocs_semsearch.chunking import embedding_text
 from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
 from mkdocs_semsearch.chunking.document import Document
