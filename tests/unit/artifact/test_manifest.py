@@ -7,7 +7,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_semsearch.artifact import (
@@ -151,6 +151,7 @@ def test_another_format_is_reported_before_any_other_error():
         manifest_from_json('{"format": 2, "files": "moved"}', "here")
 
 
+@settings(max_examples=40)  # each puts its value into every field in turn
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=4))
 def test_any_value_results_in_a_manifest_or_one_sentence(value):
     body = json.loads(TEXT)

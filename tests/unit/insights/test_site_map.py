@@ -176,17 +176,3 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'mkdocs-semsearch\[map\]'"):
         project(np.eye(12, dtype=np.float32))
-
-
-@pytest.mark.parametrize("rows", [10, 60])
-def test_the_projection_keeps_neighbours_together(rows):
-    pytest.importorskip("sklearn")
-    chance = np.random.default_rng(1)
-    centres = np.repeat(np.eye(2, 8), rows // 2, axis=0)
-    vectors = (centres + 0.05 * chance.standard_normal((rows, 8))).astype(np.float32)
-    points = project(vectors)
-    assert points.shape == (rows, 2)
-    distance = np.linalg.norm(points[:, None] - points[None], axis=2)
-    np.fill_diagonal(distance, np.inf)
-    assert ((distance.argmin(axis=1) < rows // 2) == (np.arange(rows) < rows // 2)).all()
-    assert (project(vectors) == points).all()
