@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -112,7 +113,9 @@ class MkDocsPages:
         document = self._documents.get(key)
         if document is None:
             return
-        document = self._documents[key] = replace(document, alternates=read_alternates(output))
+        alternates = read_alternates(output)
+        if alternates:
+            document = self._documents[key] = replace(document, alternates=alternates)
         if not page.meta.get("template"):
             return
         body = flat_text(parse_html(output))
@@ -196,8 +199,8 @@ def _has_source(file: File, config: MkDocsConfig) -> bool:
     """Returns whether the docs folder has the file of a page; mkdocs-gen-files writes to a temporary folder."""
     if _is_generated(file):
         return False
-    source = Path(str(file.abs_src_path))
-    if source.is_relative_to(config.docs_dir):
+    source = str(file.abs_src_path)
+    if source.startswith(f"{config.docs_dir}{os.sep}"):
         return True
     # mkdocs-monorepo gathers copies in the docs folder and then points each page at the file it was copied from.
     copy = Path(config.docs_dir) / file.src_uri

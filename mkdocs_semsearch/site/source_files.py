@@ -210,14 +210,19 @@ class PageDates:
 
     def __init__(self, docs_dir: Path) -> None:
         self.docs_dir = docs_dir
+        self._days: dict[Path, datetime.date | None] = {}
 
     def committed(self, file: Path) -> datetime.date | None:
         """Returns the day of the last commit that changed a file, in UTC; None where git does not know."""
-        try:
-            path = file.resolve().relative_to(self.docs_dir.resolve()).as_posix()
-        except (OSError, ValueError):
+        if not self._committed:
             return None
-        return self._committed.get(path)
+        if file not in self._days:  # links are followed once for each file, not in every rebuild of a preview
+            try:
+                path = file.resolve().relative_to(self._resolved).as_posix()
+            except (OSError, ValueError):
+                return None
+            self._days[file] = self._committed.get(path)
+        return self._days[file]
 
     def written(self, file: Path) -> datetime.date | None:
         """Returns the day on which a file was last written, in UTC; None where it is gone."""
@@ -225,6 +230,10 @@ class PageDates:
             return _day(file.stat().st_mtime)
         except (OSError, ValueError, OverflowError):
             return None
+
+    @functools.cached_property
+    def _resolved(self) -> Path:
+        return self.docs_dir.resolve()
 
     @functools.cached_property
     def _committed(self) -> Mapping[str, datetime.date]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any, Literal
@@ -188,18 +189,33 @@ def join_scripts(assets: Path, source: Path) -> None:
         assets: the folder of the widget in the site, which holds copies of the sources; what it lacks stays out.
         source: the folder with the sources.
     """
+    states = ((path, path.stat()) for path in sorted(source.rglob("*.js")))
+    files = tuple((path, status.st_mtime_ns, status.st_size) for path, status in states)
+    for name, text in _joined_scripts(source, files):
+        if (assets / name).is_file():
+            (assets / name).write_text(text, encoding="utf-8")
+
+
+@lru_cache(maxsize=1)  # a preview needs the same scripts in every rebuild
+def _joined_scripts(source: Path, files: tuple[tuple[Path, int, int], ...]) -> list[tuple[str, str]]:
+    """Returns the name and the text of every script as it is published.
+
+    Args:
+        source: the folder with the sources.
+        files: path, time of the last change in ns, and size in bytes of every source.
+    """
     texts = {
-        path.relative_to(source).as_posix(): _COMMENT.sub("", path.read_text(encoding="utf-8"))
-        for path in source.rglob("*.js")
+        path.relative_to(source).as_posix(): _COMMENT.sub("", path.read_text(encoding="utf-8")) for path, _, _ in files
     }
     members = {entry: list(_modules(entry, texts)) for entry in ENTRIES}
+    published = []
     for name, text in texts.items():
         if name in ENTRIES:
             text = _joined(members[name], texts)
         elif name not in members[ENTRIES[0]]:
             text = _pointed(name, text, members)
-        if (assets / name).is_file():
-            (assets / name).write_text(text, encoding="utf-8")
+        published.append((name, text))
+    return published
 
 
 def _modules(name: str, texts: dict[str, str], seen: set[str] | None = None) -> Iterator[str]:

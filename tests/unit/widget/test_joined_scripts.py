@@ -73,3 +73,14 @@ def test_a_file_that_the_site_lacks_stays_out(tmp_path):
     join_scripts(tmp_path, ASSETS)
     assert [path.name for path in tmp_path.iterdir()] == ["dialog.js"]
     assert "export const" in (tmp_path / "dialog.js").read_text("utf-8")
+
+
+def test_a_source_that_has_changed_is_joined_anew(tmp_path):
+    source, site = tmp_path / "source", tmp_path / "site"
+    shutil.copytree(ASSETS, source)
+    shutil.copytree(ASSETS, site)
+    join_scripts(site, source)
+    with (source / "dialog.js").open("a", encoding="utf-8") as script:
+        script.write("export const added = 1;\n")
+    join_scripts(site, source)
+    assert "const added = 1;" in (site / "dialog.js").read_text("utf-8")
