@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -65,19 +66,19 @@ def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
             same.setdefault((address, text), []).append(page)
     copies: dict[str, str] = {}
     for group in same.values():
-        original = min(group, key=_strangeness)
+        original = max(group, key=_words_of_its_language)
         copies |= {page.path: original.path for page in group if page.url != original.url}
     return copies
 
 
-def _strangeness(page: ChunkedPage) -> int:
-    """Returns a number that is least where the text of a page is in the language that its address names."""
+def _words_of_its_language(page: ChunkedPage) -> float:
+    """Counts the stop words of the language that the page's address names; without such a language, infinity."""
     placed = language_of_place(page.url)
     if placed is None:
-        return -(2**31)
+        return math.inf
     words = " ".join(chunk.content for chunk in page.chunks).split()
     stemmer = STEMMERS.get(primary_subtag(placed))
-    return -stop_words(stemmer, words) if stemmer else 0
+    return stop_words(stemmer, words) if stemmer else 0
 
 
 def _languages_differ(pages: Sequence[ChunkedPage], group: Sequence[int]) -> bool:
