@@ -211,9 +211,9 @@ def _joined_scripts(source: Path, files: tuple[tuple[Path, int, int], ...]) -> l
     published = []
     for name, text in texts.items():
         if name in ENTRIES:
-            text = _joined(members[name], texts)
+            text = _one_script(members[name], texts)
         elif name not in members[ENTRIES[0]]:
-            text = _pointed(name, text, members)
+            text = _with_dialog_imports(name, text, members)
         published.append((name, text))
     return published
 
@@ -237,28 +237,29 @@ def _variable(name: str) -> str:
     return f"{PurePosixPath(name).stem}Module"
 
 
-def _joined(names: list[str], texts: dict[str, str]) -> str:
+def _one_script(names: list[str], texts: dict[str, str]) -> str:
+    """Returns one script with the contents of these modules, each after those that it imports."""
     parts, exports = [], []
     for name in names:
         found = ", ".join(exported for _, exported in _EXPORT.findall(texts[name]))
 
-        def taken(match: re.Match[str], name: str = name) -> str:
+        def variables(match: re.Match[str], name: str = name) -> str:
             return f"const {{ {match[1]} }} = {_variable(_resolved(name, match[2]))};\n" if match[1] else ""
 
-        body = _EXPORT.sub(r"\1", _IMPORT.sub(taken, texts[name]))
+        body = _EXPORT.sub(r"\1", _IMPORT.sub(variables, texts[name]))
         parts.append(f"const {_variable(name)} = (() => {{\n{body}return {{ {found} }};\n}})();\n")
         exports.append(f"export const {{ {found} }} = {_variable(name)};\n")
     return "".join(parts + exports)
 
 
-def _pointed(name: str, text: str, members: dict[str, list[str]]) -> str:
-    """Returns a script whose imports from modules of the dialog name the joined dialog, which is already loaded."""
+def _with_dialog_imports(name: str, text: str, members: dict[str, list[str]]) -> str:
+    """Returns a script that imports modules of the dialog from the joined dialog, which is already loaded."""
 
-    def pointed(match: re.Match[str]) -> str:
+    def changed(match: re.Match[str]) -> str:
         if _resolved(name, match[2]) not in members[ENTRIES[0]]:
             return match[0]
         address = relpath(ENTRIES[0], str(PurePosixPath(name).parent))
         names = f"{{ {match[1]} }} from " if match[1] else ""
         return f'import {names}"{address if address.startswith(".") else f"./{address}"}";\n'
 
-    return _IMPORT.sub(pointed, text)
+    return _IMPORT.sub(changed, text)
