@@ -1,4 +1,4 @@
-"""Ten tasks on the documentation of uv, answered by a scripted agent with at most three calls of MCP tools.
+"""Lets a scripted agent answer ten tasks on the documentation of uv with at most three calls of MCP tools each.
 
 The agent asks `search_docs` in the words of the task for a short answer. Where the fact that answers the task is not
 in it, it asks once more in other words if it has some, then reads the best pages with `get_page`. It speaks to
@@ -31,10 +31,10 @@ class Task:
     """One task.
 
     Attributes:
-        question: in the words of somebody who does not know the terms of the site.
-        page: that says it.
-        fact: words of that page without which the task is not answered.
-        rephrased: what an agent asks next that knows the trade.
+        question: the task in the words of a reader who does not know the terms of the site.
+        page: path of the page with the answer.
+        fact: words of that page that an answer must contain.
+        rephrased: the second question, in the terms of the field.
     """
 
     question: str
@@ -45,7 +45,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task took: its calls, and the characters that the agent had to read."""
+    """The cost of a task: the number of calls, and of characters that the agent read."""
 
     task: Task
     answered: bool
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 async def work_on(tasks: tuple[Task, ...], target: Any) -> list[Outcome]:
-    """Works on every task, in one session."""
+    """Answers every task in one session."""
     async with Client(target) as client:
         return [await _attempt(task, client) for task in tasks]
 

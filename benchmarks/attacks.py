@@ -1,10 +1,11 @@
-"""The attacks of a security review, run against a checkout from outside: what held and what fell.
+"""Runs the attacks of a security review against a checkout, and prints which of them succeed.
 
     python benchmarks/attacks.py [--checkout FOLDER] [ROW …]
 
-Each attack says what it got; nothing got means held. The tests in `tests/abuse` hold the same one by one; this program
-also runs against older versions, whose modules have other names: `git worktree add ../old 2dcb0fd` and
-`--checkout ../old` show version 0.1.0. Everything happens on the loopback interface and takes about two minutes.
+Each attack returns what it obtained; one that returns nothing was repelled. The tests in `tests/abuse` check the same
+attacks one by one. This program also runs against older versions, whose modules have other names:
+`git worktree add ../old 2dcb0fd` and `--checkout ../old` show version 0.1.0. Everything happens on the loopback
+interface and takes about two minutes.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ATTACKS: dict[str, Callable[[Path], str]] = {}
 
 
 def attack(row: str) -> Callable[[Callable[[Path], str]], Callable[[Path], str]]:
-    """Enters an attack under its row."""
+    """Registers an attack under its row in the table."""
 
     def enter(function: Callable[[Path], str]) -> Callable[[Path], str]:
         ATTACKS[row] = function
@@ -90,7 +91,7 @@ SERVER = """
 def serving(
     index: Path, *, published: str = "", port: int = 0, ready: bool = True, log: list[str] | None = None, **options: Any
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Yields URL and process of a sidecar."""
+    """Runs a sidecar; yields its URL and its process."""
     program = SERVER.format(index=str(index), published=published, port=port, options=options)
     with tempfile.TemporaryFile("w+") as stderr:
         process = subprocess.Popen(
@@ -111,7 +112,7 @@ def serving(
 
 
 def status_of(url: str, body: bytes | None = None, *, seconds: float = 10, **headers: str) -> tuple[int, bytes]:
-    """Returns status and body; status 0 when there is no answer."""
+    """Sends a request; returns status and body, with status 0 if there is no answer."""
     asked = urllib.request.Request(url, body, {name.replace("_", "-"): value for name, value in headers.items()})
     try:
         with urllib.request.urlopen(asked, timeout=seconds) as answer:
@@ -124,7 +125,7 @@ def status_of(url: str, body: bytes | None = None, *, seconds: float = 10, **hea
 
 
 def raw(url: str, sent: bytes) -> bytes:
-    """Sends bytes and returns what comes back."""
+    """Sends bytes and returns the response."""
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port), timeout=5) as connection:
         connection.sendall(sent)
@@ -137,7 +138,7 @@ def raw(url: str, sent: bytes) -> bytes:
 
 @contextlib.contextmanager
 def publisher(folder: Path, slow: str = "", redirect: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Serves a folder; paths that contain `slow` trickle, and with `redirect` everything leads there."""
+    """Serves a folder: slowly for paths that contain `slow`; with `redirect`, all paths redirect there."""
     ended, asked = threading.Event(), []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -181,7 +182,7 @@ def small_index(folder: Path) -> Path:
 
 
 def spoil(root: Path, name: str, data: bytes, **manifest: Any) -> None:
-    """Puts a file into a published build, with its hash right."""
+    """Puts a file into a published build and updates its hash in the manifest."""
     body = json.loads((root / "manifest.json").read_text())
     path = root / body["build_id"] / name
     path.parent.mkdir(exist_ok=True)

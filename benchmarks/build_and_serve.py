@@ -1,4 +1,4 @@
-"""What the plugin costs a build, and what the sidecar costs a reader.
+"""Measures how much time the plugin adds to a build, and how fast the sidecar answers.
 
 For each site: seconds of `mkdocs build` without the plugin, with it and an empty vector cache, with it again, and with
 one section edited; chunks embedded a second; bytes of the index a chunk; from the start of `semsearch serve` to the

@@ -1,8 +1,8 @@
-"""The five real sites of ../shared/corpora × {mkdocs, properdocs} × three themes, with the real model, in strict mode.
+"""Builds the five real sites of ../shared/corpora in strict mode: two generators, three themes, the real model.
 
-Every build is a fresh process; vectors are kept in one cache, so that each section is embedded once for all of them.
-Prints a row a build and ends with 1 when a build failed, warned where the same site without the plugin does not, or
-left a page out.
+The generators are MkDocs and ProperDocs. Every build is a fresh process; vectors are kept in one cache, so that each
+section is embedded once for all of them. Prints a row for each build and ends with 1 when a build failed, warned where
+the same site without the plugin does not, or left a page out.
 
     python benchmarks/corpora_matrix.py --cache /tmp/semsearch-vectors --json matrix.json
     python benchmarks/corpora_matrix.py --sites uv,pydantic --engines mkdocs --themes material

@@ -1,4 +1,4 @@
-"""Runtimes for the encoder beside each other: start, one question, documents, memory.
+"""Compares the runtimes of the encoder: time to start, for a question and for documents, and memory.
 
 Each measurement is a fresh process; the runtimes take turns, so that a machine that gets slower or faster hits all of
 them alike; medians over the rounds, and ratios to the first. `cpu_ms` is processor time for a question: on a machine

@@ -1,4 +1,4 @@
-"""How cost grows with the site: a question, the start, memory, the build and the size on disk, from 1,000 chunks on.
+"""Measures how cost grows with the site: questions, start, memory, build and size on disk, from 1,000 chunks on.
 
 Made-up sites (see `synthetic.py`), written by the real writers and asked through the same search core that the sidecar
 uses, each in a process of its own. A question has two facets and, every other time, a filter. The encoder's time is
@@ -106,7 +106,7 @@ def build_vectors(folder: Path) -> dict[str, float]:
 
 
 class Prepared:
-    """In place of the encoder: vectors that were made before, one question after the other."""
+    """Replaces the encoder: returns vectors that were computed before, one question after the other."""
 
     def __init__(self, identity: EmbedderIdentity, vectors: dict[str, np.ndarray[Any, Any]]) -> None:
         self.identity = identity
@@ -209,7 +209,7 @@ WIDTH, HEIGHT, LEFT, TOP = 460, 170, 70, 34
 
 
 def drawing(report: dict[str, dict[str, float]]) -> str:
-    """Draws one small plot a measure, both axes logarithmic; hollow dots are vectors without texts."""
+    """Draws a small plot for each measure with logarithmic axes; hollow dots are vectors without texts."""
     plots = "".join(plot(report, name, label, number * (HEIGHT + 20)) for number, (name, label) in enumerate(MEASURES))
     height = len(MEASURES) * (HEIGHT + 20)
     style = (

@@ -1,4 +1,4 @@
-"""Keeps a sidecar busy: connections that ask without a pause, and what came of it."""
+"""Sends questions to a sidecar over several connections without a pause, and records the answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Check = Callable[[dict[str, Any]], str | None]
 
 @dataclass
 class Load:
-    """What came of it: statuses, seconds of every answer, and what was wrong with answers."""
+    """The results: statuses, seconds of every answer, and the errors in answers."""
 
     seconds: float = 0.0
     statuses: Counter = field(default_factory=Counter)
@@ -25,7 +25,7 @@ class Load:
     broken: int = 0
 
     def figures(self) -> dict[str, Any]:
-        """Returns what there is to report, times in milliseconds."""
+        """Returns the figures of the report; times are in milliseconds."""
         ordered = sorted(self.latencies)
 
         def at(share: float) -> float:
@@ -44,7 +44,7 @@ class Load:
 
 
 def addresses(questions: Sequence[str]) -> list[str]:
-    """What the widget asks: a word after the other, two facets, sometimes a filter."""
+    """Returns the requests of the widget: one word after the other, two facets, sometimes a filter."""
     found = []
     for number, question in enumerate(questions):
         given: dict[str, Any] = {"q": question, "limit": 10, "facets": "tags,status"}

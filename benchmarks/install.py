@@ -1,4 +1,4 @@
-"""From `pip install` of the wheel to the first answer: seconds of every step, and what is installed.
+"""Measures each step from `pip install` of the wheel to the first answer, and the size of what is installed.
 
 A new virtual environment gets the wheel with its base dependencies, builds a made-up site, and answers one question
 from the shell. The registry should be warm: run it twice and take the second. Sizes are those on disk, bytecode

@@ -1,11 +1,11 @@
-"""A sidecar under load while its index is replaced again and again.
+"""Puts a sidecar under load while its index is replaced again and again.
 
     python benchmarks/load.py                        # 10 rounds of 60 s, 64 connections, a new build every 5 s
     python benchmarks/load.py --quick --json out.json
 
 Fails when a request fails with anything but a deliberate 429 or 503, or when an answer mixes two builds. The index is
-made up (`synthetic.py`), written by the real writer, with the real encoder; every answer is held to the titles of the
-build it says it comes from.
+made up (`synthetic.py`), written by the real writer, with the real encoder; every answer is compared with the titles of
+the build that it names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How long the search box keeps the browser from answering keys: tasks over 50 ms on the page's thread, per question.
+"""Measures how long the search box blocks the browser: tasks over 50 ms on the page's thread, for each question.
 
 The site is built with this search and no server, so the dialog draws and a worker searches. Each question is typed
 letter by letter in Chromium; the browser's own observer reports tasks of more than 50 ms. The first question opens the
-dialog and is told apart from the others.
+dialog and is reported separately.
 
     python benchmarks/long_tasks.py ../shared/corpora/fastapi/mkdocs.yml
 
-Run it on a quiet machine: what else the machine does counts too.
+Run it on a quiet machine: other work on the machine changes the figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Looking things up: headings, and questions cut down to three words or one, beside SQLite FTS5 over the same chunks.
+"""Compares look-ups with SQLite FTS5 over the same chunks: headings, and questions cut to three words or one.
 
 FTS5 ranks sections by bm25 over title, headings and text (weights 4, 4, 1), porter stemmer, any word may match; pages
 by their best section. Words kept from a question are its rarest on the site.

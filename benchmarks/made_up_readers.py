@@ -1,4 +1,4 @@
-r"""Made-up readers search a site whose documentation lacks ten pages: does the report name what is missing?
+r"""Lets made-up readers search a site without ten of its pages, and checks whether the report names the missing ones.
 
     python benchmarks/made_up_readers.py netbox=SITE --config MKDOCS.yml \
         --queries ../shared/eval/changelog_queries.jsonl ../shared/eval/heading_queries.jsonl

@@ -1,4 +1,4 @@
-"""The nearest-neighbour part alone, beside the libraries and databases that people would otherwise take.
+"""Compares the search for nearest neighbours with libraries and databases for the same purpose.
 
 Clustered random vectors with 384 dimensions; ten nearest rows, of all and of half, a tenth, a hundredth, a thousandth
 of them; filters follow the clusters, as front matter follows topics. All take turns of ten questions, one thread
@@ -39,7 +39,7 @@ SLOWEST_S = 20.0
 
 @dataclass
 class Peer:
-    """Something that finds nearest rows; `under` makes what answers under a filter, None where it knows no filters."""
+    """A library that finds nearest rows; `under` returns a search within a filter, None if it has no filters."""
 
     name: str
     under: Callable[[Mask], Ask | None]
@@ -48,7 +48,7 @@ class Peer:
 
 @dataclass
 class Figures:
-    """What one of them did at one selectivity."""
+    """The results of a library at one selectivity."""
 
     times: list[float] = field(default_factory=list)
     recalls: list[float] = field(default_factory=list)
@@ -119,14 +119,14 @@ def take_turns(
 
 
 def edge_of(vectors: NDArray[np.float32], allowed: NDArray[np.int64], question: NDArray[np.float32]) -> float:
-    """Similarity of the last row that belongs to the nearest."""
+    """Returns the similarity of the last of the nearest rows."""
     similar = vectors @ question if len(allowed) == len(vectors) else vectors[allowed] @ question
     wanted = min(NEAREST, len(similar))
     return float(np.partition(similar, len(similar) - wanted)[len(similar) - wanted])
 
 
 def recall(found: NDArray[np.float32], edge: float, allowed: int) -> float:
-    """Share of the nearest that were found, by similarity: equally near rows are equally right."""
+    """Returns the share of the nearest rows that were found, by similarity: equally near rows are equally right."""
     return min(1.0, float((found >= edge - 1e-3).sum()) / min(NEAREST, allowed))
 
 

@@ -1,7 +1,7 @@
-"""Libraries and databases that find nearest rows, each behind the same two calls, for `nearest.py`.
+"""Wraps libraries and databases that find nearest rows in the same two calls, for `nearest.py`.
 
-Each is made over all vectors, then says for a mask of allowed rows what answers under it. Databases get a column a
-mask: that is how a filter reaches them. What it takes to install them is in the extra `bench`.
+Each is built over all vectors, and then returns a search within a mask of allowed rows. Databases get a column for each
+mask, because they filter by columns. The extra `bench` installs them.
 """
 
 from __future__ import annotations

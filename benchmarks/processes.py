@@ -1,8 +1,8 @@
-"""How many questions a second 1, 2 and 4 sidecar processes answer behind one port (`--reuse-port`).
+"""Measures how many questions a second 1, 2 and 4 sidecar processes answer on one port (`--reuse-port`).
 
     python benchmarks/processes.py --json out.json
 
-The questions come from this machine too, so on few cores it says how the processes share what is left.
+The client runs on the same machine, so on few cores the processes share what the client leaves.
 """
 
 from __future__ import annotations

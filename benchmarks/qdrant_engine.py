@@ -1,4 +1,4 @@
-"""What a chunk costs in Qdrant's own engine: bytes on disk by part, and the time of a question.
+"""Measures the cost of a chunk in Qdrant's own engine: bytes on disk by part, and the time of a question.
 
     .venv/bin/python -m benchmarks.qdrant_engine example-site/semsearch-index --times 5 --json FILE
 
@@ -46,7 +46,7 @@ QUESTIONS = (
 
 
 def read_pages(build_dir: Path, times: int) -> list[ChunkedPage]:
-    """Makes pages of what an index folder holds."""
+    """Converts the contents of an index folder to pages."""
     chunks = pq.read_table(build_dir / "chunks.parquet").to_pylist()
     names = [name for name in Chunk.__dataclass_fields__ if name != "section_index"]
     pages = []
@@ -80,7 +80,7 @@ def read_pages(build_dir: Path, times: int) -> list[ChunkedPage]:
 
 
 def moved_vectors(build_dir: Path, times: int) -> NDArray[np.float32]:
-    """Vectors of all copies: each copy is moved a little, so that no two are the same."""
+    """Returns the vectors of all copies; each copy is moved slightly, so that no two are the same."""
     vectors = np.load(build_dir / "vectors.npy").astype(np.float32)
     random = np.random.default_rng(0)
     copies = [vectors + 0.02 * copy * random.normal(size=vectors.shape).astype(np.float32) for copy in range(times)]
@@ -89,7 +89,7 @@ def moved_vectors(build_dir: Path, times: int) -> NDArray[np.float32]:
 
 
 def duplicate_groups(build_dir: Path, times: int) -> NDArray[np.int32]:
-    """Numbers of the groups of near-duplicates, those of each copy for themselves."""
+    """Returns the numbers of the groups of near-duplicates; each copy has groups of its own."""
     table = pq.read_table(build_dir / "chunks.parquet", columns=["page", "section", "duplicate_group"])
     sections = len(set(zip(table["page"].to_pylist(), table["section"].to_pylist(), strict=True)))
     groups = table["duplicate_group"].to_numpy()
@@ -111,7 +111,7 @@ def same_results(folder: Path, there: Searcher, questions: Iterable[str]) -> dic
 
 
 def bytes_by_part(folder: Path) -> dict[str, int]:
-    """Bytes on disk by what they hold, by the names of the engine's folders."""
+    """Returns the bytes on disk by their use, which the names of the engine's folders say."""
     parts: Counter[str] = Counter()
     for file in folder.rglob("*"):
         if file.is_file():
@@ -126,7 +126,7 @@ def bytes_by_part(folder: Path) -> dict[str, int]:
 
 
 def timed(searcher: Searcher, encoder: LazyEncoder, rounds: int, **options: object) -> dict[str, float]:
-    """Milliseconds of a question without its encoding."""
+    """Returns the milliseconds of a question without its encoding."""
     vectors = {question: encoder.embed(question) for question in QUESTIONS}
 
     class Known:

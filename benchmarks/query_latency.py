@@ -1,4 +1,4 @@
-"""What a reader waits for, and what a question costs the machine.
+"""Measures how long a question takes over HTTP, and how much of a machine it uses.
 
 Made-up sites (see `synthetic.py`) are served by `semsearch serve` as anybody would; the client asks over one connection
 on loopback, with two facets counted and one filter, which changes from question to question. Beside it: the time the
@@ -97,7 +97,7 @@ def measure(index: Path, questions: int, *, torch: bool) -> dict[str, Any]:
 
 
 def start_of(index: Path) -> dict[str, float]:
-    """From the start of a server to its first answer, and the memory it takes then."""
+    """Returns the seconds from the start of a server to its first answer, and its memory then."""
     with serving(index, first=path_of(0)) as server:
         seconds = time.perf_counter() - server.started
         return {"start_to_first_answer_s": round(seconds, 2), "rss_mb": server.resident_mb()}
@@ -144,7 +144,7 @@ def ask(server: Sidecar, questions: int) -> dict[str, float]:
 
 
 def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
-    """Child process, so that the clients do not share the interpreter of the measuring one."""
+    """Asks in a child process, so that the clients do not share the interpreter of the measurement."""
 
     def work(first: int) -> None:
         client = http.client.HTTPConnection("127.0.0.1", int(port))
@@ -155,7 +155,7 @@ def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
 
 
 def ask_the_encoder(index: str, questions: int) -> dict[str, float]:
-    """Child process: the encoder of an index and nothing else; then as many threads as there are cores."""
+    """Runs the encoder of an index alone in a child process; then with as many threads as there are cores."""
     from mkdocs_semsearch.artifact import open_index
     from mkdocs_semsearch.embedding import reopen_embedder
 

@@ -1,8 +1,8 @@
-"""Every benchmark that needs nothing but this checkout, one after the other; `make bench` runs it.
+"""Runs every benchmark that needs only this checkout, one after the other; `make bench` calls it.
 
 Each prints its figures and saves them as JSON in `benchmarks/results/`, with the date and the machine beside them; at
 the end all stand beside their targets (`targets.py`). Run it on a quiet machine: it takes about an hour, `--quick` some
-minutes and tells only that everything runs.
+minutes and only checks that everything runs.
 
     python benchmarks/run_all.py --site SITE/mkdocs.yml        without a site: example-site
 """
@@ -64,7 +64,7 @@ def run(name: str, given: argparse.Namespace) -> bool:
 
 
 def machine() -> dict[str, Any]:
-    """Says where and when, without naming the machine."""
+    """Returns the date and the machine's processor, load and system, but not its name."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": _processor(),

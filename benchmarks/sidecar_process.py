@@ -1,4 +1,4 @@
-"""Sidecars to measure: `semsearch serve`, as anybody would start it, in a process of its own."""
+"""Starts and observes sidecars: `semsearch serve` in a separate process, with its usual options."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Sidecar:
 
     @property
     def url(self) -> str:
-        """Without a slash at the end."""
+        """URL without a slash at the end."""
         return f"http://127.0.0.1:{self.port}"
 
     def wait_for(self, path: str = "/readyz", seconds: float = 60) -> None:
-        """Waits until it answers an address well."""
+        """Waits until it answers an address without an error."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -51,7 +51,7 @@ class Sidecar:
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
-        """Ends it and waits until it has."""
+        """Ends the process and waits for its end."""
         self.process.terminate()
         self.process.wait()
 
@@ -76,7 +76,7 @@ def start_sidecar(index: Path, *options: str, port: int | None = None) -> Sideca
 
 @contextmanager
 def serving(index: Path, *options: str, first: str = "/readyz") -> Iterator[Sidecar]:
-    """Runs a sidecar, from the moment on at which it has answered the address `first`."""
+    """Runs a sidecar and yields it after it has answered the address `first`."""
     sidecar = start_sidecar(index, *options)
     try:
         sidecar.wait_for(first)

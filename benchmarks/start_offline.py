@@ -1,4 +1,4 @@
-"""Start to ready of a sidecar whose publisher is dead or slow, while the copy from the last download is good.
+"""Measures the start of a sidecar whose publisher is down or slow, with a good copy from the last download.
 
     python benchmarks/start_offline.py [--rounds 5]
 
@@ -38,7 +38,7 @@ GOAL = 2.0
 
 @contextlib.contextmanager
 def refusing() -> Iterator[str]:
-    """Nobody listens at the port."""
+    """A port without a server."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     yield f"http://127.0.0.1:{port}/"
@@ -46,7 +46,7 @@ def refusing() -> Iterator[str]:
 
 @contextlib.contextmanager
 def silent() -> Iterator[str]:
-    """Takes connections and never answers."""
+    """A server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/"
 

@@ -1,4 +1,4 @@
-"""The search without a server in a real browser: bytes over the network and time until results are painted.
+"""Measures the search without a server in a browser: bytes over the network, and time until results are painted.
 
 Beside it, for the same site and questions: the theme's own index (what its search fetches before it can answer) and
 Pagefind with five results, as its own search box shows them. The server compresses what hosts compress, by type, and
@@ -120,7 +120,7 @@ def main() -> None:
 
 @contextmanager
 def prepared(site: Path, index: Path, pagefind: list[str] | None) -> Iterator[Path]:
-    """A copy of a site with the bundle, today's search box, and Pagefind's index."""
+    """Makes a copy of a site with the bundle, the search box of this checkout, and Pagefind's index."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "site"
         shutil.copytree(site, folder)
@@ -143,7 +143,7 @@ def pointer_of(site: Path) -> dict[str, Any]:
 
 
 def first_bytes(server: Server, questions: list[str]) -> dict[str, Any]:
-    """What every question costs when it is the first one."""
+    """Measures every question as the first one of a fresh browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -166,7 +166,7 @@ def first_bytes(server: Server, questions: list[str]) -> dict[str, Any]:
 
 
 def measure(server: Server, questions: list[str], pagefind: bool) -> dict[str, Any]:
-    """Every figure of one site; bytes and milliseconds."""
+    """Measures one site; returns bytes and milliseconds."""
     from playwright.sync_api import sync_playwright
 
     figures: dict[str, Any] = {}
@@ -204,7 +204,7 @@ def open_page(page: Any, url: str) -> None:
 
 
 def counted(server: Server, page: Any, code: str, question: str) -> tuple[int, float]:
-    """Runs a question; returns bytes, also of what is fetched behind the answer, and milliseconds."""
+    """Asks a question; returns bytes, including those that are fetched after the answer, and milliseconds."""
     server.sent.clear()
     took = page.evaluate(code, question)
     page.wait_for_timeout(500)

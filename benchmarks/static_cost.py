@@ -1,4 +1,4 @@
-"""What the search without a server costs a build: seconds, processor seconds and bytes, with `static` and with `tune`.
+"""Measures the cost of the search without a server in a build, with `static` and with `tune`: time and bytes.
 
 Builds of an unchanged site take turns, as a CI with a cache does them; medians are taken. The first build with
 `tune` stands apart: it embeds sentences and trains, and keeps the table.

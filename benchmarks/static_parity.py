@@ -1,4 +1,4 @@
-"""The search without a server in a real browser against the same search in Python: every answer, digit by digit.
+"""Compares every answer of the search in a browser with that of the same search in Python, digit by digit.
 
 All questions of the query files, in every mode, and hybrid once more under a filter on the first facet: the pages,
 their order, their sections, scores, excerpts, counts. Ends with 1 where an answer differs.
@@ -81,7 +81,7 @@ def differences(searcher: Searcher, page: Any, questions: list[str]) -> dict[str
 
 @contextmanager
 def bundled(index: Path) -> Iterator[Path]:
-    """A site of nothing but the bundle, the engine, and an empty page."""
+    """Makes a site that consists of the bundle, the engine and an empty page."""
     with tempfile.TemporaryDirectory() as temporary:
         site = Path(temporary)
         shutil.copytree(theme_dir() / ASSETS, site / ASSETS, dirs_exist_ok=True)

@@ -1,5 +1,6 @@
-"""Quality of the search without a server: the model itself, the shipped token table, a tuned one, words alone, and the
-vectors of the pages in different precision. MRR@10 of pages; for headings the share of right first results.
+"""Measures the quality of the search without a server: the model itself, the shipped token table, a tuned one, words
+alone, and the vectors of the pages in different precision. Figures are MRR@10 of pages, and for
+headings the share of right first results.
 
     python benchmarks/static_quality.py fastapi=SITE/semsearch-index netbox=… uv=… pydantic=… \
         --queries ../shared/eval/*.jsonl --tune

@@ -1,4 +1,4 @@
-"""A storm on one sidecar: mixed requests, a new index every few seconds, and faults, for half an hour.
+"""Tests one sidecar for half an hour with mixed requests, a new index every few seconds, and faults.
 
     python benchmarks/storm.py [--seconds 1800] [--readers 4] [--per-second 16] [--every 5] [--memory-mb 700]
 
@@ -95,7 +95,7 @@ SAMPLES = 10
 
 
 class Storm:
-    """What all readers share: where to ask, when to stop, and what came of it."""
+    """The state that all readers share: the address, the end of the test, and the counts of outcomes."""
 
     def __init__(self, url: str) -> None:
         place = urllib.parse.urlsplit(url)
@@ -148,7 +148,7 @@ class Storm:
             self.note(kind, str(answer.status))
 
     def is_mixed(self, content: bytes) -> str:
-        """Every section of a build says its number; an answer must have one number, that of its build."""
+        """Tells whether an answer has sections of several builds; every section contains the number of its build."""
         try:
             body = json.loads(content)
         except ValueError:
@@ -162,7 +162,7 @@ class Storm:
         return f"build {number} answered with {strays[0][:80]!r}" if strays else ""
 
     def cut(self, kind: str, sent: bytes, seconds: float) -> None:
-        """Sends something, waits, and hangs up; what the server makes of it is its business."""
+        """Sends some bytes, waits, and hangs up; the response does not matter."""
         with socket.create_connection((self.host, self.port), timeout=WAITS) as connection:
             connection.sendall(sent)
             self.stop.wait(seconds)
@@ -250,7 +250,7 @@ def publish(storm: Storm, root: Path, number: int) -> None:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a fault needs: the published folder, its copy, the publisher, the file that stops the embedder, the pid."""
+    """The parts that a fault changes: published folder, copy, publisher, file that stops the embedder, process id."""
 
     web: Path
     copy: Path
@@ -283,7 +283,7 @@ def deleted_copy(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def unwritable_copy(scene: Scene) -> Iterator[None]:
-    """A file where the folder of the downloads should be: as on a full disk, nothing new can be written."""
+    """Puts a file where the folder of the downloads should be; as on a full disk, nothing new can be written."""
     shutil.rmtree(scene.copy / ".downloads", ignore_errors=True)
     if scene.copy.is_dir():
         (scene.copy / ".downloads").write_text("")
@@ -300,7 +300,7 @@ def embedder_down(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def full_disk(scene: Scene) -> Iterator[None]:
-    """The system lets the sidecar write no more than 1000 bytes into a file, as where a disk fills up."""
+    """Limits the files of the sidecar to 1000 bytes, as if the disk were full."""
     before = resource.prlimit(scene.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(scene.pid, resource.RLIMIT_FSIZE, (1000, before[1]))
     yield
@@ -311,7 +311,7 @@ FAULTS = (damaged_manifest, silent_publisher, deleted_copy, unwritable_copy, ful
 
 
 def state_of(pid: int) -> dict[str, int]:
-    """Memory in MB, descriptors and threads of a process."""
+    """Returns memory in MB, descriptors and threads of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     figures = dict(line.split(":", 1) for line in status.splitlines())
     descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())

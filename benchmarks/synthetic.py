@@ -1,4 +1,4 @@
-"""Sites of any size, made up: sentences of the documentation shuffled, with invented names.
+"""Makes up sites of any size from shuffled sentences of the documentation and invented names.
 
 Word frequencies, lengths, facets and distances between vectors are those of documentation; more is not needed for
 measuring time. The index is written by the real writer, with the encoder of the extra `offline` in it. For measuring
@@ -170,7 +170,7 @@ def _page(number: int, title: str, chunks: tuple[Chunk, ...], chance: random.Ran
 
 
 def _sentences() -> list[list[str]]:
-    """Sentences of every page of the documentation that has enough of them."""
+    """Returns the sentences of every page of the documentation that has enough of them."""
     topics = []
     for page in sorted((ROOT / "example-site" / "docs").rglob("*.md")):
         text = re.sub(r"```.*?```|^[|#-][^\n]*$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
@@ -256,7 +256,7 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def _own_sections(pages: Sequence[ChunkedPage]) -> NDArray[np.int32]:
-    """No section says the same as another."""
+    """Returns groups of near-duplicates in which every section is alone."""
     begins = [
         index == 0 or chunk.section_index != page.chunks[index - 1].section_index
         for page in pages

@@ -1,4 +1,4 @@
-"""What was measured beside what was aimed at: the figures of `make bench` in one table.
+"""Prints the figures of `make bench` beside their targets in one table.
 
 Takes the results from the folder that `run_all.py` fills, from any number of runs.
 
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def met(self) -> bool:
-        """Whether the figure is known to be what it should be."""
+        """Whether the figure was measured and reaches its target."""
         if self.measured is None:
             return False
         return self.measured <= self.target if self.aim == "at most" else self.measured >= self.target

@@ -1,4 +1,4 @@
-"""Teaches the default encoder documentation, and judges the result on sites that it has never seen.
+"""Trains the default encoder on documentation, and measures the result on sites that are not in the training data.
 
     python benchmarks/training_pairs.py CLONES --out pairs.jsonl
     python benchmarks/taught_encoder.py train pairs.jsonl --out taught [--steps 700] [--average 0.5]

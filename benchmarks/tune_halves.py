@@ -1,4 +1,4 @@
-"""Does `semsearch tune` help questions that it has not seen? Half of a site's questions fit, the other half judge.
+"""Measures `semsearch tune` on questions that it has not seen: half of a site's questions fit, the other half judge.
 
     python benchmarks/tune_halves.py netbox=SITE/semsearch-index pydantic=… --queries ../shared/eval/*.jsonl
 

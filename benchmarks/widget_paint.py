@@ -1,4 +1,4 @@
-"""How fast the search box answers in the browser, and what a reader downloads for it, beside two others.
+"""Measures how fast the search box answers in the browser and how much it downloads, beside two others.
 
 On one site: milliseconds from a key to painted results in Chromium, and bytes on the network before the first use of
 the search and for the first answer, for this widget with its sidecar, for Material's own search, and for Pagefind where
@@ -145,7 +145,7 @@ def file_app(site: Path) -> Any:
 
 
 class Counter:
-    """Bytes that a page loads, by address."""
+    """Counts the bytes that a page loads, by address."""
 
     def __init__(self, page: Any) -> None:
         self.loaded: dict[str, int] = {}
@@ -163,7 +163,7 @@ class Counter:
         self.loaded[address] = self.loaded.get(address, 0) + int(event["encodedDataLength"])
 
     def of(self, pattern: str) -> int:
-        """Adds up what belongs to the search."""
+        """Returns the bytes of the addresses that belong to the search."""
         return sum(size for address, size in self.loaded.items() if re.search(pattern, address))
 
 
@@ -205,7 +205,7 @@ def measure(browser: Any, address: str, box: Box, questions: list[str]) -> dict[
 
 
 def run(questions: list[str]) -> list[dict[str, Any]]:
-    """Measures every box there is."""
+    """Measures every search box."""
     from playwright.sync_api import sync_playwright
 
     with ExitStack() as stack:

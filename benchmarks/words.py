@@ -1,4 +1,4 @@
-"""The words of an index alone: what they take on disk beside its other parts, and what questions of them cost.
+"""Measures the lexical part of an index alone: its size on disk beside the other parts, and the time of questions.
 
 Questions are headings of the index, filters follow its order as front matter follows folders, phrases are two to four
 words of its texts; the common phrase is made of its two commonest words. Milliseconds of processor time.
