@@ -38,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", nargs="?", type=Path, default=ROOT / "example-site" / "mkdocs.yml")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--without-torch", action="store_true", help="leave out the long comparison with PyTorch")
     parser.add_argument("--port", type=int, default=8791, help="of the preview")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument("--child", choices=("build", "torch", "same"), help=argparse.SUPPRESS)
@@ -47,13 +48,13 @@ def main() -> None:
             json.dumps({"build": _build, "torch": _encode_with_torch, "same": _encode_alike}[given.child](given.config))
         )
         return
-    figures = measure(given.config, rounds=given.rounds, port=given.port)
+    figures = measure(given.config, rounds=given.rounds, port=given.port, torch=not given.without_torch)
     print(json.dumps(figures, indent=1))
     if given.json:
         given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(config: Path, *, rounds: int, port: int) -> dict[str, Any]:
+def measure(config: Path, *, rounds: int, port: int, torch: bool) -> dict[str, Any]:
     """Builds a copy of a site in a temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -66,15 +67,13 @@ def measure(config: Path, *, rounds: int, port: int) -> dict[str, Any]:
             unchanged.append(_child("build", copied))
             edit_one_section(docs)
             edited.append(_child("build", copied))
-        torch, same = _child("torch", copied), _child("same", copied)
+        encodings = {"sentence_transformers": _child("torch", copied)} if torch else {}
+        encodings["same_encoder"] = _child("same", copied)
         return {
             "site": config.resolve().parent.name,
             "first": first,
-            "pure_encoding": {"sentence_transformers": torch, "same_encoder": same},
-            "overhead": {
-                "over_sentence_transformers": _overhead(first, unchanged, torch),
-                "over_same_encoder": _overhead(first, unchanged, same),
-            },
+            "pure_encoding": encodings,
+            "overhead": {f"over_{name}": _overhead(first, unchanged, found) for name, found in encodings.items()},
             "unchanged": _median(unchanged),
             "edited": _median(edited),
             "edit_in_preview": _preview(copied, docs, port),

@@ -33,7 +33,6 @@ from typing import Any
 from sidecar_process import free_port
 from synthetic import write_docs
 
-SAVES = 5
 WAIT_SECONDS = 900
 PAUSE_SECONDS = 1.0
 """Until the last build has loaded its encoder."""
@@ -44,18 +43,19 @@ SEARCH = "/-/semsearch/api/v1/search"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="4000,14000", help="chunks (default: %(default)s)")
+    parser.add_argument("--saves", type=int, default=5, help="of each kind (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="300 chunks")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     given = parser.parse_args()
     report = {}
     for size in [300] if given.quick else [int(size) for size in given.sizes.split(",")]:
-        report[str(size)] = measure(size)
+        report[str(size)] = measure(size, given.saves)
         print(json.dumps({str(size): report[str(size)]}), flush=True)
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(chunks: int) -> dict[str, Any]:
+def measure(chunks: int, saves: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         pages = write_docs(folder / "docs", chunks)
@@ -63,12 +63,12 @@ def measure(chunks: int) -> dict[str, Any]:
         figures: dict[str, Any] = {"pages": len(pages)}
         words = map(word_of, itertools.count())
         with served(folder, plugin=False) as server:
-            figures |= told("without", [server.saved(page, address, next(words)) for _ in range(SAVES)])
+            figures |= told("without", [server.saved(page, address, next(words)) for _ in range(saves)])
         with served(folder, plugin=True) as server:
             wait_for(f"{server.url}{SEARCH}?q=page", lambda answer: b'"results"' in answer)
-            figures |= told("with", [server.saved(page, address, next(words)) for _ in range(SAVES)])
+            figures |= told("with", [server.saved(page, address, next(words)) for _ in range(saves)])
             with questions(server.url) as asked:
-                figures |= told("while_asked", [server.saved(page, address, next(words)) for _ in range(SAVES)])
+                figures |= told("while_asked", [server.saved(page, address, next(words)) for _ in range(saves)])
             figures |= {
                 "questions_answered": len(asked),
                 "questions_failed": sum(seconds is None for seconds in asked),

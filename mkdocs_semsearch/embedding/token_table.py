@@ -183,7 +183,10 @@ def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:
 def question_words(text: str) -> list[str]:
     """Returns the words of a text, lower-cased and without accents; an ideograph is a word by itself."""
     bare = text.lower() if text.isascii() else _without_accents(text)
-    return [word for word in _WORD.findall(bare) if len(word) <= _MAX_WORD_LENGTH][:MAX_WORDS]
+    words: list[str] = _WORD.findall(bare)
+    if max(map(len, words), default=0) > _MAX_WORD_LENGTH:
+        words = [word for word in words if len(word) <= _MAX_WORD_LENGTH]
+    return words[:MAX_WORDS]
 
 
 def pieces_of(word: str, longest: Callable[[str], str | None]) -> Iterator[str]:

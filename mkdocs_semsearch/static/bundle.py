@@ -18,6 +18,7 @@ from mkdocs_semsearch.static.format import (
     POINTER,
     Blocks,
     Value,
+    in_key_order,
     key_order,
     pack_blocks,
     shard_name,
@@ -154,7 +155,7 @@ def cut_shards(costs: Mapping[str, int], target: int, most: int, *, at_first_cha
     shards: list[Shard] = []
     here: list[str] = []
     first, cost, previous = "", 0, ""
-    for key in sorted(costs, key=key_order):
+    for key in in_key_order(costs):
         may_cut = not at_first_characters or key[:1] != previous[:1]
         if here and may_cut and cost + costs[key] > target:
             shards.append(Shard(first, tuple(here)))

@@ -29,10 +29,12 @@ from mkdocs_semsearch.lexical.analyzers import (
     stems_with,
     telling_words,
 )
+from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
+from mkdocs_semsearch.static.bundle import WrittenShards
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -169,27 +171,8 @@ def planes_for(chunks: int) -> Planes:
 def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None) -> dict[str, Any]:
     manifest, build_dir = index.manifest, index.build_dir
     pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
-    analysis = Analysis.of(manifest.lexical)
-    readers = ReaderWords.of(manifest.lexical)
-    stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
-    of_chunks = [stemmers[chunk["page"]] for chunk in chunks]
-    compounds = _compounds(chunks, of_chunks)
-    spoken = [
-        _chunk_text(chunk, pages[chunk["page"]], readers, compounds, stemmer)
-        for chunk, stemmer in zip(chunks, of_chunks, strict=True)
-    ]
-    if analysis.is_single:
-        stem = stems_with(analysis.stemmers[0])
-    else:
-        stem = joined_stems((stemmer, text.words()) for stemmer, text in zip(of_chunks, spoken, strict=True))
-    postings = index_words(spoken, stem)
-    stop_words = analysis.stop_words
-    texts = write_site(folder, pages, chunks, manifest.facets, readers)
-    parts = {
-        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(chunks))),
-        "words": write_words(folder, postings.frequency),
-        "positions": write_positions(folder, postings.places),
-    }
+    texts = write_site(folder, pages, chunks, manifest.facets, ReaderWords.of(manifest.lexical))
+    parts, lexical = _write_words(folder, manifest, pages, chunks)
     semantic = None
     if table is not None and chunks:
         meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
@@ -211,14 +194,41 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "facets": [asdict(facet) for facet in manifest.facets],
         "semantic": semantic,
         "weights": WEIGHTS,
-        "lexical": {
-            "unit": WEIGHT_UNIT * CLAUSE_UNIT,
-            "suffixes": suffix_rules(postings.stems),
-            "stop": _stop_words(postings, stop_words),
-            "common": manifest.lexical.get("common", []),
-        },
+        "lexical": lexical,
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
         "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
+    }
+
+
+def _write_words(
+    folder: Path, manifest: Manifest, pages: Sequence[Record], chunks: Sequence[Record]
+) -> tuple[dict[str, WrittenShards], dict[str, Any]]:
+    """Writes the words; returns their shards and the entry `lexical` of the pointer."""
+    analysis = Analysis.of(manifest.lexical)
+    readers = ReaderWords.of(manifest.lexical)
+    stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
+    of_chunks = [stemmers[chunk["page"]] for chunk in chunks]
+    compounds = _compounds(chunks, of_chunks)
+    spoken = [
+        _chunk_text(chunk, pages[chunk["page"]], readers, compounds, stemmer)
+        for chunk, stemmer in zip(chunks, of_chunks, strict=True)
+    ]
+    if analysis.is_single:
+        stem = stems_with(analysis.stemmers[0])
+    else:
+        stem = joined_stems((stemmer, text.words()) for stemmer, text in zip(of_chunks, spoken, strict=True))
+    postings = index_words(spoken, stem)
+    stop_words = analysis.stop_words
+    parts = {
+        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(chunks))),
+        "words": write_words(folder, postings.frequency),
+        "positions": write_positions(folder, postings.places),
+    }
+    return parts, {
+        "unit": WEIGHT_UNIT * CLAUSE_UNIT,
+        "suffixes": suffix_rules(postings.stems),
+        "stop": _stop_words(postings, stop_words),
+        "common": manifest.lexical.get("common", []),
     }
 
 
@@ -256,7 +266,8 @@ def _chunk_text(
     place = (chunk["heading_hierarchy"], chunk["content"])
     added = (*own, *readers.of_text(*place), *compounds.of_text(stemmer, *place))
     texts = lexical_texts(*place, (*chunk["definitions"], chunk["node_name"] or ""), added)
-    return ChunkText(texts, tuple(texts["identifiers"].split()), len(terms_of("\n".join(added))))
+    fields = {name: texts[name] for name in FIELD_WEIGHTS}
+    return ChunkText(fields, tuple(texts["identifiers"].split()), len(terms_of("\n".join(added))))
 
 
 def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:

@@ -17,7 +17,7 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,13 @@ def fnv1a(text: str) -> int:
 def key_order(key: str) -> bytes:
     """Returns the sort key of a key: its UTF-16 code units, which is the order of `<` in JavaScript."""
     return key.encode("utf-16-be", "surrogatepass")
+
+
+def in_key_order(keys: Iterable[str]) -> list[str]:
+    """Returns keys in the order of `key_order`."""
+    listed = list(keys)
+    # Only characters beyond U+FFFF, which UTF-16 writes as two units, sort differently than in Python.
+    return sorted(listed, key=key_order if max("".join(listed), default="") > "\uffff" else None)
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from mkdocs_semsearch.static.format import (
     LEAST_BEFORE_SUFFIX,
     Value,
     differences,
-    key_order,
+    in_key_order,
     pack_varints,
     smallest_unsigned,
     terms_of,
@@ -138,7 +138,7 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
     """
     found = _numbering()
     fields = {name: _FieldWords.of(chunks, name, found) for name in FIELD_WEIGHTS}
-    number = {word: place for place, word in enumerate(sorted(found, key=key_order))}
+    number = {word: place for place, word in enumerate(in_key_order(found))}
     place_of = np.empty(len(number), np.int64)
     place_of[list(map(found.__getitem__, number))] = np.arange(len(number))
     fields = {name: field.renumbered(place_of) for name, field in fields.items()}
@@ -364,7 +364,7 @@ def _term_blocks(
     stems = dict.fromkeys(postings.stems[key] for key in own if not key.startswith(IDENTIFIER_MARK))
     words = {word for stem in stems for word in words_of[stem]}
     identifiers = [key for key in own if key.startswith(IDENTIFIER_MARK)]
-    everything = sorted((*words, *identifiers), key=key_order)
+    everything = in_key_order((*words, *identifiers))
     number = {stem: i for i, stem in enumerate(stems)}
     lists = [postings.lists.get(stem) for stem in stems]
     place = []

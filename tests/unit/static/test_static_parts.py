@@ -17,7 +17,7 @@ from mkdocs_semsearch.embedding.token_table import (
 )
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
-from mkdocs_semsearch.static.format import fnv1a, key_order, normalised_name, terms_of
+from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.postings import LEVELS, ChunkText, index_words, suffix_rules, write_positions
 from mkdocs_semsearch.static.tuning import site_sentences
@@ -69,6 +69,11 @@ def test_every_key_is_in_the_shard_where_it_is_looked_for(keys, target, most):
     assert [key for shard in shards for key in shard.keys] == sorted(keys, key=key_order)
     for key in keys:
         assert key in shards[shard_of(key, firsts)].keys
+
+
+@pytest.mark.parametrize("keys", [["b", "ab", "a", "B"], ["\uffee", "\u00e9", "z"], ["\uffee", "\U0001f600", "z"], []])
+def test_keys_are_in_the_order_of_their_utf_16_code_units(keys):
+    assert in_key_order(keys) == sorted(keys, key=key_order)
 
 
 @given(st.sets(KEYS, min_size=1), st.integers(1, 30))
