@@ -141,6 +141,7 @@ class Chunker:
             kind=kind,
             links=text.links,
             alternates=document.alternates,
+            translation_key=document.translation_key,
             dated=document.committed or date_in(front_matter),
             written=document.written,
         )

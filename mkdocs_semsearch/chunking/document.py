@@ -31,6 +31,7 @@ class Document:
         section: title of the top-level nav section the page is in, or None.
         language: language of the page (`en`, `pt-BR`), or None where unknown.
         alternates: addresses of the page in other languages as the page names them, absolute or relative to itself.
+        translation_key: text that the generator writes into a page and into its translations, else None.
         committed: day of the last commit that changed the source file, or None where git does not know.
         written: day on which the source file was last written, or None without one.
     """
@@ -45,6 +46,7 @@ class Document:
     section: str | None = None
     language: str | None = None
     alternates: tuple[str, ...] = ()
+    translation_key: str | None = None
     committed: datetime.date | None = None
     written: datetime.date | None = None
 
@@ -148,7 +150,7 @@ class ChunkedPage:
     """A page after chunking, with everything that the index stores.
 
     Attributes:
-        path, url, title, file_size, section, language, alternates: as in `Document`.
+        path, url, title, file_size, section, language, alternates, translation_key: as in `Document`.
         front_matter: as in `Document`, with string keys and JSON values only (dates as ISO 8601 text).
         facets: declared facet field to its typed value, or absent where the page has none: `str`, `tuple[str, ...]`,
             `int`, `float`, `datetime.date` or `bool`.
@@ -180,6 +182,7 @@ class ChunkedPage:
     inbound_links: int = 0
     link_texts: tuple[str, ...] = ()
     alternates: tuple[str, ...] = ()
+    translation_key: str | None = None
     translations: Mapping[str, str] = field(default_factory=dict)
     dated: datetime.date | None = None
     written: datetime.date | None = None

@@ -46,7 +46,7 @@ _CHROME = ", ".join(
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         # Hugo themes
-        ".td-page-meta, .td-toc, .td-page-feedback, .feedback--answer, .book-menu, .book-toc, .book-footer, .paginav",
+        ".td-page-meta, .td-toc, .td-page-feedback, [class^='feedback--'], .feedback--answer, .book-menu, .book-toc, .book-footer, .paginav",
         ".book-header, .hextra-page-context-menu, .hextra-toc, .post-nav, .post-footer, .share-buttons",
         # mdBook
         ".menu-bar, .nav-wrapper, .nav-wide-wrapper, .nav-chapters, .pre > .buttons",
@@ -88,6 +88,7 @@ _VIEWS = frozenset(  # classes that Docusaurus and Docsy give the root or the bo
         "td-term",
     }
 )
+_DOCUSAURUS_IDS = ("plugin-id-", "docs-version-", "docs-doc-id-")
 _NAMELESS = frozenset({"", "home", "index", "untitled"})
 
 
@@ -110,6 +111,7 @@ class RenderedPage:
         generator: the program that wrote the file, as it tells: `Hugo 0.150.0`; else `""`.
         repeats: whether the page is a list of posts, which stand on pages of their own.
         alternates: addresses of the page in other languages, as written.
+        translation_key: text that a page and its translations have in common, as Docusaurus writes it, or None.
     """
 
     content: str
@@ -120,6 +122,7 @@ class RenderedPage:
     generator: str = ""
     repeats: bool = False
     alternates: tuple[str, ...] = ()
+    translation_key: str | None = None
 
     @property
     def heading(self) -> str | None:
@@ -151,6 +154,7 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
         generator=_generator(tree),
         repeats=tree.css_first("article.md-post--excerpt") is not None or not _VIEWS.isdisjoint(_page_classes(tree)),
         alternates=_alternates(tree),
+        translation_key=_translation_key(tree),
     )
 
 
@@ -166,6 +170,12 @@ def _alternates(tree: LexborHTMLParser) -> tuple[str, ...]:
     links = tree.css("link[rel~=alternate i][hreflang][href]")
     others = (link.attributes for link in links if (link.attributes["hreflang"] or "").lower() != "x-default")
     return tuple(dict.fromkeys(attributes["href"] or "" for attributes in others))
+
+
+def _translation_key(tree: LexborHTMLParser) -> str | None:
+    """Returns the plugin, version and id of a document of Docusaurus; translations share them whatever their address."""
+    classes = [name for name in _page_classes(tree) if name.startswith(_DOCUSAURUS_IDS)]
+    return " ".join(classes) if any(name.startswith("docs-doc-id-") for name in classes) else None
 
 
 def _why_no_page(tree: LexborHTMLParser) -> str | None:

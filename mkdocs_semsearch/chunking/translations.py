@@ -23,8 +23,8 @@ def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[
     """Returns pages that know their translations.
 
     Translations have the same address but for a folder or suffix that names their language (`guide/`, `uk/guide/`), or
-    name each other in `<link rel="alternate" hreflang>`. Links that only one of two pages has say nothing: some themes
-    link every page to the home page of each language.
+    the same `translation_key`, or name each other in `<link rel="alternate" hreflang>`. Links that only one of two pages
+    has say nothing: some themes link every page to the home page of each language.
 
     Args:
         pages: pages of the site.
@@ -39,7 +39,7 @@ def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[
         if _languages_differ(pages, group):  # two pages of one language at one address are no translations
             for number in group:
                 groups[number] = group
-    for number, other in _pairs(pages, site_url):
+    for number, other in (*_pairs_with_one_key(pages), *_pairs(pages, site_url)):
         merged = sorted({*groups[number], *groups[other]})
         if groups[number] is not groups[other] and _languages_differ(pages, merged):
             for member in merged:
@@ -83,6 +83,13 @@ def _words_of_its_language(page: ChunkedPage) -> float:
 
 def _languages_differ(pages: Sequence[ChunkedPage], group: Sequence[int]) -> bool:
     return len({pages[number].language for number in group}) == len(group)
+
+
+def _pairs_with_one_key(pages: Sequence[ChunkedPage]) -> list[tuple[int, int]]:
+    """Returns pairs of pages with the same `translation_key`: the first of them with each of the others."""
+    first: dict[str, int] = {}
+    numbered = [(number, page.translation_key) for number, page in enumerate(pages) if page.language]
+    return [(first[key], number) for number, key in numbered if key and first.setdefault(key, number) != number]
 
 
 def _pairs(pages: Sequence[ChunkedPage], site_url: str) -> list[tuple[int, int]]:

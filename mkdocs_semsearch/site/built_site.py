@@ -195,6 +195,7 @@ class SiteFolder:
                 file_size=file.stat().st_size,
                 language=page.language,
                 alternates=page.alternates,
+                translation_key=page.translation_key,
             )
         file = self._config.docs_dir / source_path
         source = _read_source(file)
@@ -215,6 +216,7 @@ class SiteFolder:
             section=plain_title(entry.section) or None if entry else None,
             language=page.language,
             alternates=page.alternates,
+            translation_key=page.translation_key,
             committed=self._dates.committed(file) if self._dates else None,
             written=self._dates.written(file) if self._dates else None,
         )

@@ -161,6 +161,10 @@ BUILT_BY_OTHERS = {
     '</div><p>x</p></section></div></div><div class="sphinxsidebar">menu</div>',
     "hugo": '<div class="td-main"><main><nav aria-label="breadcrumb">Docs</nav><div class="td-content"><h1>T</h1>'
     f'<p>x</p></div><div class="td-page-feedback">Was this page helpful?</div>{EDIT}</main></div>',
+    "docsy": '<div class="td-main"><main><nav class="td-breadcrumbs">Docs</nav><div class="td-content"><h1>T</h1>'
+    '<header class="article-meta"></header><p>x</p><div class="d-print-none"><h2 class="feedback--title">Feedback</h2>'
+    '<p class="feedback--question">Was this page helpful?</p><button class="btn feedback--answer">Yes</button><p '
+    'class="feedback--response feedback--response-yes">Glad to hear it!</p></div></div></main></div>',
     "hextra": '<main id="content" class="hextra-max-content-width"><div><a href="/docs/">Documentation</a><div>T</div>'
     '</div><div class="content"><h1>T</h1><div class="hextra-page-context-menu">View as Markdown</div><p>x</p></div>'
     "<div>Last updated on <time>May 6, 2026</time></div><div><a>Diagrams</a></div></main>",
@@ -284,6 +288,29 @@ def test_translations_in_a_built_site_know_each_other(tmp_path):
     urls = {"en": "guide/", "uk": "uk/guide/", "de": "de/guide/"}
     assert all(dict(page.translations) == urls for path, page in found.items() if path != "it/team.html")
     assert found["it/team.html"].translations == {}
+
+
+def test_documents_of_docusaurus_with_one_id_are_translations_whatever_their_addresses(tmp_path):
+    """Docusaurus writes the address of another language with the same slug, also where the translation has its own."""
+    for path, language, version, name in (
+        ("docs/intro/index.html", "en", "1.0", "intro"),
+        ("fr/docs/presentation/index.html", "fr", "1.0", "intro"),
+        ("docs/next/intro/index.html", "en", "current", "intro"),
+        ("fr/docs/autre/index.html", "fr", "1.0", "other"),
+    ):
+        classes = f"docs-wrapper plugin-docs plugin-id-default docs-version-{version} docs-doc-page docs-doc-id-{name}"
+        links = '<link rel="alternate" hreflang="fr" href="/fr/docs/intro/">'
+        page = f'<html lang="{language}" class="{classes}">{links}<main><h1>T {path}</h1><p>{language}</p></main>'
+        write(tmp_path, {path: page})
+    chunker = Chunker(ChunkSettings(), (), lambda text: len(text.split()))
+    found = {page.url: page.translations for page in with_translations(list(map(chunker.chunk, SiteFolder(tmp_path))))}
+    both = {"en": "docs/intro/", "fr": "fr/docs/presentation/"}
+    assert found == {
+        "docs/intro/": both,
+        "fr/docs/presentation/": both,
+        "docs/next/intro/": {},
+        "fr/docs/autre/": {},
+    }
 
 
 @pytest.mark.parametrize(
