@@ -46,7 +46,8 @@ _CHROME = ", ".join(
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         # Hugo themes
-        ".td-page-meta, .td-toc, .td-page-feedback, [class^='feedback--'], .feedback--answer, .book-menu, .book-toc, .book-footer, .paginav",
+        ".td-page-meta, .td-toc, .td-page-feedback, [class^='feedback--'], .feedback--answer",
+        ".book-menu, .book-toc, .book-footer, .paginav",
         ".book-header, .hextra-page-context-menu, .hextra-toc, .post-nav, .post-footer, .share-buttons",
         # mdBook
         ".menu-bar, .nav-wrapper, .nav-wide-wrapper, .nav-chapters, .pre > .buttons",
@@ -173,7 +174,7 @@ def _alternates(tree: LexborHTMLParser) -> tuple[str, ...]:
 
 
 def _translation_key(tree: LexborHTMLParser) -> str | None:
-    """Returns the plugin, version and id of a document of Docusaurus; translations share them whatever their address."""
+    """Returns plugin, version and id of a document of Docusaurus, which its translations share, or None."""
     classes = [name for name in _page_classes(tree) if name.startswith(_DOCUSAURUS_IDS)]
     return " ".join(classes) if any(name.startswith("docs-doc-id-") for name in classes) else None
 

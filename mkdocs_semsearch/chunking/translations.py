@@ -23,8 +23,8 @@ def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[
     """Returns pages that know their translations.
 
     Translations have the same address but for a folder or suffix that names their language (`guide/`, `uk/guide/`), or
-    the same `translation_key`, or name each other in `<link rel="alternate" hreflang>`. Links that only one of two pages
-    has say nothing: some themes link every page to the home page of each language.
+    the same `translation_key`, or name each other in `<link rel="alternate" hreflang>`. Links that only one of two
+    pages has say nothing: some themes link every page to the home page of each language.
 
     Args:
         pages: pages of the site.
