@@ -18,8 +18,9 @@ that page is missing. `hard`: it is in the index, and not among the first three 
 entry, so that these readers did not get an answer either. `wrong`: it is there and among the first three.
 
 With `--words` no page is missing. For ten pages readers have a word of their own, made up, that stands in for the
-longest word of a question, six times each. Told is for how many pages the report proposes that word, and how many are
-the first result for the word alone, and for the question with it, before and after the proposal is in the front matter.
+longest word of a question, six times each. The output says for how many pages the report proposes that word. It also
+says how many pages are first, among the first three and among the first ten for the word alone, for the question with
+it, and for the question as the site would write it, before and after the proposal is in the front matter.
 """
 
 from __future__ import annotations
@@ -210,26 +211,36 @@ def with_own_word(question: str, word: str) -> str:
 
 
 def measure_words(
-    site: Path, config: SiteConfig, settings: Settings, questions: list[EvaluationQuery]
+    site: Path, config: SiteConfig, settings: Settings, questions: list[EvaluationQuery], seed: int
 ) -> dict[str, Any]:
     """Lets readers use words of their own, and gives the pages the keywords that the report proposes."""
     long = {item.pages[0]: item for item in questions if len(item.query.split()) > 3}
-    planted = dict(zip(OWN_WORDS, [long[page] for page in sorted(long)][: len(OWN_WORDS)], strict=False))
+    pages = random.Random(seed).sample(sorted(long), len(OWN_WORDS))
+    planted = dict(zip(OWN_WORDS, [long[page] for page in pages], strict=True))
 
-    def first(searcher: Searcher, text: str, page: EvaluationQuery) -> bool:
-        results = searcher.search(SearchQuery(text, granularity="page", limit=1)).results
-        return bool(results) and results[0].page.path in page.pages
+    def ranks(searcher: Searcher, texts: dict[str, str]) -> dict[str, int]:
+        """Counts for how many texts the page is the first result, and is among the first three and ten."""
+        found = []
+        for word, item in planted.items():
+            results = searcher.search(SearchQuery(texts[word], granularity="page", limit=10)).results
+            found.append(next((rank for rank, one in enumerate(results, 1) if one.page.path in item.pages), 99))
+        return {f"first_{most}": sum(rank <= most for rank in found) for most in (1, 3, 10)}
 
-    def found(index: Path) -> tuple[dict[str, int], dict[str, str]]:
+    def found(index: Path) -> tuple[dict[str, Any], dict[str, str]]:
         with open_searcher(index) as searcher:
-            alone = sum(first(searcher, word, item) for word, item in planted.items())
-            asked = sum(first(searcher, with_own_word(item.query, word), item) for word, item in planted.items())
-            readers = Readers(searcher, questions, 1, 0.04)
+            figures = {
+                "word_alone": ranks(searcher, {word: word for word in planted}),
+                "question": ranks(searcher, {word: with_own_word(item.query, word) for word, item in planted.items()}),
+                "question_with_the_word_of_the_site": ranks(
+                    searcher, {word: item.query for word, item in planted.items()}
+                ),
+            }
+            readers = Readers(searcher, questions, seed, 0.04)
             records = list(readers.searches(500))
             for word, item in planted.items():
                 records += [readers.one(with_own_word(item.query, word), item)[0] for _ in range(6)]
             proposed = {found["word"]: found["page"]["path"] for found in make_report(records, searcher).words}
-        return {"word_alone_first": alone, "question_first": asked}, proposed
+        return figures, proposed
 
     with tempfile.TemporaryDirectory() as made:
         index_built_site(site, replace(settings, index_dir=Path(made) / "before"), config, widget=False)
@@ -246,8 +257,10 @@ def measure_words(
             site, replace(settings, index_dir=Path(made) / "after"), replace(config, docs_dir=docs), widget=False
         )
         after, _ = found(Path(made) / "after")
-    right = sum(proposed.get(word) in item.pages for word, item in planted.items())
-    return {"words": len(planted), "proposed": sum(w in proposed for w in planted), "for_the_right_page": right} | {
+    return {
+        "words": len(planted),
+        "proposed": sum(word in proposed for word in planted),
+        "for_the_right_page": sum(proposed.get(word) in item.pages for word, item in planted.items()),
         "before": before,
         "after": after,
     }
@@ -271,10 +284,11 @@ def main() -> None:
         pages = tuple(page for page in item.pages if (config.docs_dir / page).is_file())
         if pages and not any(glob.fullmatch(pages[0]) for glob in excluded):
             questions.append(replace(item, pages=pages))
-    if given.words:
-        print(json.dumps(measure_words(Path(site), config, settings, questions), indent=1))
-        return
     for seed in given.seeds:
+        if given.words:
+            found = measure_words(Path(site), config, settings, questions, seed)
+            print(json.dumps({"site": name, "seed": seed, **found}), flush=True)
+            continue
         gaps = pages_to_leave_out(questions, seed)
         with tempfile.TemporaryDirectory() as folder:
             without = replace(settings, index_dir=Path(folder) / "index", exclude=(*settings.exclude, *sorted(gaps)))

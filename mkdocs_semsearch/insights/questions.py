@@ -38,6 +38,10 @@ QUANTILE = 1.96
 AGREEING = 3
 """How many readers must open the same page before it counts as the answer; two may be one reader who came back."""
 
+FOUND_BY = 0.25
+"""Least share of a group's searches that must open that page. With less, the first result of a question without an
+answer, which some readers try, would often count as its answer (`benchmarks/made_up_readers.py`)."""
+
 
 @dataclass(slots=True)
 class Question:
@@ -73,7 +77,7 @@ class Group:
         rank: mean rank of what was opened, or None.
         similarity: mean similarity of the best result, or None.
         examples: further texts, the most frequent first.
-        answer: path of the page that readers agree on, or None; see `AGREEING`.
+        answer: path of the page that readers agree on, or None; see `AGREEING` and `FOUND_BY`.
         page: that page if it is in the index, else the nearest one in the index, or None.
         answered: the index has a match for the question now.
     """
@@ -198,7 +202,7 @@ def _group(questions: Sequence[Question]) -> Group:
         rank=round(sum(ranks) / len(ranks), 1) if ranks else None,
         similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
         examples=tuple(question.text for question in questions[1:6]),
-        answer=agreed[0] if agreed else None,
+        answer=agreed[0] if agreed and agreed[1] >= FOUND_BY * len(searches) else None,
     )
 
 

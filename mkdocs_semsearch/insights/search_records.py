@@ -130,6 +130,9 @@ _PREFIXES = (
     r"gh[opusr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|pk_live_|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|"
     r"hf_|npm_|pypi-|dop_v1_|SG\.|eyJ|key-|hvs\.|dckr_pat_|shpat_|EAA|AGE-SECRET-KEY-|tskey-|lin_api_|ntn_"
 )
+_RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
+"""A version with its date, as the headings of release notes have it."""
+
 _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", re.DOTALL), "[secret]"),
     (re.compile(r"(?<=://)[^/\s@]+(?=@)"), "[secret]"),
@@ -152,7 +155,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
         ),
         "[address]",
     ),
-    (re.compile(r"\+?\d(?:[ ()./-]{0,2}\d){8,}"), "[number]"),
+    (
+        re.compile(r"\+?\d(?:[ ()./-]{0,2}\d){8,}"),
+        lambda match: match[0] if _RELEASE.fullmatch(match[0]) else "[number]",
+    ),
 )
 _RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")
 

@@ -32,6 +32,8 @@ SECRETS = [
     "d41d8cd98f00b204e9800998ecf8427e",
     "-----BEGIN RSA PRIVATE KEY----- MIIE abc -----END RSA PRIVATE KEY-----",
     "sk-proj-abcd1234efgh5678",
+    "06.12.34 2024-10-15 56 78",
+    "12.34.56.78.90",
 ]
 
 
@@ -54,6 +56,7 @@ def test_what_looks_private_is_replaced(secret):
         "AbstractBeanFactoryProviderImplementation",
         "python 3.11.4 install",
         "error 0x80070005 on 2024-10-15",
+        "changes of v3.5.10 (2023-04-27) and 4.0 2024-05-06",
         "argoproj.io/v1alpha1",
         "user-guide/best_practices.md",
         "[type=arguments_type, input_value='invalid', input_type=str]",
