@@ -49,7 +49,7 @@ from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.site.source_files import SiteConfig, load_site_config
 
 SEARCHES, GAPS, FIRST = 5000, 10, 20
-STOP, RIGHT, AGAIN, TYPO = 0.15, 0.85, 0.4, 0.15
+STOP, RIGHT, OTHER, AGAIN, TYPO = 0.15, 0.85, 0.04, 0.4, 0.15
 
 
 def form_of(question: str, chance: random.Random) -> str:
@@ -100,7 +100,7 @@ class Readers:
         other: probability that a page without the answer is opened.
     """
 
-    def __init__(self, searcher: Searcher, questions: list[EvaluationQuery], seed: int, other: float) -> None:
+    def __init__(self, searcher: Searcher, questions: list[EvaluationQuery], seed: int, other: float = OTHER) -> None:
         self.searcher = searcher
         self.chance = random.Random(seed)
         self.other = other
@@ -235,7 +235,7 @@ def measure_words(
                     searcher, {word: item.query for word, item in planted.items()}
                 ),
             }
-            readers = Readers(searcher, questions, seed, 0.04)
+            readers = Readers(searcher, questions, seed)
             records = list(readers.searches(500))
             for word, item in planted.items():
                 records += [readers.one(with_own_word(item.query, word), item)[0] for _ in range(6)]
@@ -272,7 +272,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--queries", type=Path, nargs="+", required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[19])
-    parser.add_argument("--other", type=float, default=0.04, help="how often a page without the answer is opened")
+    parser.add_argument("--other", type=float, default=OTHER, help="how often a page without the answer is opened")
     parser.add_argument("--words", action="store_true", help="words of readers in place of missing pages")
     given = parser.parse_args()
     name, _, site = given.site.partition("=")

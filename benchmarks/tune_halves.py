@@ -2,10 +2,10 @@
 
     python benchmarks/tune_halves.py netbox=SITE/semsearch-index pydantic=… --queries ../shared/eval/*.jsonl
 
-The questions of a site are shuffled, and each half fits once for the other one: `semsearch tune` chooses a share of
-meaning, or leaves the ranking as it is. The report has MRR@10 of the judging half before, the gain, and the standard
-error of the gain. `always` is the share that is best over the fitting half, taken without asking whether it helps.
-Sites with fewer questions than `semsearch tune` asks for in a half are named and left out.
+The questions of a site are shuffled, once for each seed, and each half fits once for the other one: `semsearch tune`
+chooses a share of meaning, or leaves the ranking as it is. The report has MRR@10 of the judging half before, the gain,
+and the standard error of the gain. `always` is the share that is best over the fitting half, taken without asking
+whether it helps. Sites with fewer questions than `semsearch tune` asks for in a half are named and left out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from typing import Any
 from mkdocs_semsearch.insights.tune import FEWEST_QUESTIONS, fit_semantic_share
 from mkdocs_semsearch.searching import Searcher, open_searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, evaluate, read_queries
-
-SEED = 19
 
 
 def reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery], share: float) -> list[float]:
@@ -55,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("indexes", nargs="+", metavar="CORPUS=INDEX")
     parser.add_argument("--queries", nargs="+", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[19, 20, 21, 22, 23])
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     asked = [question for file in given.queries for question in read_queries(file)]
@@ -62,14 +61,17 @@ def main() -> None:
     for name, _, folder in (item.partition("=") for item in given.indexes):
         with open_searcher(folder) as searcher:
             known = [q for q in asked if q.corpus == name and any(map(searcher.has_page, q.pages))]
-            random.Random(SEED).shuffle(known)
-            halves = known[::2], known[1::2]
-            if len(halves[1]) < FEWEST_QUESTIONS:
+            if len(known) // 2 < FEWEST_QUESTIONS:
                 print(f"{name}: {len(known)} questions are too few", flush=True)
                 continue
-            report[name] = [half(searcher, *pair) for pair in (halves, halves[::-1])]
-        for row in report[name]:
-            print(f"{name}: {json.dumps(row)}", flush=True)
+            report[name] = []
+            for seed in given.seeds:
+                shuffled = random.Random(seed).sample(known, len(known))
+                halves = shuffled[::2], shuffled[1::2]
+                for fitting, judging in (halves, halves[::-1]):
+                    row = {"seed": seed, **half(searcher, fitting, judging)}
+                    report[name].append(row)
+                    print(f"{name}: {json.dumps(row)}", flush=True)
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
