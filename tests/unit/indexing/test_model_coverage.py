@@ -41,6 +41,11 @@ def test_site_in_english_needs_no_tokenizer(default_model):
     assert model_coverage([made_page("a.md", TEXTS["uk"])], default_model, "en-GB") == {}
 
 
+def test_model_of_an_endpoint_is_not_judged():
+    embedder = open_embedder("openai", "intfloat/multilingual-e5-small", base_url="http://127.0.0.1:9/v1")
+    assert model_coverage(pages("en", "uk", "zh"), embedder, "en") == {}
+
+
 def test_warning_names_the_languages_and_the_line_to_write(default_model):
     warning = coverage_warning(model_coverage(pages("en", "uk", "de"), default_model, "en"), "x/all-MiniLM-L6-v2")
     assert "all-MiniLM-L6-v2 does not know Ukrainian: these pages are searched in text-only mode" in warning
