@@ -51,6 +51,15 @@ def read_config(page: Any, address: str) -> None:
     page.evaluate(DRAWN)
 
 
+def switch_fallback_on(page: Any) -> None:
+    """Lets the theme's own index answer where the sidecar does not."""
+
+    def settle(route: Any) -> None:
+        route.fulfill(json=route.fetch().json() | {"fallback": True})
+
+    page.route("**/semsearch/config.json", settle)
+
+
 def until(page: Any, holds: Callable[[], bool]) -> None:
     """Waits for what the browser reports to the test, such as requests."""
     for _ in range(600):

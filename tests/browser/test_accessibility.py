@@ -13,7 +13,7 @@ from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import handle
-from tests.browser.asking import put_question, type_question
+from tests.browser.asking import put_question, switch_fallback_on, type_question
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
@@ -38,6 +38,7 @@ def violations(page, scope="'semsearch-dialog'"):
     [("mkdocs", ""), ("mkdocs", "dark"), ("readthedocs", ""), ("material", "default"), ("material", "slate")],
 )
 def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
+    switch_fallback_on(page)
     with serving.SiteServer(build_site(theme, palette=palette)) as server:
         page.goto(server.url)
         page.add_script_tag(path=axe)

@@ -9,13 +9,20 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import put_question
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 MODE = "[data-semsearch=mode]"
-HELD = 15  # seconds after which an answer comes although no test has released it
+HELD = 60  # seconds after which an answer comes although no test has released it
+
+
+@pytest.fixture
+def configure(configure):
+    """Here the theme's own index answers where the sidecar does not."""
+    return lambda theme="mkdocs", **entries: configure(theme, **{"fallback": True} | entries)
 
 
 def open_box(page, server):
@@ -33,8 +40,8 @@ def released():
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
-def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, build_site, serving, theme):
-    with serving.SiteServer(build_site(theme)) as server:
+def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, configure, serving, theme):
+    with serving.SiteServer(configure(theme)) as server:
         server.sidecar.alive = False
         open_box(page, server)
         page.fill(INPUT, "rotate token")
@@ -67,8 +74,8 @@ def test_basic_search_shows_more_sections_of_the_right_page(page, configure, ser
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_an_error_answer_means_basic_search(page, build_site, serving, status):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_an_error_answer_means_basic_search(page, configure, serving, status):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.status = status
         open_box(page, server)
         page.evaluate(
@@ -81,8 +88,8 @@ def test_an_error_answer_means_basic_search(page, build_site, serving, status):
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
-def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, build_site, serving, released, theme):
-    with serving.SiteServer(build_site(theme)) as server:
+def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, configure, serving, released, theme):
+    with serving.SiteServer(configure(theme)) as server:
         server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
         open_box(page, server)
         page.fill(INPUT, "rotate token")
@@ -96,8 +103,8 @@ def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, build_site
         assert server.sidecar.questions == ["rotate token"], "one request, which stays open"
 
 
-def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, build_site, serving, released):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, configure, serving, released):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
         page.route("**/search_index.json", lambda route: None)  # never answered
         open_box(page, server)
@@ -109,8 +116,8 @@ def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, buil
         assert page.locator(".ss-total").inner_text() == "3 results"
 
 
-def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, build_site, serving, released):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, configure, serving, released):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
         open_box(page, server)
         page.fill(INPUT, "rotate token")
@@ -149,22 +156,29 @@ def test_the_start_view_says_when_nothing_can_answer(page, configure, serving):
         page.get_by_text("Ask a question or type a word.").wait_for()
 
 
-def test_retries_are_few_and_end_with_the_dialog(page, build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_retries_are_few_and_end_with_the_dialog(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.alive = False
+        page.clock.install()
         open_box(page, server)
         put_question(page, "rotate")
-        page.wait_for_timeout(4000)
-        assert len(server.sidecar.requests) <= 8  # the browser itself repeats a GET whose connection broke
+        page.clock.pause_at("2099-01-01")
+        before = len(server.sidecar.requests)
+        for _ in range(30):
+            page.clock.run_for(1000)
+            page.wait_for_timeout(50)  # for the failure, after which the next try is planned
+        # The tries are 1, 2, 4, 8 and 16 seconds apart. The browser itself repeats a GET whose connection broke.
+        assert before < len(server.sidecar.requests) <= before + 12
         page.keyboard.press("Escape")
         page.wait_for_timeout(1000)  # what is under way arrives
         before = len(server.sidecar.requests)
-        page.wait_for_timeout(3000)
+        page.clock.run_for(120_000)
+        page.wait_for_timeout(300)
         assert len(server.sidecar.requests) == before
 
 
-def test_words_only_is_said_when_the_sidecar_is_degraded(page, build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_words_only_is_said_when_the_sidecar_is_degraded(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.change = lambda body: body | {"degraded": True}
         open_box(page, server)
         put_question(page, "rotate")
@@ -183,8 +197,8 @@ def test_without_any_index_the_search_box_stays_and_shows_a_message(page, config
         assert page.locator(MODE).is_hidden()
 
 
-def test_the_reader_walking_the_list_is_not_interrupted(page, build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_the_reader_walking_the_list_is_not_interrupted(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.alive = False
         open_box(page, server)
         put_question(page, "rotate token")
@@ -196,8 +210,8 @@ def test_the_reader_walking_the_list_is_not_interrupted(page, build_site, servin
         page.locator(MODE).wait_for(state="hidden")
 
 
-def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
         page.route("**/semsearch/dialog.js", lambda route: route.abort())
         page.goto(server.url)
         page.locator("[data-bs-target='#mkdocs_search_modal']").click()
@@ -205,19 +219,26 @@ def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, build_
         assert page.locator("#mkdocs_search_modal").is_visible()
 
 
-def test_retry_after_is_respected(page, build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_retry_after_is_respected(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.status = 429  # says: in five seconds
+        page.clock.install()
         open_box(page, server)
+        page.locator(".ss-chip").first.wait_for()  # no request is under way, whose time limit would be over in 2099
+        page.clock.pause_at("2099-01-01")
         page.fill(INPUT, "rotate")
+        page.clock.run_for(300)
         page.locator(OPTION).first.wait_for()
-        page.wait_for_timeout(3000)
+        page.clock.run_for(4900)
+        page.wait_for_timeout(300)
         assert server.sidecar.questions == ["rotate"]
+        page.clock.run_for(1000)
+        assert eventually(lambda: server.sidecar.questions == ["rotate", "rotate"])
 
 
 @pytest.mark.parametrize("body", [{}, {"results": None}, {"results": [{"page": None}]}])
-def test_an_answer_of_another_shape_means_basic_search(page, build_site, serving, body):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def test_an_answer_of_another_shape_means_basic_search(page, configure, serving, body):
+    with serving.SiteServer(configure()) as server:
         server.sidecar.change = lambda answer: body
         open_box(page, server)
         page.fill(INPUT, "rotate")

@@ -8,14 +8,14 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import expect_titles, put_question, read_config, type_question
+from tests.browser.asking import DRAWN, expect_titles, put_question, read_config, type_question, until
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
-HELD = 15  # seconds after which an answer comes although no test has released it
+HELD = 60  # seconds after which an answer comes although no test has released it
 
 
 @pytest.fixture
@@ -605,6 +605,22 @@ def test_shortcuts_can_be_switched_off(page, configure, serving):
         for key in ["/", "Control+k"]:
             page.keyboard.press(key)
         page.wait_for_timeout(300)
+        assert page.locator("dialog[open]").count() == 0
+        page.locator("#rtd-search-form input").click()
+        page.locator("dialog[open]").wait_for()
+
+
+@pytest.mark.parametrize("key", ["/", "Control+k"])
+def test_a_shortcut_pressed_before_the_settings_have_come_obeys_them(page, configure, serving, key):
+    held = []
+    with serving.SiteServer(configure("readthedocs", shortcut=False)) as server:
+        page.route("**/semsearch/config.json", lambda route: held.append(route))
+        page.goto(server.url)
+        until(page, lambda: held)
+        page.keyboard.press(key)
+        held[0].continue_()
+        page.locator("semsearch-dialog dialog").wait_for(state="attached")  # the key has loaded it
+        page.evaluate(DRAWN)
         assert page.locator("dialog[open]").count() == 0
         page.locator("#rtd-search-form input").click()
         page.locator("dialog[open]").wait_for()

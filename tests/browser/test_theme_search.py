@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.asking import put_question, read_config
+from tests.browser.asking import put_question, read_config, switch_fallback_on, until
 
 pytestmark = pytest.mark.browser
 
@@ -52,6 +52,7 @@ def test_the_themes_index_and_worker_stay_home_through_a_whole_search(page, buil
 @pytest.mark.parametrize("theme", THEMES)
 def test_basic_search_loads_the_index_once_and_no_worker(page, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:
+        switch_fallback_on(page)
         server.sidecar.alive = False
         asked = own_files(page)
         page.goto(server.url, wait_until="networkidle")
@@ -106,11 +107,25 @@ def test_a_click_before_the_settings_have_come_opens_the_themes_search_where_tri
         page.route("**/semsearch/config.json", lambda route: held.append(route))
         page.goto(server.url)
         page.locator(".md-search__input").click()
-        page.wait_for_timeout(100)
+        until(page, lambda: held)
         assert page.locator(DIALOG).count() == 0
         held[0].continue_()
         type_until(page, ".md-search__input", ".md-search-result__link")
         assert "guide/auth" in page.locator(".md-search-result__link").first.get_attribute("href")
+        assert page.locator("dialog[open]").count() == 0
+
+
+def test_a_key_of_the_theme_before_the_settings_have_come_opens_the_themes_search_where_triggers_are_left_to_it(
+    page, configure, serving
+):
+    held = []
+    with serving.SiteServer(configure("material", triggers=False)) as server:
+        page.route("**/semsearch/config.json", lambda route: held.append(route))
+        page.goto(server.url)
+        until(page, lambda: held)
+        page.keyboard.press("s")
+        held[0].continue_()
+        page.wait_for_function("document.querySelector('#__search').checked")
         assert page.locator("dialog[open]").count() == 0
 
 

@@ -1,7 +1,7 @@
 /* The active filters, each with a button to remove it. Loaded with the first of them. */
 
 import { activeFilters, toggled } from "./state.js";
-import { button, h, icon, set } from "./ui.js";
+import { button, h, icon, replace, set } from "./ui.js";
 import { valueText } from "./values.js";
 
 const ENGLISH = {
@@ -23,16 +23,19 @@ export function chipsOf(t, { filters, fields }) {
   });
 }
 
-export function fill(bar, { store, t, setFilters, input }) {
+export function fill(bar, parts) {
+  const { store, t, setFilters } = parts;
   t.add(ENGLISH);
   const drop = (filters) => () => {
     setFilters(filters);
-    (bar.hidden ? input : bar.querySelector("button")).focus();
+    if (bar.hidden) parts.refocus();
+    else bar.querySelector("button").focus();
   };
   store.on(["filters", "fields", "answer"], (state) => {
     const chips = chipsOf(t, state);
-    bar.replaceChildren(
-      ...chips.map(({ text, without }) =>
+    replace(
+      bar,
+      chips.map(({ text, without }) =>
         button(
           "ss-filter",
           { "aria-label": t("remove_filter", { filter: text }) },

@@ -4,7 +4,7 @@ import { draw } from "./draw.js";
 import { Keys } from "./keys.js";
 import { optionsOf } from "./results.js";
 import { Search } from "./search.js";
-import { Address, countFilters, questionKey, sharedSearch, Store } from "./state.js";
+import { Address, countFilters, questionKey, sameQuestion, sharedSearch, Store } from "./state.js";
 import { h, loadStrings, loadStyle, set } from "./ui.js";
 
 const PHONE = "(max-width: 768px), (max-height: 500px)"; // as in dialog.css
@@ -21,7 +21,16 @@ export class SemsearchDialog extends HTMLElement {
     Object.assign(this, { config, root, t, mac, store, search, address: this.createAddress() });
     // Before the list changes: scrolling afterwards would lay it out once more.
     store.on(["answer"], (state, { answer }) => {
-      if (state.answer?.query !== answer?.query) this.scroller.scrollTop = this.main.scrollTop = 0;
+      if (!sameQuestion(state.answer, answer)) this.scroller.scrollTop = this.main.scrollTop = 0;
+    });
+    // What has the focus may go with a change.
+    let held = false;
+    const changing = ["answer", "nearest", "filters", "fields", "mode", "better"];
+    store.on(changing, () => (held ||= this.contains(document.activeElement)));
+    store.onPainted(changing, ({ open }) => {
+      const { body, activeElement: at } = document;
+      if (held && open && (at === body || !at.checkVisibility())) this.refocus();
+      held = false;
     });
     draw(this);
     this.classList.add("semsearch");
@@ -39,7 +48,8 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   frame(...parts) {
-    return h("dialog.ss-dialog", { "aria-label": this.t("search") }, parts);
+    // A press between the parts leaves the focus in the dialog, so that keys still reach it.
+    return h("dialog.ss-dialog", { "aria-label": this.t("search"), tabindex: -1 }, parts);
   }
 
   hide() {
@@ -50,7 +60,7 @@ export class SemsearchDialog extends HTMLElement {
     const stops = [...this.dialog.querySelectorAll("input, button, summary, a")];
     const shown = stops.filter((item) => item.tabIndex >= 0 && item.checkVisibility() && !item.closest("[inert]"));
     const [from, to] = event.shiftKey ? [shown[0], shown.at(-1)] : [shown.at(-1), shown[0]];
-    if (document.activeElement !== from) return;
+    if (![from, this.dialog].includes(document.activeElement)) return;
     event.preventDefault();
     to.focus();
   }
@@ -79,6 +89,12 @@ export class SemsearchDialog extends HTMLElement {
     this.input.focus();
     if (query) this.input.setSelectionRange(query.length, query.length);
     else this.input.select();
+  }
+
+  /** Gives the focus a place where it has lost its own. On a phone the keyboard does not come up for that. */
+  refocus() {
+    const place = matchMedia("(hover: none)").matches ? this.dialog : this.input;
+    place.focus({ preventScroll: true });
   }
 
   begin(search) {
@@ -168,6 +184,7 @@ export class SemsearchDialog extends HTMLElement {
   };
 
   setFilters = (filters) => {
+    this.keys.eager = false;
     this.store.set({ filters, active: -1, walked: false });
     this.address.update(this.store.state);
     this.search.ask(0);

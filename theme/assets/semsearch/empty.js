@@ -1,7 +1,7 @@
 /* Says that nothing was found and offers what to leave out. Loaded when that first happens. */
 
 import { chipsOf } from "./chips.js";
-import { button, h } from "./ui.js";
+import { button, h, replace } from "./ui.js";
 
 const ENGLISH = {
   none_browse: "No page has these filters.",
@@ -26,7 +26,8 @@ export function fill(view, { store, t, ask, setFilters }) {
         : [];
     if (chips.length) offers.push(offer(t("drop_filters"), () => setFilters({})));
     if (words !== answer.query.trim()) offers.push(offer(t("drop_quotes"), () => ask(words)));
-    view.replaceChildren(
+    replace(
+      view,
       h("p.ss-title", { dir: "auto" }, words ? t("none", { query: words }) : t("none_browse")),
       words ? h("p.ss-note", {}, t("none_hint")) : "",
       h("div.ss-offers", {}, offers),

@@ -74,13 +74,14 @@ function valueGroup(parts, field) {
   let whole = false;
 
   function narrow() {
+    const has = (field) => field === document.activeElement; // what has the focus stays
     const wanted = find.value.trim().toLowerCase();
     const rows = [...list.children].map((row) => [row, boxes.get(row.firstChild.value)]);
     const long = !whole && !wanted;
     rows.forEach(([row, { box, text }], index) =>
-      set(row, "hidden", !text.includes(wanted) || (long && index >= FEW && !box.checked)),
+      set(row, "hidden", !has(box) && (!text.includes(wanted) || (long && index >= FEW && !box.checked))),
     );
-    set(find, "hidden", rows.length <= FEW && !wanted);
+    set(find, "hidden", !has(find) && rows.length <= FEW && !wanted);
     set(all, "hidden", !long || rows.length <= FEW);
     all.textContent = t("show_all", { count: rows.length });
     rove();

@@ -26,13 +26,14 @@ async function load(root) {
   const engine = { search };
   return engine;
 
-  async function search({ query, offset = 0 }) {
+  async function search({ query, filters, correct, offset = 0 }) {
     const terms = [...new Set(fold(query).match(WORD))];
     if (!terms.length) throw new Error("The theme's index cannot be browsed.");
     const ranked = rank(entries, terms);
     const telling = terms.filter((term) => !isFiller(term, entries));
     const results = ranked.slice(offset, offset + 10).map((page) => describe(page, telling.length ? telling : terms));
-    return { query, results, total: ranked.length, weaker: 0, facets: null, mode: "fallback", engine };
+    const asked = { query, filters, literal: correct === false };
+    return { ...asked, results, total: ranked.length, weaker: 0, facets: null, mode: "fallback", engine };
   }
 }
 

@@ -1,7 +1,7 @@
 /* Moves the active row by keys and by the pointer, opens it, and keeps typing in the field. */
 
 import { optionsOf } from "./results.js";
-import { isQuestion } from "./state.js";
+import { isQuestion, sameQuestion } from "./state.js";
 
 const HOVER = 80; // milliseconds; on its way to the preview the pointer crosses rows
 const TEXT = "input:not([type=checkbox])";
@@ -53,7 +53,7 @@ export class Keys {
   choose(newTab) {
     const { store, search, list, recents } = this.parts;
     const { active, answer, query } = store.state;
-    this.eager = isQuestion(store.state) && answer?.query.trim() !== query.trim();
+    this.eager = isQuestion(store.state) && !sameQuestion(answer, store.state);
     if (this.eager) return search.ask(0);
     const options = optionsOf(list);
     const option = options[active] ?? options[0];

@@ -1,6 +1,6 @@
 /* Says above the results which words were corrected and which phrases are missing. Loaded when that first happens. */
 
-import { button, h, set } from "./ui.js";
+import { button, h, replace, set } from "./ui.js";
 
 const ENGLISH = {
   corrected: "Showing results for {query}",
@@ -16,13 +16,12 @@ export function fill(bar, { store, t, ask }) {
     const { corrected, missing, query } = answer;
     const typed = Object.keys(corrected);
     const phrases = missing.map((phrase) => `“${phrase.replace(/^"|"$/g, "")}”`).join(", ");
-    bar.replaceChildren(
-      ...[
-        typed.length > 0 && h("p", {}, t("corrected", { query: Object.values(corrected).join(", ") })),
-        typed.length > 0 &&
-          button("ss-button", {}, () => ask(query, { literal: true }), t("literal", { words: typed.join(", ") })),
-        phrases && h("p", {}, t("missing", { phrases })),
-      ].filter(Boolean),
+    replace(
+      bar,
+      typed.length > 0 && h("p", {}, t("corrected", { query: Object.values(corrected).join(", ") })),
+      typed.length > 0 &&
+        button("ss-button", {}, () => ask(query, { literal: true }), t("literal", { words: typed.join(", ") })),
+      phrases && h("p", {}, t("missing", { phrases })),
     );
   });
 }

@@ -50,6 +50,10 @@ class SemsearchPage extends SemsearchDialog {
 
   keepFocus() {}
 
+  refocus() {
+    this.input.focus({ preventScroll: true });
+  }
+
   followAddress() {
     if (this.isConnected) this.open();
   }

@@ -3,7 +3,7 @@
 import { marksIn, wordsOf } from "./excerpt.js";
 import { renderMarkdown } from "./markdown.js";
 import { optionsOf } from "./results.js";
-import { button, h, loadStyle } from "./ui.js";
+import { button, h, loadStyle, replace } from "./ui.js";
 
 const ENGLISH = {
   open_tab: "Open in new tab",
@@ -38,21 +38,29 @@ export async function fill(pane, { store, t, list, href }) {
     if (hit === shown) return;
     shown = hit;
     clearTimeout(timer);
+    pane.scrollTop = 0;
     render(hit, [hit.section]);
     const { engine } = store.state.answer;
     if (!engine.page) return;
     timer = setTimeout(async () => {
       const page = await engine.page(hit.page.path).catch(() => null);
-      if (page && hit === shown) render(hit, page.sections);
+      if (!page || hit !== shown) return;
+      // A reader who has scrolled goes on at the same line.
+      const line = () => pane.querySelector(".ss-current")?.offsetTop ?? 0;
+      const [scrolled, before] = [pane.scrollTop, line()];
+      render(hit, page.sections);
+      if (scrolled) pane.scrollTop = scrolled + line() - before;
     }, REST);
   }
 
   function render({ page, section }, sections) {
     const words = wordsOf([section]);
     const same = sections.filter(({ url }) => url === section.url);
-    const texts = (same.length ? same : [section]).map(({ content, kind }) =>
-      renderMarkdown(content, marksIn(content, words), kind),
-    );
+    const texts = (same.length ? same : [section]).map(({ content, kind, chunk_index: index }) => {
+      const text = renderMarkdown(content, marksIn(content, words), kind);
+      text.classList.toggle("ss-current", index === section.chunk_index);
+      return text;
+    });
     const target = href(section);
     const headings = section.heading_hierarchy;
     const parts = [
@@ -67,12 +75,9 @@ export async function fill(pane, { store, t, list, href }) {
       ...texts,
       outline(sections, section),
     ];
-    const stops = () => [...pane.querySelectorAll("a, button")];
-    const focused = stops().indexOf(document.activeElement);
-    pane.scrollTop = 0;
-    pane.replaceChildren(...parts.filter(Boolean));
-    for (const code of pane.querySelectorAll("pre")) code.after(copyButton("copy_code", "copied_code", () => code.textContent));
-    if (focused >= 0) (stops()[focused] ?? pane.querySelector("a")).focus(); // not lost with the element that had it
+    for (const code of texts.flatMap((text) => [...text.querySelectorAll("pre")]))
+      code.after(copyButton("copy_code", "copied_code", () => code.textContent));
+    replace(pane, parts);
   }
 
   /** Creates a button that copies a text and says so for a while. */

@@ -74,11 +74,11 @@ export function createResults(parts) {
       groups.push(
         action("div.ss-option.ss-more.ss-unfold", t("weaker", { count: folded }), () => search.extend("addPages", true)),
       );
-    const next = list.nextSibling;
+    const { parentNode: scroller, nextSibling: next } = list;
     // A list that is put in anew is not a layout shift: the browser takes its rows for new ones, not for moved ones.
     list.remove();
     list.replaceChildren(...groups);
-    next?.before(list);
+    scroller?.insertBefore(list, next);
     set(list, "hidden", !groups.length);
   }
 

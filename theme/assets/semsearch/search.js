@@ -28,7 +28,7 @@ export class Sidecar {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
     if (this.names.length) given.facets = this.names;
     const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal);
-    return toAnswer(this, query, body);
+    return toAnswer(this, { query, filters, ...options }, body);
   }
 
   facets() {
@@ -49,14 +49,15 @@ export class Sidecar {
   }
 }
 
-/** Reads an answer of the API. `noted`: it has corrected words or missing phrases. */
-export function toAnswer(engine, query, body) {
+/** Reads an answer of the API to a question. `noted`: it has corrected words or missing phrases. */
+export function toAnswer(engine, { query, filters, correct }, body) {
   const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
   const { total_results: total, weaker_results: weaker = 0, facets = {} } = body;
   const { corrected = {}, missing_phrases: missing = [], insights } = body;
   const noted = missing.length > 0 || Object.keys(corrected).length > 0;
   const mode = body.degraded ? "degraded" : engine.mode;
-  return { query, results, total, weaker, facets, corrected, missing, noted, mode, engine, insights };
+  const asked = { query, filters, literal: correct === false };
+  return { ...asked, results, total, weaker, facets, corrected, missing, noted, mode, engine, insights };
 }
 
 /** Converts code points to UTF-16 units. */

@@ -114,13 +114,15 @@
     load().catch(() => {});
   };
 
-  const open = async (trigger = null) => {
+  const open = async (trigger = null, shortcut = "") => {
     if (loading) return;
     loading = true;
     typed = "";
+    const theirs = trigger || shortcut === "theme"; // what the theme itself opens its search for
     try {
       await load();
-      if (!trigger || takes()) {
+      // The settings may have come only now.
+      if ((!theirs || takes()) && (!shortcut || allowed(shortcut))) {
         const field = trigger?.matches(INPUTS) ? trigger : null;
         const query = (field?.value ?? "") + typed;
         if (field) field.value = "";
@@ -130,7 +132,7 @@
       failed = true;
     }
     loading = false;
-    if (trigger ? !takes() : failed) {
+    if (theirs ? !takes() : failed) {
       giveBack();
       const own = trigger ?? document.querySelector(TRIGGERS);
       own?.click();
@@ -184,7 +186,7 @@
     const shortcut = shortcutOf(event, at);
     if (!shortcut || (inside && shortcut !== "mod+k")) return undefined;
     stop(event);
-    return host.isOpen ? host.close() : open(trigger || null);
+    return host.isOpen ? host.close() : open(trigger || null, shortcut);
   };
 
   const reveal = () => {

@@ -34,7 +34,8 @@ export async function fill(panel, parts) {
   function close() {
     if (!parts.sheet.isOpen) return;
     cover(false);
-    toggle.focus();
+    if (toggle.checkVisibility()) toggle.focus();
+    else parts.refocus();
   }
 
   parts.sheet = {

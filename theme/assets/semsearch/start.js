@@ -1,6 +1,6 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
-import { button, h, icon, loadStyle, set } from "./ui.js";
+import { button, h, icon, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
   hint_move: "move",
@@ -89,7 +89,7 @@ export async function fill(view, parts) {
   function render(state) {
     // The view stays until an answer takes its place.
     set(view, "hidden", !!state.answer);
-    if (!state.answer) view.replaceChildren(recentSection(state), suggestions(), chips);
+    if (!state.answer) replace(view, recentSection(state), suggestions(), chips);
   }
 
   store.on(["answer"], ({ answer }) => {
@@ -116,13 +116,8 @@ function fillChips(place, parts, { facetBox, RANGES }) {
 
   store.on(["fields", "filters", "answer"], ({ answer, fields, filters }) => {
     if (answer) return;
-    const { value, dataset } = document.activeElement;
     const listed = fields.filter(({ type, values }) => !RANGES.includes(type) && values?.length);
-    place.replaceChildren(...listed.map((field) => chipSection(field, filters[field.name])));
-    if (dataset.semsearch === "facet")
-      [...place.querySelectorAll("input")]
-        .find((box) => box.value === value && box.dataset.field === dataset.field)
-        ?.focus();
+    replace(place, listed.map((field) => chipSection(field, filters[field.name])));
   });
 }
 

@@ -77,6 +77,10 @@ function parseFilters(params) {
 export const questionKey = ({ query, filters }, name = "semsearch") =>
   `${appendFilters(new URLSearchParams({ [name]: query.trim() }), filters)}`;
 
+/** Says whether two questions are one, of which an answer has its own. */
+export const sameQuestion = (one, other) =>
+  one === other || (!!one && !!other && one.literal === other.literal && questionKey(one) === questionKey(other));
+
 /** Reads the search in a part of an address, or null. */
 export function parseSearch(text, name) {
   const params = new URLSearchParams(text);

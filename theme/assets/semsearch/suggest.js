@@ -2,7 +2,7 @@
 
 import { fold } from "./excerpt.js";
 import { toggled } from "./state.js";
-import { button, h } from "./ui.js";
+import { button, h, replace } from "./ui.js";
 import { valueText } from "./values.js";
 
 const ENGLISH = {
@@ -18,11 +18,11 @@ export function fill(place, { store, t, setFilters, input, status }) {
   store.on(["answer", "filters", "fields"], ({ answer, filters, fields }) => {
     const found = answer?.facets ? named(answer, fields, filters) : null;
     take = found && (() => setFilters(toggled(store.state.filters, found.field.name, found.value, true)));
-    if (!found) return place.replaceChildren();
+    if (!found) return replace(place);
     const filter = `${found.field.label}: ${valueText(t, found.field, found.value)}`;
     const text = t("suggest_filter", { filter });
     const hint = h("kbd", { "aria-hidden": "true" }, t.rtl ? "←" : "→");
-    return place.replaceChildren(button("ss-chip", { "aria-keyshortcuts": key }, () => take?.(), text, hint));
+    return replace(place, button("ss-chip", { "aria-keyshortcuts": key }, () => take?.(), text, hint));
   });
 
   // At the end of the text the arrow has nothing else to do.

@@ -17,6 +17,14 @@ export function h(selector, attributes = {}, ...children) {
   return element;
 }
 
+/** Replaces the children of an element. A link, button or field that has the focus passes it on to the one in its place. */
+export function replace(place, ...children) {
+  const stops = () => [...place.querySelectorAll("a, button, input")];
+  const at = stops().indexOf(document.activeElement);
+  place.replaceChildren(...children.flat().filter(Boolean));
+  if (at >= 0) (stops()[at] ?? stops().at(-1))?.focus({ preventScroll: true });
+}
+
 export function button(name, attributes, act, ...children) {
   const element = h(`button.${name}`, { type: "button", ...attributes }, ...children);
   element.addEventListener("click", act);

@@ -9,7 +9,7 @@ const ENGLISH = {
 };
 const PROBE = 1200; // milliseconds to wait for a sidecar
 const PATIENCE = 450; // milliseconds to wait for the search by meaning
-const PAUSE = 40; // milliseconds without a key, after which the last word is fetched
+const PAUSE = 10; // milliseconds without a key, after which the last word is fetched
 const HURRY = 400; // milliseconds to wait for the texts of all results
 let opened = null;
 
@@ -62,9 +62,10 @@ class StaticEngine {
   async search({ query, filters, ...options }, signal) {
     const given = { query, sections_per_page: 4, facets: this.names, filters: toFilters(filters), ...options };
     const body = await this.#call("search", { ...given, patience: PATIENCE, hurry: HURRY }, signal);
-    const answer = toAnswer(this, query, body);
+    const asked = { query, filters, ...options };
+    const answer = toAnswer(this, asked, body);
     if (body.loading) answer.mode = "loading";
-    if (body.loading || body.partial) this.#complete(answer, given).catch(() => {});
+    if (body.loading || body.partial) this.#complete(answer, asked, given).catch(() => {});
     return answer;
   }
 
@@ -79,9 +80,9 @@ class StaticEngine {
   }
 
   /** Replaces an answer that was given before all files had come: of words alone, or with the first results only. */
-  async #complete(answer, given) {
+  async #complete(answer, asked, given) {
     const body = await this.#call("search", given);
-    const whole = toAnswer(this, given.query, body);
+    const whole = toAnswer(this, asked, body);
     const { answer: shown, walked } = this.store.state;
     if (shown !== answer) return;
     if (answer.mode !== "loading") return this.store.set({ answer: whole });
