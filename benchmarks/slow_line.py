@@ -4,7 +4,7 @@ One site, the same questions, taken in turn. A proxy between Chromium and the se
 the round trip, a new connection by a whole one, and shares the bandwidth among the connections, so that HTTP/1.1 and
 HTTP/2 each pay what they pay on such a line (but for the slow start of TCP). Chromium's processor is slowed too. Times
 are those of the reader: from the click on the search box, or from the last key of a further question, until results
-are painted; what a box waits for the next key counts (180 ms here, 300 ms in Pagefind).
+are painted; what a box waits for the next key counts (150 ms here, 300 ms in Pagefind).
 
     python benchmarks/slow_line.py ../shared/corpora/fastapi/mkdocs.yml --pagefind "python -m pagefind"
 
@@ -380,12 +380,12 @@ def main() -> None:
     parser.add_argument("--pictures", type=Path, help="also take a picture of each box, at the last question")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument("--answers", action="store_true", help="print what each box shows first instead")
+    parser.add_argument("--protocol", choices=("HTTP/1.1", "HTTP/2"), action="append", help="of the line; both")
     given = parser.parse_args()
-    protocols = ["HTTP/1.1"]
-    if importlib.util.find_spec("hypercorn") and shutil.which("openssl"):
-        protocols.append("HTTP/2")
-    else:
+    protocols = given.protocol or ["HTTP/1.1", "HTTP/2"]
+    if "HTTP/2" in protocols and not (importlib.util.find_spec("hypercorn") and shutil.which("openssl")):
         print("HTTP/2 is left out: `pip install hypercorn`, and openssl for the certificate.")
+        protocols.remove("HTTP/2")
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.built or Path(temporary)

@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.static import write_bundle
-from tests.browser.asking import expect_titles
+from tests.browser.asking import expect_titles, switch_fallback_on
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,
     test_a_result_on_this_page_is_a_jump,
@@ -143,7 +143,7 @@ def test_sidecar_on_the_same_origin_is_preferred_to_the_files(page, static_site,
         failed = failures_of(page)
         ask(page, server, "rotate an access token")
         assert server.sidecar.questions == ["rotate an access token"]
-        assert page.locator(MODE).is_hidden()
+        expect(page.locator(MODE)).to_be_hidden()
         assert failed == []
         server.sidecar.alive = False
         page.locator(INPUT).fill("rotate token")
@@ -268,6 +268,7 @@ def test_a_dead_sidecar_is_replaced_until_it_is_back(page, static_site, serving)
 def test_without_its_bundle_the_theme_index_answers_until_it_is_back(page, static_site, serving, bundle):
     site = static_site()
     shutil.rmtree(site / "semsearch")
+    switch_fallback_on(page)
     with serving.SiteServer(site) as server:
         ask(page, server, "rotate token")
         expect(page.locator(MODE)).to_contain_text("Basic search")
@@ -287,6 +288,18 @@ def test_finished_words_are_fetched_while_the_reader_types_on(page, site):
     assert not any("/terms/" in url for url in fetched)
     with page.expect_event("requestfinished", lambda request: "/terms/" in request.url):
         page.locator(INPUT).fill("rotate a")
+    assert page.locator(OPTION).count() == 0
+
+
+def test_the_words_of_a_short_question_are_fetched_before_it_is_asked(page, site):
+    page.clock.install()
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip").first.wait_for()  # the facets have come: the worker is there
+    page.clock.pause_at("2099-01-01")
+    page.locator(INPUT).fill("rotate")
+    with page.expect_event("requestfinished", lambda request: "/words/" in request.url):
+        page.clock.run_for(20)
     assert page.locator(OPTION).count() == 0
 
 

@@ -50,13 +50,17 @@ export class Lexical {
     return words;
   }
 
+  /** Fetches posting lists and, beside them, the words that begin with the last word of a short question. */
+  foresee({ words, phrases }) {
+    const short = !phrases.length && words.length <= LOOK_UP_WORDS;
+    return Promise.all([this.load(words), short && this.#completions(words.at(-1) ?? "")]);
+  }
+
   /** Fetches all that the words of a question need. The `asked` that it returns needs no more files. */
   async read(question, correct = true) {
     const last = question.words.at(-1) ?? "";
-    const short = question.words.length <= LOOK_UP_WORDS;
     const exact = question.phrases.length > 0;
-    const early = !exact && short && this.#completions(last); // the list of words is fetched beside the posting lists
-    const [all, begun] = await Promise.all([this.load(question.words), early]);
+    const [all, begun] = await this.foresee(question);
     const chosen = new Set(question.telling);
     const words = all.filter(({ word }) => chosen.has(word));
     const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));

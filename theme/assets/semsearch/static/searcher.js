@@ -9,7 +9,8 @@ import { findCandidates, lexicalDepth, presented, rankPages, rounded, rowsOf } f
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
-const FEW = 3;
+const FEW = 3; // results that are fetched first
+const AHEAD = 60; // milliseconds that what is shown first has the line to itself
 
 export class Searcher {
   constructor(bundle, core) {
@@ -46,9 +47,11 @@ export class Searcher {
     if (!query.trim()) return this.#browse({ filters, facets, started, ...options });
     const meaning = mode === "lexical" ? null : this.meaning;
     const typed = this.lexical.sift(readQuestion(query.trim()));
+    const reading = this.lexical.read(typed, correct);
+    if (patience) await inTime(reading, AHEAD); // over HTTP/2 the words would wait behind all vectors
     const [{ asked, corrections }, similarities, filtered, held] = await Promise.all([
-      this.lexical.read(typed, correct),
-      meaning && inTime(meaning.similarities(typed.embedded), mode === "hybrid" && patience),
+      reading,
+      meaning && inTime(meaning.similarities(typed.embedded), mode === "hybrid" && patience && patience - AHEAD),
       this.#filtered(filters),
       this.lexical.phraseMask(typed.phrases),
     ]);
@@ -65,9 +68,14 @@ export class Searcher {
     }
     const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
     const write = (pages) => this.#write(pages, sections_per_page, found, given.asked.matcher());
-    const soon = async () => (await inTime(write(shown), hurry)) ?? write(shown.slice(0, FEW));
+    const inOrder = async () => {
+      const first = write(shown.slice(0, FEW));
+      if (hurry) await inTime(first, AHEAD);
+      const others = await inTime(write(shown.slice(FEW)), hurry);
+      return [...(await first), ...(others ?? [])];
+    };
     const [results, counts] = await Promise.all([
-      soon(),
+      inOrder(),
       Promise.all(facets.map((name) => this.#count(name, filters, { given, phrases, found }))),
     ]);
     const partial = results.length < shown.length;
@@ -145,7 +153,7 @@ export class Searcher {
     return { ...found, ...rankPages(found, this, options.min_score, weights.pages) };
   }
 
-  /** Fetches what a question needs while its last word is still being typed. */
+  /** Fetches what the finished words of a question need. */
   async prepare(text) {
     const { embedded, words } = this.lexical.sift(readQuestion(text.trim()));
     await Promise.all([this.lexical.load(words), this.meaning?.load(embedded)]);
@@ -153,12 +161,13 @@ export class Searcher {
 
   /** Fetches the words of a question whose last one may not be finished. */
   async foresee(text) {
-    await this.lexical.load(this.lexical.sift(readQuestion(text.trim())).words);
+    await this.lexical.foresee(this.lexical.sift(readQuestion(text.trim())));
   }
 
   /** Returns every declared facet with the number of pages of each value. Called when the dialog opens. */
   async facets() {
-    if (!navigator.connection?.saveData) this.meaning?.load("").catch(() => {}); // the search reports what is wrong
+    const load = () => this.meaning?.load("").catch(() => {}); // the search reports what is wrong
+    if (!navigator.connection?.saveData) setTimeout(load, AHEAD);
     const { build_id, facets } = this.bundle.pointer;
     const columns = await Promise.all(facets.map(({ name }) => this.fields.column(name)));
     return { build_id, facets: facets.map((facet, at) => ({ ...facet, values: columns[at].counts((page) => page) })) };
