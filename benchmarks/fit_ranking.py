@@ -30,7 +30,14 @@ from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching import Searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
-from mkdocs_semsearch.searching.ranking import apply_literal_rule, fuse, group_best, kind_priors, page_scores
+from mkdocs_semsearch.searching.ranking import (
+    add_heading_bonus,
+    apply_literal_rule,
+    fuse,
+    group_best,
+    kind_priors,
+    page_scores,
+)
 
 GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("fusion", "semantic"): (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7),
@@ -38,6 +45,7 @@ GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("kinds", "archive"): (0.7, 0.8, 0.85, 0.9, 1.0),
     ("kinds", "blog"): (0.7, 0.8, 0.9, 1.0),
     ("kinds", "reference"): (0.8, 0.9, 0.95, 1.0),
+    ("headings", "bonus"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0),
     ("pages", "evidence"): (0.0, 0.05, 0.1, 0.15, 0.2),
 }
 LEAST_GAIN = 0.002
@@ -59,6 +67,7 @@ class Case:
         question_set, site: where it comes from.
         pages, sections: int32 `[m]`, of every chunk that a side has found.
         semantic, lexical: float32 `[m]`, scaled to 0–1.
+        headed: bool `[m]`; whether the heading has all words of the question.
         literal: int8 `[m]`; rank of the literal rule.
         kinds: int8 `[m]`, place in `PAGE_KINDS`.
         asked_for: kinds whose prior the question lifts.
@@ -71,6 +80,7 @@ class Case:
     sections: NDArray[np.int32]
     semantic: NDArray[np.float32]
     lexical: NDArray[np.float32]
+    headed: NDArray[np.bool_]
     literal: NDArray[np.int8]
     kinds: NDArray[np.int8]
     asked_for: frozenset[str]
@@ -79,9 +89,9 @@ class Case:
     def gain(self, numbers: Numbers) -> float:
         """Returns the reciprocal rank of the first right page with some numbers, 0 beyond rank 10."""
         factors = [1.0 if kind in self.asked_for else numbers.get(("kinds", kind), 1.0) for kind in PAGE_KINDS]
-        scores = (
-            fuse(self.semantic, self.lexical, numbers["fusion", "semantic"]) * np.array(factors, np.float32)[self.kinds]
-        )
+        sides = fuse(self.semantic, self.lexical, numbers["fusion", "semantic"])
+        scores = add_heading_bonus(sides, self.headed, numbers["headings", "bonus"])
+        scores = scores * np.array(factors, np.float32)[self.kinds]
         if self.literal.any():
             scores = apply_literal_rule(scores, self.literal)
         sections = group_best(self.sections, scores)
@@ -204,6 +214,7 @@ def case_of(site: Searcher, text: str, *, question_set: str, site_name: str, ans
         sections=chunk_map.section_of[rows],
         semantic=semantic[kept],
         lexical=lexical[kept],
+        headed=np.isin(rows, backend._sides.lexical.headed_rows(question)),
         literal=candidates.ranks[kept],
         kinds=chunk_map.kind_of[pages],
         asked_for=frozenset(PAGE_KINDS) - kind_priors(question).keys(),

@@ -49,6 +49,8 @@ By group and name:
 * `fusion`: `semantic` is the weight of the semantic score, `static_semantic` the one for the token table in a browser;
   the similarity at `floor_rank`, or `least_span` below the best, is scaled to 0; `lexical_limit` lexical hits are used,
   and down to `lexical_least` if filters leave few chunks.
+* `headings`: what a heading with all words of the question adds to the score, of at least `least` and at most `most`
+  words.
 * `pages`: each of the next `sections` sections adds `evidence` times its own score to the best score of a page.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.

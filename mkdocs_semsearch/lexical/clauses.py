@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.analyzers import (
     Analysis,
     identifier_forms,
@@ -155,6 +156,23 @@ def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
         return
     for term in words.beginning_with(terms[0], MAX_COMPLETIONS):
         yield Clause("word", (term,), PREFIX_WEIGHT)
+
+
+def heading_terms(question: Question, words: QueryWords) -> Sequence[Sequence[str]]:
+    """Returns the terms that a heading must have to get the bonus for all words of a question, each with alternatives.
+
+    Returns:
+        The terms of all telling words; for a corrected word, its corrections as alternatives. Empty if the question has
+        too few words, because one word is no heading, or more than a heading has.
+    """
+    telling = list(dict.fromkeys(question.telling))
+    if not WEIGHTS["headings"]["least"] <= len(telling) <= WEIGHTS["headings"]["most"]:
+        return ()
+    return [
+        others
+        for word in telling
+        for others in ([question.corrections[word]] if word in question.corrections else zip(words.terms(word)))
+    ]
 
 
 def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[str, ...]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -20,7 +22,7 @@ from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, lexical_schema, prepare, register_analyzers
 from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, TIE_BREAKER
-from mkdocs_semsearch.lexical.clauses import Clause, Clauses
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.question import Matcher, Question
 
 if TYPE_CHECKING:
@@ -180,11 +182,18 @@ class LexicalIndex:
     """An open lexical index; safe to share between threads."""
 
     def __init__(
-        self, searcher: tantivy.Searcher, clauses: Clauses, rows: int, phrases: Phrases, texts: ExactTexts
+        self,
+        searcher: tantivy.Searcher,
+        clauses: Clauses,
+        rows: int,
+        phrases: Phrases,
+        texts: ExactTexts,
+        headings: Callable[[], Iterable[str]],
     ) -> None:
         self._searcher = searcher
         self._phrases = phrases
         self._texts = texts
+        self._headings = headings
         self._clauses = clauses
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
@@ -194,7 +203,13 @@ class LexicalIndex:
 
     @classmethod
     def load(
-        cls, build_dir: Path, rows: int, analysis: Analysis, texts: ExactTexts, common: Iterable[str] = ()
+        cls,
+        build_dir: Path,
+        rows: int,
+        analysis: Analysis,
+        texts: ExactTexts,
+        common: Iterable[str] = (),
+        headings: Callable[[], Iterable[str]] = tuple,
     ) -> LexicalIndex:
         """Opens the index without writing to its folder.
 
@@ -204,6 +219,7 @@ class LexicalIndex:
             analysis: text analysis of the site.
             texts: returns the `exact_text` of the chunks in some rows.
             common: words that occur on nearly every page, see `common_words`.
+            headings: returns the heading of every chunk.
 
         Raises:
             IndexCorruptError: the index cannot be read, or its number of rows contradicts the manifest.
@@ -224,7 +240,7 @@ class LexicalIndex:
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
         phrases = Phrases(lambda text: analysis.terms("exact", text))
-        return cls(searcher, Clauses(searcher, analysis, common), rows, phrases, texts)
+        return cls(searcher, Clauses(searcher, analysis, common), rows, phrases, texts, headings)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with its corrections, weights and telling words, see `read_words`."""
@@ -270,9 +286,30 @@ class LexicalIndex:
         query = self._queries.identifier(word)
         return self._run(query, min(self._rows, 256)).rows if query and self._rows else np.zeros(0, np.int64)
 
+    def headed_rows(self, question: Question) -> NDArray[np.int64]:
+        """Returns the rows whose heading has all words of a question, ascending; see `heading_terms`."""
+        rows: frozenset[int] | None = None
+        for others in heading_terms(question, self._clauses):
+            stems = (stem for term in others for stem in self._clauses.analyse("text", term))
+            held = frozenset[int]().union(*(self._rows_by_heading_stem.get(stem, ()) for stem in stems))
+            rows = held if rows is None else rows & held
+        return np.array(sorted(rows or ()), np.int64)
+
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query: it decides which words of a text match."""
         return self._clauses.matcher(question)
+
+    @functools.cached_property
+    def _rows_by_heading_stem(self) -> Mapping[str, frozenset[int]]:
+        """The rows whose heading has a stem."""
+        rows_of = defaultdict(list)
+        for row, heading in enumerate(self._headings()):
+            rows_of[heading].append(row)
+        found: dict[str, set[int]] = defaultdict(set)
+        for heading, rows in rows_of.items():
+            for stem in self._clauses.analyse("text", heading):
+                found[stem].update(rows)
+        return {stem: frozenset(rows) for stem, rows in found.items()}
 
     def _rows_with_phrase(self, phrase: str) -> NDArray[np.int32]:
         import tantivy

@@ -37,6 +37,7 @@ from mkdocs_semsearch.qdrant.reader import (
     CollectionReader,
     PointHits,
     QdrantFilters,
+    heading_stems,
     identifier_dimension,
     of_kind,
     phrase_terms,
@@ -258,6 +259,7 @@ class QdrantBackend:
             sparse_question(question, self._clauses) if by_words else {},
             identifier=identifier_dimension(question) if by_words else None,
             name=literal_name(question.text) if by_words else "",
+            heading=heading_stems(question, self._clauses) if by_words else (),
             allowed=self._allowed(question, filters),
         )
         rows = found.worded.rows if found.near is None else found.near.rows
@@ -267,7 +269,8 @@ class QdrantBackend:
         similarities = None if found.near is None else found.near.similarities
         meaning = self.chunk_map.meaning
         weight = self._share if meaning is None else np.float32(self._share) * meaning[rows]
-        candidates = score(rows, similarities, words, literal, priors, weight=weight)
+        headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
+        candidates = score(rows, similarities, words, literal, priors, headed=headed, weight=weight)
         if question.phrases:
             candidates = candidates.all_matching()
         elif self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):

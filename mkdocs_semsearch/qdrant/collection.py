@@ -145,6 +145,9 @@ TITLE_NAME = "title_name"
 HEADING_NAME = "heading_name"
 """Normalised heading, on the first chunk of a section."""
 
+HEADING_STEMS = "heading_stems"
+"""Stems of the words in the heading of a chunk."""
+
 _LARGEST_INTEGER = 2**63 - 1
 
 

@@ -44,6 +44,7 @@ from mkdocs_semsearch.qdrant.collection import (
     CHUNK_POINT,
     EXACT_TEXT,
     HEADING_NAME,
+    HEADING_STEMS,
     KIND,
     MEANING,
     PAGE,
@@ -138,6 +139,10 @@ class SparseWords:
         ordered = sorted(dimension for dimension, score in sums.items() if score > 0)
         return ChunkWords(ordered, [sums[dimension] for dimension in ordered], " ".join(terms["exact"]))
 
+    def heading_stems(self, chunk: Chunk) -> list[str]:
+        """Returns the stems of a chunk's heading, for all languages of the site, as a question is stemmed."""
+        return list(dict.fromkeys(self._analysis.terms("text", prepare(chunk.heading_hierarchy[-1]))))
+
     def _field_scores(self, field: str, terms: list[str]) -> Scores:
         length = rounded_length(len(terms)) / max(self.statistics.mean_length[field], 1e-9)
         counts = Counter(terms)
@@ -229,6 +234,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             KIND: CHUNK_POINT,
             CHUNK: {name: record[name] for name in CHUNK_COLUMNS},
             EXACT_TEXT: spoken.exact_text,
+            HEADING_STEMS: words.heading_stems(chunk),
         }
         if page != place[0]:
             pinned = rows.readers.names_of(rows.pages[page].path)

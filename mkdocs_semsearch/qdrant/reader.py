@@ -15,11 +15,12 @@ from qdrant_client import QdrantClient, models
 
 from mkdocs_semsearch.artifact.fields import Value
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
-from mkdocs_semsearch.lexical.clauses import Clause, Clauses
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.collection import (
     EXACT_TEXT,
     HEADING_NAME,
+    HEADING_STEMS,
     KIND,
     MEANING,
     PAGE_POINT,
@@ -139,6 +140,14 @@ def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
     return weights
 
 
+def heading_stems(question: Question, clauses: Clauses) -> list[list[str]]:
+    """Returns the stems of a heading with all words of a question, each with alternatives; see `heading_terms`."""
+    return [
+        [stem for term in others for stem in clauses.analyse("text", term)]
+        for others in heading_terms(question, clauses)
+    ]
+
+
 def identifier_dimension(question: Question) -> int | None:
     """Returns the dimension of the identifier that a query consists of; None for other queries."""
     forms = identifier_forms(question.words[0]) if len(question.words) == 1 else ()
@@ -188,6 +197,7 @@ class PointHits:
         worded: the lexical hits with their BM25 scores, ordered by row.
         identified: chunks that contain the query as an identifier.
         titled, headed: chunks whose title or heading equals the query.
+        with_all_words: chunks whose heading has all words of the query.
     """
 
     near: Neighbors | None
@@ -195,6 +205,7 @@ class PointHits:
     identified: NDArray[np.int64]
     titled: NDArray[np.int64]
     headed: NDArray[np.int64]
+    with_all_words: NDArray[np.int64]
 
 
 class CollectionReader:
@@ -238,6 +249,7 @@ class CollectionReader:
         *,
         identifier: int | None,
         name: str,
+        heading: Sequence[Sequence[str]],
         allowed: models.Filter | None,
     ) -> PointHits:
         """Sends a query in one request: nearest vectors, words, identifier, title and heading.
@@ -247,6 +259,7 @@ class CollectionReader:
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
             name: the query, normalised like titles and headings; `""` for none.
+            heading: stems of a heading with all words of the query, each with alternatives; empty for none.
             allowed: filter for the allowed chunks.
         """
         sides: list[dict[str, Any]] = []
@@ -258,17 +271,20 @@ class CollectionReader:
             sides.append({"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES})
         if name:
             sides.append({"filter": _named(name, allowed), "limit": _NAMES})
+        if heading:
+            sides.append({"filter": _with_heading(heading, allowed), "limit": WINDOW})
         requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME]) for side in sides]
         if vector is not None:
             requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
         answers = iter(self._answers(requests))
-        sent = (words, identifier is not None, name)
-        worded, identified, named = (next(answers) if request else () for request in sent)
+        sent = (words, identifier is not None, name, heading)
+        worded, identified, named, with_all_words = (next(answers) if request else () for request in sent)
         return PointHits(
             worded=_neighbors(worded),
             identified=np.array([point.id for point in identified], np.int64),
             titled=_with_name(named, TITLE_NAME, name),
             headed=_with_name(named, HEADING_NAME, name),
+            with_all_words=np.array([point.id for point in with_all_words], np.int64),
             near=None if vector is None else _neighbors(next(answers)),
         )
 
@@ -368,6 +384,13 @@ def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDA
 def _named(name: str, allowed: models.Filter | None) -> models.Filter:
     either = models.Filter(should=[_is(TITLE_NAME, name), _is(HEADING_NAME, name)])
     return models.Filter(must=[either] if allowed is None else [either, allowed])
+
+
+def _with_heading(heading: Sequence[Sequence[str]], allowed: models.Filter | None) -> models.Filter:
+    held: list[models.Condition] = [
+        models.FieldCondition(key=HEADING_STEMS, match=models.MatchAny(any=list(stems))) for stems in heading
+    ]
+    return models.Filter(must=held if allowed is None else [*held, allowed])
 
 
 def _no_pages(allowed: models.Filter | None) -> models.Filter:

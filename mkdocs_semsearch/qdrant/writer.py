@@ -20,6 +20,7 @@ from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.qdrant.collection import (
     EXACT_TEXT,
     HEADING_NAME,
+    HEADING_STEMS,
     KIND,
     MEANING,
     TITLE_NAME,
@@ -252,6 +253,7 @@ def _payload_indexes(fields: Sequence[CollectionField]) -> Iterator[tuple[str, A
     yield KIND, keyword
     yield TITLE_NAME, keyword
     yield HEADING_NAME, keyword
+    yield HEADING_STEMS, keyword
     yield (
         EXACT_TEXT,
         models.TextIndexParams(

@@ -66,7 +66,12 @@ class EmbeddedBackend:
         sides = Sides(
             vectors=VectorStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
             lexical=LexicalIndex.load(
-                build_dir, manifest.chunks, analysis, tables.exact_texts, manifest.lexical.get("common", ())
+                build_dir,
+                manifest.chunks,
+                analysis,
+                tables.exact_texts,
+                manifest.lexical.get("common", ()),
+                lambda: (path[-1] for path in tables.heading_paths()),
             ),
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
             weight=semantic_share(manifest.lexical),

@@ -34,6 +34,9 @@ FLOOR_RANK: int = WEIGHTS["fusion"]["floor_rank"]
 LEAST_SPAN: float = WEIGHTS["fusion"]["least_span"]
 """Least distance from the best similarity to the floor; keeps small differences small when all rows are alike."""
 
+HEADING_BONUS: float = WEIGHTS["headings"]["bonus"]
+"""Score of a chunk whose heading has all words of the question, in addition to that of both sides."""
+
 RULES = ("", "identifier", "heading", "title")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
 
@@ -145,6 +148,25 @@ def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> 
     floor = 1 - _BAND * (len(RULES) - 1)
     lifted = floor + _BAND * (ranks - 1 + scores)
     return np.where(ranks > 0, lifted, scores * floor).astype(np.float32)
+
+
+def add_heading_bonus(
+    scores: NDArray[np.float32], headed: NDArray[np.bool_], bonus: float = HEADING_BONUS
+) -> NDArray[np.float32]:
+    """Lifts chunks whose heading has all words of the question. If there is no such chunk, the scores stay as they are.
+
+    Args:
+        scores: float32 `[m]`, 0 to 1.
+        headed: bool `[m]`; whether the heading has all words.
+        bonus: what is added.
+
+    Returns:
+        float32 `[m]`, 0 to 1.
+    """
+    if not headed.any():
+        return scores
+    lifted = scores + np.float32(bonus) * headed.astype(np.float32)
+    return np.asarray(lifted / np.float32(1 + bonus), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,14 +306,15 @@ def score(
     literal: Mapping[int, int],
     priors: NDArray[np.float32],
     *,
+    headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
 ) -> Candidates:
-    """Scores chunks by semantic and lexical score, the priors of their pages and the literal rule; decides which match.
+    """Scores chunks by both sides, their headings, the priors of their pages and the literal rule; decides which match.
 
-    A chunk matches if its score, before the literal rule and the boost, is at least `MATCH_SHARE` of the best one, or
-    if the literal rule applies to it. In semantic mode it matches if its similarity is at least `SEMANTIC_MATCH_SHARE`
-    of the best.
+    A chunk matches if its score, before the bonus for its heading, the literal rule and the boost, is at least
+    `MATCH_SHARE` of the best one, or if the literal rule applies to it. In semantic mode it matches if its similarity
+    is at least `SEMANTIC_MATCH_SHARE` of the best.
 
     Args:
         rows: int64 `[m]`, ascending; must include the best chunk of each side.
@@ -299,6 +322,7 @@ def score(
         words: all lexical hits, in any order; None in semantic mode.
         literal: row to rank of the literal rule; may contain rows that are not in `rows`.
         priors: float32 `[m]`, score factors.
+        headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if it is so for none.
         scale: scale of the similarities; by default it is computed from `similarities`.
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`.
     """
@@ -314,8 +338,9 @@ def score(
         )
     bm25 = _spread(words, rows)
     lexical = bm25 / words.scores.max(initial=1e-9)
-    fused = (lexical if semantic is None else fuse(semantic, lexical, weight)) * priors
-    matching = _reaches(fused, MATCH_SHARE)
+    sides = lexical if semantic is None else fuse(semantic, lexical, weight)
+    matching = _reaches(sides * priors, MATCH_SHARE)
+    fused = (sides if headed is None else add_heading_bonus(sides, headed)) * priors
     if literal:
         named = np.array(sorted(literal.items()), np.int64)
         places = np.searchsorted(rows, named[:, 0])

@@ -90,6 +90,10 @@ class LexicalSide(Protocol):
         """Returns the rows that contain an identifier as a whole."""
         ...
 
+    def headed_rows(self, question: Question) -> NDArray[np.int64]:
+        """Returns the rows whose heading has all words of a question, ascending; see `heading_terms`."""
+        ...
+
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query; it decides which words of a text match."""
         ...
@@ -170,6 +174,16 @@ class Scoring:
             identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
             named = dict.fromkeys(identified, RULES.index("identifier")) | named
         return {row: rank for row, rank in named.items() if self._allowed is None or self._allowed[row]}
+
+    @functools.cached_property
+    def _headed(self) -> NDArray[np.bool_] | None:
+        """Whether the heading of a chunk has all words of the question, bool `[n]`; None if it is so for no chunk."""
+        rows = self._sides.lexical.headed_rows(self._question) if self._by_words else ()
+        if not len(rows):
+            return None
+        headed = np.zeros(len(self._priors), np.bool_)
+        headed[rows] = True
+        return headed
 
     def candidates(self, *, every: bool) -> Candidates:
         """Scores the chunks that can match.
@@ -252,7 +266,8 @@ class Scoring:
         words, literal = (self._hits, self._literal) if self._by_words else (None, {})
         priors = self._priors[rows]
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
-        return score(rows, similarities, words, literal, priors, scale=scale, weight=weight)
+        headed = None if self._headed is None else self._headed[rows]
+        return score(rows, similarities, words, literal, priors, headed=headed, scale=scale, weight=weight)
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:

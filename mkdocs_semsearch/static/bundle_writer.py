@@ -267,7 +267,8 @@ def _chunk_text(
     added = (*own, *readers.of_text(*place), *compounds.of_text(stemmer, *place))
     texts = lexical_texts(*place, (*chunk["definitions"], chunk["node_name"] or ""), added)
     fields = {name: texts[name] for name in FIELD_WEIGHTS}
-    return ChunkText(fields, tuple(texts["identifiers"].split()), len(terms_of("\n".join(added))))
+    heading = chunk["heading_hierarchy"][-1]
+    return ChunkText(fields, tuple(texts["identifiers"].split()), heading, len(terms_of("\n".join(added))))
 
 
 def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:

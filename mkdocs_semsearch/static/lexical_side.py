@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
-from mkdocs_semsearch.lexical.clauses import completions, read_words, word_clauses
+from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
 from mkdocs_semsearch.lexical.vocabulary import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
@@ -25,7 +25,7 @@ from mkdocs_semsearch.static.format import (
     terms_of,
     unpack_varints,
 )
-from mkdocs_semsearch.static.postings import CLAUSE_UNIT
+from mkdocs_semsearch.static.postings import CLAUSE_UNIT, IN_HEADING, LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class TermPostings:
         stem: stem of the word; empty for an identifier.
         chunks: number of chunks that contain it in this form.
         telling: whether it may be highlighted in excerpts.
-        rows: int64 `[m]`, ascending; empty for a word that is too common to distinguish chunks.
+        rows: int64 `[m]`, ascending; of a word that is too common to distinguish chunks, those with it in a heading.
         impacts: int64 `[m]`; its score in each chunk, in the units of `static.json`.
+        headed: bool `[m]`; whether it is in the heading of the chunk.
     """
 
     stem: str
@@ -45,6 +46,7 @@ class TermPostings:
     telling: bool
     rows: NDArray[np.int64]
     impacts: NDArray[np.int64]
+    headed: NDArray[np.bool_]
 
 
 class BundleWords:
@@ -174,8 +176,10 @@ class _TermShard:
 
     def _list(self, number: int, chunks: int, telling: bool) -> TermPostings:
         here = slice(self._begins[number], self._ends[number])
-        impacts = self._impacts[here].astype(np.int64) * self._weights[number]
-        return TermPostings(self.stems[number], chunks, telling, np.cumsum(self._differences[here]), impacts)
+        levels = self._impacts[here]
+        impacts = (levels & LEVELS).astype(np.int64) * self._weights[number]
+        rows, headed = np.cumsum(self._differences[here]), (levels & IN_HEADING) > 0
+        return TermPostings(self.stems[number], chunks, telling, rows, impacts, headed)
 
 
 def _follow(places: Sequence[Sequence[int]]) -> bool:
@@ -223,6 +227,17 @@ class StaticLexical:
         forms = identifier_forms(word)
         found = self._words.identifier(forms[0]) if forms else None
         return found.rows if found else np.zeros(0, np.int64)
+
+    def headed_rows(self, question: Question) -> NDArray[np.int64]:
+        """Returns the rows whose heading has all words of a question, see `LexicalIndex.headed_rows`."""
+        wanted = heading_terms(question, self)
+        counts = np.zeros(self._chunks, np.int64)
+        for others in wanted:
+            held = np.zeros(self._chunks, np.bool_)
+            for found in filter(None, map(self._words.find, others)):
+                held[found.rows[found.headed]] = True
+            counts += held
+        return np.flatnonzero(counts == len(wanted)) if wanted else np.zeros(0, np.int64)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns the question with the corrections and weights of the bundle; the embedded text keeps typos."""

@@ -30,6 +30,9 @@ from mkdocs_semsearch.static.format import (
 LEVELS = 15
 """Scores of a posting list are integers from 1 to this, relative to its highest score; chosen, 4 bits."""
 
+IN_HEADING = 16
+"""The bit above the score, set where the word is in the heading of the chunk's section."""
+
 WEIGHT_UNIT = 16384
 """The weight of a posting list is the score of one level, in units of 1 / `WEIGHT_UNIT`."""
 
@@ -40,8 +43,8 @@ _POSITIONED = ("title", "headings", "text", "code")
 """Fields whose words have positions, in this order."""
 
 _COMMON_SHARE = 0.4
-"""A word in a larger share of chunks has no posting list, which would be large and hardly distinguish chunks. Chosen,
-not measured."""
+"""A word in a larger share of chunks has only headings in its posting list, because the others would be many and hardly
+distinguish chunks. Chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,13 @@ class ChunkText:
     Attributes:
         fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
         identifiers: whole identifiers, lower-cased.
+        heading: heading of the chunk's section.
         added: number of terms at the end of `text` that were added (keywords, synonyms); phrases ignore them.
     """
 
     fields: Mapping[str, str]
     identifiers: tuple[str, ...]
+    heading: str = ""
     added: int = 0
 
     def words(self) -> list[str]:
@@ -69,7 +74,8 @@ class PostingList:
 
     Attributes:
         rows: int64 `[m]`, ascending.
-        impacts: uint8 `[m]`, 1 to `LEVELS`.
+        impacts: uint8 `[m]`, 1 to `LEVELS`, plus `IN_HEADING` where the stem is in the heading; 0 plus `IN_HEADING` if
+            the stem is too common to score.
         weight: score of one level, in units of 1 / `WEIGHT_UNIT`; at most 65535.
     """
 
@@ -110,7 +116,7 @@ class Postings:
     Attributes:
         stems: word to its stem.
         frequency: word to the number of chunks that contain it in this form.
-        lists: stem to its posting list; too common words have none.
+        lists: stem to its posting list; of too common words, only the chunks with the word in their heading.
         identifiers: identifier to its posting list.
         places: where the words occur, for phrases.
     """
@@ -146,13 +152,25 @@ def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Post
     stem_number = {text: place for place, text in enumerate(dict.fromkeys(stems.values()))}
     stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int64, len(stems))
     parts = [field.scores(stem_of, FIELD_WEIGHTS[name]) for name, field in fields.items()]
+    headed = [stem_number[stems[word]] * len(chunks) + row for row, word in _heading_words(chunks)]
     places = _places(chunks, fields, number)
     frequency = Counter(
         {word: count for word, count in zip(number, np.diff(places.word_begins).tolist(), strict=True) if count}
     )
     return Postings(
-        stems, frequency, _best_field(parts, list(stem_number), len(chunks)), _identifier_lists(chunks), places
+        stems,
+        frequency,
+        _best_field(parts, list(stem_number), len(chunks), np.array(headed, np.int64)),
+        _identifier_lists(chunks),
+        places,
     )
+
+
+def _heading_words(chunks: Sequence[ChunkText]) -> Iterator[tuple[int, str]]:
+    """Yields row and word for every word in the heading of a chunk."""
+    for row, chunk in enumerate(chunks):
+        for word in terms_of(chunk.heading):
+            yield row, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +254,19 @@ def _places(chunks: Sequence[ChunkText], fields: Mapping[str, _FieldWords], numb
 
 
 def _best_field(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], stems: Sequence[str], chunks: int
+    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
+    stems: Sequence[str],
+    chunks: int,
+    headed: NDArray[np.int64],
 ) -> dict[str, PostingList]:
-    """Combines the fields: the best score plus `TIE_BREAKER` times the others."""
+    """Combines the fields: the best score plus `TIE_BREAKER` times the others.
+
+    Args:
+        parts: stems times the number of chunks plus row, and scores, of every field.
+        stems: all stems, in the order of their numbers.
+        chunks: number of chunks.
+        headed: the same keys for the stems in the heading of a chunk.
+    """
     keys = np.concatenate([found for found, _ in parts])
     scores = np.concatenate([values for _, values in parts])
     if not len(keys):
@@ -250,8 +278,17 @@ def _best_field(
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     stem, row = np.divmod(keys[starts], max(1, chunks))
     begins = np.searchsorted(stem, np.arange(len(stems)))
-    lists = zip(stems, _quantized(begins, row, total), strict=True)
-    return {text: found for text, found in lists if len(found.rows) <= _COMMON_SHARE * chunks or chunks < 20}
+    in_heading = np.where(np.isin(keys[starts], headed), np.uint8(IN_HEADING), np.uint8(0))
+    lists = zip(stems, _quantized(begins, row, total, in_heading), strict=True)
+    most = chunks if chunks < 20 else _COMMON_SHARE * chunks
+    kept = ((text, found if len(found.rows) <= most else _in_headings(found)) for text, found in lists)
+    return {text: found for text, found in kept if len(found.rows)}
+
+
+def _in_headings(found: PostingList) -> PostingList:
+    """Returns only the chunks with a word in their heading, without a score."""
+    rows = found.rows[found.impacts >= IN_HEADING]
+    return PostingList(rows, np.full(len(rows), IN_HEADING, np.uint8), found.weight)
 
 
 def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
@@ -269,12 +306,19 @@ def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
 
 
 def _quantized(
-    begins: NDArray[np.int64], rows: NDArray[np.int64], scores: NDArray[np.float64]
+    begins: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    flags: NDArray[np.uint8] | None = None,
 ) -> Iterator[PostingList]:
-    """Yields the lists that begin at some positions; their scores are rounded to levels of the highest one of each."""
+    """Yields the lists that begin at some positions; their scores are rounded to levels of the highest one of each.
+
+    `flags` are bits above the rounded scores.
+    """
     levels = np.maximum.reduceat(scores, begins) / LEVELS
     ends = np.append(begins[1:], len(rows))
     impacts = np.clip(np.rint(scores / np.repeat(levels, ends - begins)), 1, LEVELS).astype(np.uint8)
+    impacts = impacts if flags is None else impacts | flags
     weights = np.clip(np.rint(levels * WEIGHT_UNIT), 1, 65535).astype(np.int64).tolist()
     for begin, end, weight in zip(begins.tolist(), ends.tolist(), weights, strict=True):
         yield PostingList(rows[begin:end], impacts[begin:end], weight)

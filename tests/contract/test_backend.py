@@ -216,6 +216,14 @@ def test_a_phrase_must_occur(find):
         assert set(matches.candidates.rows.tolist()) == wanted
 
 
+def test_a_heading_with_all_words_comes_before_others(find):
+    matches = find(SearchQuery("keyz rotated", limit=50))
+    rows = matches.candidates.rows[[item.best for item in matches.ranked.results]]
+    held = [ROWS[row][2].heading_hierarchy[-1].startswith("Rotate keys") for row in rows.tolist()]
+    assert set(held) == {True, False}
+    assert held == sorted(held, reverse=True)
+
+
 def test_a_title_comes_first(find):
     for mode in ("hybrid", "lexical"):
         matches = find(SearchQuery("foo_bar 0", mode=mode))

@@ -80,6 +80,9 @@ rotate the access token
 how do I rotate tokens
 rotat
 tokne
+part of auth 1
+section pages
+pages sectoin
 authentcation
 installatoin of servers
 E4521

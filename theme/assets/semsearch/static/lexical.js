@@ -10,6 +10,7 @@ const LEAST_TELLING = 2;
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
 const MAX_FORMS = 2;
+const [LEVEL, IN_HEADING] = [15, 16]; // bits of an impact: the score, and whether the word is in the heading
 
 export class Lexical {
   constructor(bundle) {
@@ -18,6 +19,7 @@ export class Lexical {
     this.rows = chunks;
     this.unit = lexical.unit;
     this.clauses = weights.clauses;
+    this.headings = weights.headings;
     this.stop = new Set(lexical.stop);
     this.common = new Set(lexical.common);
   }
@@ -98,8 +100,8 @@ export class Lexical {
 const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
 
 class Asked {
-  constructor({ words: known, rows, unit, clauses }, { all, words, completions, last, unfinished }) {
-    Object.assign(this, { known, rows, unit, clauses, all, words, completions, last, unfinished });
+  constructor({ words: known, rows, unit, clauses, headings }, { all, words, completions, last, unfinished }) {
+    Object.assign(this, { known, rows, unit, clauses, headings, all, words, completions, last, unfinished });
   }
 
   /** Returns the score of a chunk that has each telling word once, and the share of it that comes from known words. */
@@ -128,10 +130,27 @@ class Asked {
     for (const [term, factor] of this.#clauses()) {
       if (!term) continue;
       const { rows, impacts, weight } = term.postings;
-      for (let at = 0; at < rows.length; at++) totals[rows[at]] += factor * weight * impacts[at];
+      for (let at = 0; at < rows.length; at++) totals[rows[at]] += factor * weight * (impacts[at] & LEVEL);
     }
     if (mask) for (let row = 0; row < totals.length; row++) totals[row] *= mask[row];
     return totals;
+  }
+
+  /** Returns a mask: 1 for the rows whose heading has all words of the question; null where there is no such row. */
+  headed() {
+    const { least, most } = this.headings;
+    if (this.words.length < least || this.words.length > most) return null;
+    const counts = new Uint8Array(this.rows);
+    let wanted = 0;
+    for (const { terms, corrections } of this.words)
+      for (const others of corrections.length ? [corrections] : terms.map((term) => [term])) {
+        for (const { rows, impacts } of others.map((term) => this.known.find(term)?.postings).filter(Boolean))
+          for (let at = 0; at < rows.length; at++)
+            if (impacts[at] & IN_HEADING && counts[rows[at]] === wanted) counts[rows[at]] += 1;
+        wanted += 1;
+      }
+    const mask = counts.map((count) => +(count === wanted));
+    return wanted && mask.includes(1) ? mask : null;
   }
 
   *#clauses() {

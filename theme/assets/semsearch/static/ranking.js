@@ -48,9 +48,13 @@ export function findCandidates(given) {
   const scored = byMeaning
     ? semantic.map((similarity) => Math.max(0, similarity))
     : combined(semantic, scaleLexical(lexical), { weight: side?.weight ?? weights.fusion.semantic, meaning, ...weights.fusion });
-  const fused = scored.map((score, at) => score * prior(at));
+  const withPriors = (scores) => scores.map((score, at) => score * prior(at));
+  const sides = withPriors(scored);
   const { share, semantic_share } = weights.matches;
-  const matching = matches(fused, byMeaning ? semantic_share : share);
+  const matching = matches(sides, byMeaning ? semantic_share : share);
+  const headed = byMeaning ? null : asked.headed();
+  const lifted = headed && addHeadingBonus(scored, (at) => headed[rows[at]], weights.headings.bonus);
+  const fused = lifted ? withPriors(lifted) : sides;
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
   // Similarities say nothing where the best chunk by words is in a language that the model does not know.
@@ -59,6 +63,13 @@ export function findCandidates(given) {
   if (phrased) matching.fill(1);
   else if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
   return { rows, scores: applyLiteralRule(fused, ranks, rows), matching, semantic: semantic ?? null, lexical };
+}
+
+/** Lifts rows whose heading has all words of the question; null without such a row. */
+function addHeadingBonus(scores, isHeaded, bonus) {
+  if (!scores.some((score, at) => isHeaded(at))) return null;
+  const most = fround(1 + bonus);
+  return scores.map((score, at) => fround(score + (isHeaded(at) ? fround(bonus) : 0)) / most);
 }
 
 const highest = (scores, least) => scores.reduce((most, score) => Math.max(most, score), least);
