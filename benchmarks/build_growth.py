@@ -87,7 +87,7 @@ def again(chunks: int, folder: Path) -> dict[str, Any]:
     documents[len(documents) // 2] = replace(page, html=html)
     edit, report = built(documents, embedder, folder)
     assert report.changed
-    assert report.embedded == 1
+    assert report.embedded in (1, 2)  # two where the longer text no longer fits into one chunk
     return {
         **{f"unchanged_{name}": value for name, value in unchanged.items()},
         **{f"edit_{name}": value for name, value in edit.items()},
