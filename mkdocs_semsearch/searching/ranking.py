@@ -262,6 +262,7 @@ class Candidates:
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that applies, 0 for none.
         scaled: the semantic and the lexical part, 0 to 1, before priors, the literal rule and the boost.
+        headed: bool `[m]`; whether the chunk has the bonus for its heading; None if no chunk has it.
     """
 
     rows: NDArray[np.int64]
@@ -271,6 +272,7 @@ class Candidates:
     lexical: NDArray[np.float32] | None
     ranks: NDArray[np.int8]
     scaled: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]
+    headed: NDArray[np.bool_] | None = None
 
     def boosted(self, factors: NDArray[np.float32]) -> Candidates:
         """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1."""
@@ -282,7 +284,7 @@ class Candidates:
         semantic, lexical, *scaled = (None if part is None else part[kept] for part in parts)
         return Candidates(
             self.rows[kept], self.scores[kept], self.matching[kept], semantic, lexical, self.ranks[kept],
-            (scaled[0], scaled[1]),
+            (scaled[0], scaled[1]), None if self.headed is None else self.headed[kept],
         )  # fmt: skip
 
     def all_matching(self) -> Candidates:
@@ -294,9 +296,10 @@ class Candidates:
         return replace(self, matching=np.zeros(len(self.rows), np.bool_))
 
     def parts(self, position: int) -> dict[str, float | None]:
-        """Returns the scaled parts of one chunk's score, before priors, the literal rule and the boost."""
+        """Returns the parts of one chunk's score, before priors, the literal rule and the boost."""
         semantic, lexical = (None if part is None else float(part[position]) for part in self.scaled)
-        return {"semantic": semantic, "lexical": lexical}
+        bonus = {} if self.headed is None else {"heading_bonus": HEADING_BONUS * bool(self.headed[position])}
+        return {"semantic": semantic, "lexical": lexical, **bonus}
 
 
 def score(
@@ -340,6 +343,8 @@ def score(
     lexical = bm25 / words.scores.max(initial=1e-9)
     sides = lexical if semantic is None else fuse(semantic, lexical, weight)
     matching = _reaches(sides * priors, MATCH_SHARE)
+    if headed is not None and not headed.any():
+        headed = None
     fused = (sides if headed is None else add_heading_bonus(sides, headed)) * priors
     if literal:
         named = np.array(sorted(literal.items()), np.int64)
@@ -348,7 +353,7 @@ def score(
         ranks[places[here]] = named[here, 1]
         fused = apply_literal_rule(fused, ranks)
         matching |= ranks > 0
-    return Candidates(rows, fused, matching, similarities, bm25, ranks, (semantic, lexical))
+    return Candidates(rows, fused, matching, similarities, bm25, ranks, (semantic, lexical), headed)
 
 
 def _reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:

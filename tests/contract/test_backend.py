@@ -222,6 +222,8 @@ def test_a_heading_with_all_words_comes_before_others(find):
     held = [ROWS[row][2].heading_hierarchy[-1].startswith("Rotate keys") for row in rows.tolist()]
     assert set(held) == {True, False}
     assert held == sorted(held, reverse=True)
+    explained = [matches.candidates.parts(item.best)["heading_bonus"] for item in matches.ranked.results]
+    assert [bonus > 0 for bonus in explained] == held
 
 
 def test_a_title_comes_first(find):
