@@ -14,12 +14,14 @@ OPTION = "[data-semsearch=option]"
 PANEL = "#semsearch-facets"
 GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 FOCUSED = "element => element === document.activeElement"
+THEMES = ["mkdocs", "readthedocs", "material"]
 TOPICS = [{"value": f"topic-{number:03}", "count": 500 - number} for number in range(410)]
 
 
 @pytest.fixture
-def site(build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def site(request, build_site, serving):
+    """A site with the theme that a test names, else `mkdocs`."""
+    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
         yield server
 
 
@@ -70,6 +72,7 @@ def test_no_page_with_these_filters_is_said(page, site):
     page.wait_for_function(f"{GROUPS} === 2")
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_a_long_facet_shows_ten_values_and_all_on_request(page, site):
     site.sidecar.change = lambda body: body | {"facets": {"tags": TOPICS}}
     ask(page, site, "token")
@@ -84,6 +87,7 @@ def test_a_long_facet_shows_ten_values_and_all_on_request(page, site):
     expect(rows.locator(".ss-count")).to_have_text(["91"])
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_a_group_of_values_is_one_tab_stop_and_arrows_move_inside(page, site):
     site.sidecar.change = lambda body: body | {"facets": {"tags": TOPICS, "status": [{"value": "x", "count": 1}]}}
     ask(page, site, "token")
@@ -155,6 +159,7 @@ def test_a_group_scrolls_into_view_when_it_is_opened(page, site):
     page.wait_for_function(shown, arg=page.locator(f"{PANEL} [data-field=date]").last.element_handle())
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_the_filter_that_a_question_names_is_offered_and_taken_with_a_key(page, site):
     open_box(page, site)
     page.locator(".ss-chip").first.wait_for()

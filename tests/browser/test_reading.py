@@ -13,12 +13,14 @@ pytestmark = pytest.mark.browser
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 PREVIEW = "[data-semsearch=preview]"
+THEMES = ["mkdocs", "readthedocs", "material"]
 CLIPBOARD = "() => navigator.clipboard.readText()"
 
 
 @pytest.fixture
-def site(build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def site(request, build_site, serving):
+    """A site with the theme that a test names, else `mkdocs`."""
+    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
         yield server
 
 
@@ -206,6 +208,7 @@ def test_indented_code_is_one_block_without_the_indentation_of_all_its_lines(pag
     assert shown.text_content() == "shortcut: true\n\n  token: abc\nfallback: true"
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_code_is_copied_with_a_button(page, site):
     page.context.grant_permissions(["clipboard-read"])
     page.clock.install()

@@ -15,12 +15,14 @@ pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
+THEMES = ["mkdocs", "readthedocs", "material"]
 HELD = 60  # seconds after which an answer comes although no test has released it
 
 
 @pytest.fixture
-def site(build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
+def site(request, build_site, serving):
+    """A site with the theme that a test names, else `mkdocs`."""
+    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
         yield server
 
 
@@ -439,6 +441,7 @@ def test_the_dialog_offers_weaker_results_when_nothing_matches(page, site):
     assert page.locator("[data-semsearch=empty]").is_visible()
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_weaker_results_are_folded_and_not_counted(page, site):
     ask(page, site, "token")
     assert page.locator(".ss-total").inner_text() == "3 results"
@@ -501,6 +504,7 @@ def test_a_missing_phrase_is_said(page, site):
     notice.wait_for(state="hidden")
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     def by_meaning(body):
         near = body["results"][1]

@@ -30,6 +30,7 @@ from tests.word_hash import WordHashEmbedder
 
 pytestmark = pytest.mark.browser
 
+THEMES = ["mkdocs", "readthedocs", "material"]
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 MODE = "[data-semsearch=mode]"
@@ -81,8 +82,9 @@ def static_site(configure, bundle):
 
 
 @pytest.fixture
-def site(static_site, serving, page):
-    with serving.SiteServer(static_site()) as server:
+def site(request, static_site, serving, page):
+    """A site with the theme that a test names, else `mkdocs`."""
+    with serving.SiteServer(static_site(getattr(request, "param", "mkdocs"))) as server:
         yield server
         assert server.sidecar.requests == []
 
@@ -291,6 +293,7 @@ def test_finished_words_are_fetched_while_the_reader_types_on(page, site):
     assert page.locator(OPTION).count() == 0
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_the_words_of_a_short_question_are_fetched_before_it_is_asked(page, site):
     page.clock.install()
     page.goto(site.url)
@@ -303,6 +306,7 @@ def test_the_words_of_a_short_question_are_fetched_before_it_is_asked(page, site
     assert page.locator(OPTION).count() == 0
 
 
+@pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_on_a_slow_line_words_answer_first(page, site):
     held = []
     page.route("**/vectors.bin", lambda route: held.append(route))
