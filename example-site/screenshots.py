@@ -42,6 +42,7 @@ class Shot:
         forced: whether the reader's system forces its colours.
         language: of the dialog, where it is not the site's.
         tap: what is pressed once the results are there.
+        slow: whether the sidecar never answers, so that the files of the site do.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Shot:
     forced: bool = False
     language: str = ""
     tap: str = ""
+    slow: bool = False
 
 
 SHOTS = (
@@ -71,6 +73,7 @@ SHOTS = (
     Shot("start", "material", address="guide/facets/#semsearch="),
     Shot("filters", "material", address="#semsearch=deploy&f.audience=operators&f.difficulty=advanced"),
     Shot("browse", "material", address="guide/facets/#semsearch=&f.audience=operators"),
+    Shot("slow-sidecar", "material", slow=True),
     Shot("nothing-found", "material", address="#semsearch=zebra+crossing&f.status=beta"),
     Shot("results-page", "material", address="search/?query=run+the+sidecar+in+a+container"),
 )
@@ -116,9 +119,12 @@ def take(browser: Any, address: str, shot: Shot) -> None:
     page = context.new_page()
     if shot.language:
         page.route("**/semsearch/config.json", lambda route: _speak(route, shot.language))
+    if shot.slow:
+        page.route("**/api/v1/search?**", lambda route: None)
     page.goto(address + shot.address)
-    page.locator("[role=option]:visible, .ss-chip:visible").first.wait_for()
-    page.wait_for_load_state("networkidle")
+    page.locator("[role=option]:visible" if shot.slow else "[role=option]:visible, .ss-chip:visible").first.wait_for()
+    if not shot.slow:
+        page.wait_for_load_state("networkidle")
     page.wait_for_timeout(SETTLE)
     page.evaluate("document.activeElement.setSelectionRange?.(999, 999)")
     if shot.tap:
