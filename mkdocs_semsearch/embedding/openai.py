@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
-from mkdocs_semsearch.embedding.http_json import JsonEndpoint, parse_endpoint
 from mkdocs_semsearch.embedding.protocol import Role, check_count, check_text, unit_rows, well_formed
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
-from mkdocs_semsearch.http_client import Reply
+from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError
+from mkdocs_semsearch.http_client import JsonEndpoint, Reply
 
 KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
 URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
@@ -91,7 +91,7 @@ def open_openai(
             "The embedder's API key in the environment holds characters that no HTTP header can carry."
         )
     address = base_url or next((value for name in URL_VARIABLES if (value := os.environ.get(name, "").strip())), None)
-    url = parse_endpoint(address or DEFAULT_BASE_URL, "/embeddings")
+    url = _embeddings_address(address or DEFAULT_BASE_URL)
     headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
     return OpenAIEmbedder(
         model,
@@ -107,6 +107,27 @@ def open_openai(
         timeout=float(timeout),
         retries=retries,
     )
+
+
+def _embeddings_address(base_url: str) -> SplitResult:
+    """Returns the address of `/embeddings` under `base_url`.
+
+    Raises:
+        ConfigurationError: not an http or https address, or one with a password inside.
+    """
+    try:
+        url = urlsplit(base_url.strip())
+        valid = url.scheme in ("http", "https") and bool(url.hostname) and (url.port is None or url.port > 0)
+    except (ValueError, AttributeError):
+        valid = False
+    if not valid:
+        raise ConfigurationError(f"embedder.base_url: {base_url!r} is not an address such as http://localhost:8080/v1.")
+    if url.username or url.password:
+        raise ConfigurationError(
+            "embedder.base_url: the address holds a user name or password, which would show up in messages; give the "
+            "key in the environment variable SEMSEARCH_EMBEDDER_API_KEY."
+        )
+    return url._replace(path=url.path.rstrip("/") + "/embeddings", fragment="")
 
 
 def reopen_openai(identity: EmbedderIdentity) -> OpenAIEmbedder:
@@ -231,11 +252,17 @@ class OpenAIEmbedder:
             payload: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
             if self._dimensions is not None:
                 payload["dimensions"] = self._dimensions
-            reply = self._endpoint.post(
-                payload,
-                timeout=min(self._timeout, QUERY_TIMEOUT) if quick else self._timeout,
-                retries=min(self._retries, QUERY_RETRIES) if quick else self._retries,
-            )
+            try:
+                reply = self._endpoint.post(
+                    payload,
+                    timeout=min(self._timeout, QUERY_TIMEOUT) if quick else self._timeout,
+                    retries=min(self._retries, QUERY_RETRIES) if quick else self._retries,
+                )
+            except ConnectionError as error:
+                raise EmbedderUnavailableError(
+                    f"The embedder at {self._endpoint.address} does not answer ({error}). Check that it runs and can "
+                    "be reached, or try again later."
+                ) from error
             if reply.status == 200:
                 return self._vectors(reply, len(texts))
             message = self._message(reply)

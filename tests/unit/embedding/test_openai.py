@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder, reopen_embedder
-from mkdocs_semsearch.embedding.http_json import retry_delay
 from mkdocs_semsearch.embedding.openai import open_openai
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError
+from mkdocs_semsearch.http_client import retry_delay
 from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
 from tests.word_hash import WordHashEmbedder
 
