@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.indexing.build import BuildReport, build_index
-from mkdocs_semsearch.indexing.build_contents import BuildOptions
+from mkdocs_semsearch.indexing.build import BuildOptions, BuildReport, build_index
 from mkdocs_semsearch.indexing.content_cache import ChunkCache, ContentCache
 
 __all__ = ["BuildOptions", "BuildReport", "ChunkCache", "ContentCache", "build_index"]
