@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections, without_code_marks
-from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES
+from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES, FenceLanguages
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, node_types, structure_of
 from mkdocs_semsearch.chunking.document import (
     Chunk,
@@ -33,11 +33,10 @@ from mkdocs_semsearch.chunking.front_matter import (
     plain_front_matter,
     plain_text,
 )
-from mkdocs_semsearch.chunking.markdown_source import FenceLanguages, read_markdown
+from mkdocs_semsearch.chunking.markdown_source import SourceMap, SourceSpan, read_markdown
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.page_role import page_kind, page_language, written_language
-from mkdocs_semsearch.chunking.source_map import SourceMap, SourceSpan
 from mkdocs_semsearch.embedding.protocol import TokenCounter
 from mkdocs_semsearch.lexical import languages
 

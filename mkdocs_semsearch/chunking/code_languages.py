@@ -1,4 +1,4 @@
-"""Languages of code: their names, annotation marks, and the tree-sitter grammars of those whose structure is read.
+"""Finds the languages of code blocks, and the tree-sitter grammars of those languages whose structure is read.
 
 In a query `@definition.<node type>` marks what is defined, with `@name` inside it; `@scope` marks what gives a parent
 to definitions inside it without being one; `@parent` names a parent that stands beside the definition (a Go receiver);
@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from mkdocs_semsearch.chunking.blocks import Block
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
@@ -70,6 +74,8 @@ _NO_LANGUAGE = frozenset(
 )
 _ANNOTATION = re.compile(r"[ \t]*(?:#|//|--|;|%)[ \t]*\(\d+\)![ \t]*$", re.MULTILINE)
 _PREFIXES = ("language-", "lang-", "highlight-", "hl-")
+_INCLUDE = re.compile(r"-+8<-+|\{%-?include|\{!")
+"""Includes a file, written without spaces: pymdownx.snippets, mkdocs-macros or include-markdown, markdown-include."""
 
 
 def canonical_language(name: str | None) -> str | None:
@@ -90,6 +96,63 @@ def language_of_classes(classes: str | None) -> str | None:
 def without_annotations(code: str) -> str:
     """Returns code without the annotation marks that leave no trace for the reader: `# (1)!`."""
     return _ANNOTATION.sub("", code) if ")!" in code else code
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced code block: its language, the first lines of its code, the offsets of its opening line and its end."""
+
+    language: str | None
+    first_lines: tuple[str, ...]
+    start: int
+    code_start: int
+    end: int
+
+
+class FenceLanguages:
+    """Finds the fence of a code block in the Markdown source by the first two lines of its code.
+
+    `pymdownx.highlight` without `pygments_lang_class` leaves no language in the HTML. The code of a fence that includes
+    a file is not in the source: such fences are found by their place between others, where as many blocks stand there.
+    """
+
+    def __init__(self, fences: Sequence[Fence]) -> None:
+        self._fences = fences
+        self._known: dict[tuple[str, ...], deque[int]] = defaultdict(deque)
+        for number, fence in enumerate(fences):
+            self._known[fence.first_lines].append(number)
+
+    def restore(self, blocks: Sequence[Block]) -> list[Block]:
+        """Returns the code blocks of a page, in the same order, with their languages."""
+        restored: list[Block] = []
+        last, unknown = -1, 0
+        for block in blocks:
+            number = self._fence_of(block)
+            if number is None:
+                unknown += 1
+            else:
+                self._place_included(restored, unknown, self._fences[last + 1 : number])
+                last, unknown = max(last, number), 0
+            restored.append(block if number is None else _in_language(block, self._fences[number].language))
+        self._place_included(restored, unknown, self._fences[last + 1 :])
+        return restored
+
+    def _fence_of(self, block: Block) -> int | None:
+        lines = (line for line in block.text.split("\n") if line.strip())
+        numbers = self._known.get(tuple("".join(line.split()) for _, line in zip(range(2), lines, strict=False)))
+        if not numbers:
+            return None
+        return numbers.popleft() if len(numbers) > 1 else numbers[0]
+
+    def _place_included(self, restored: list[Block], unknown: int, fences: Sequence[Fence]) -> None:
+        """Gives the last blocks, whose code no fence has, the languages of as many fences that include files."""
+        included = [fence.language for fence in fences if fence.first_lines and _INCLUDE.match(fence.first_lines[0])]
+        if unknown and len(included) == unknown:
+            restored[-unknown:] = map(_in_language, restored[-unknown:], included)
+
+
+def _in_language(block: Block, language: str | None) -> Block:
+    return block if block.language or not language else replace(block, language=language)
 
 
 _PYTHON = """

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
-from mkdocs_semsearch.chunking.markdown_source import FenceLanguages, comparable_heading, read_markdown
-from mkdocs_semsearch.chunking.source_map import SourceMap
+from mkdocs_semsearch.chunking.code_languages import FenceLanguages
+from mkdocs_semsearch.chunking.markdown_source import SourceMap, comparable_heading, read_markdown
 
 SOURCE = """---
 title: x
