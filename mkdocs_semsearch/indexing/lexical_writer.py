@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.lexical import analyzers, extra_words, vocabulary
+from mkdocs_semsearch.lexical import analyzers, extra_words, terms
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,
     STEMMED_FIELDS,
@@ -29,7 +29,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     register_analyzers,
 )
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords, joins_words
-from mkdocs_semsearch.lexical.vocabulary import common_words, page_words, sampled_pages
+from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
 
 if TYPE_CHECKING:
     import tantivy
@@ -147,7 +147,7 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 @cache
 def _code() -> str:
     """Returns a hash of the code that prepares texts, so that a new version does not use old cache entries."""
-    files = (analyzers.__file__, extra_words.__file__, vocabulary.__file__, __file__)
+    files = (analyzers.__file__, extra_words.__file__, terms.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 

@@ -17,17 +17,18 @@ from mkdocs_semsearch.lexical.analyzers import (
     raw_words,
     telling_words,
 )
-from mkdocs_semsearch.lexical.bm25 import (
+from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
+from mkdocs_semsearch.lexical.terms import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
     PAIR_WEIGHT,
     PART_WEIGHT,
     PREFIX_WEIGHT,
     QUOTED_PAIR_WEIGHT,
+    TermDictionary,
+    Terms,
     inverse_frequency,
 )
-from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
-from mkdocs_semsearch.lexical.vocabulary import TermDictionary, Terms
 
 COMMON_SHARE = 0.2
 """A word in a larger share of all chunks than this is not highlighted in excerpts; chosen, not measured."""

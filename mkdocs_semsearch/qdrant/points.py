@@ -37,8 +37,8 @@ from mkdocs_semsearch.lexical.analyzers import (
     prepare,
     section_names,
 )
-from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.lexical.extra_words import keywords_of
+from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
     CHUNK_POINT,

@@ -29,10 +29,10 @@ from mkdocs_semsearch.lexical.analyzers import (
     stems_with,
     telling_words,
 )
-from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.languages import page_stemmers
+from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.bundle import WrittenShards
 from mkdocs_semsearch.static.format import (

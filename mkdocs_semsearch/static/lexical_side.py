@@ -14,7 +14,7 @@ from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_part
 from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
-from mkdocs_semsearch.lexical.vocabulary import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
+from mkdocs_semsearch.lexical.terms import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
+from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
 from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
 from mkdocs_semsearch.static.format import (

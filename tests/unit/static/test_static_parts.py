@@ -15,7 +15,7 @@ from mkdocs_semsearch.embedding.token_table import (
     read_table,
     write_table,
 )
-from mkdocs_semsearch.lexical.bm25 import FIELD_WEIGHTS
+from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes

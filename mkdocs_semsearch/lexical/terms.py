@@ -1,13 +1,23 @@
-"""Looks up the words of an index: known words, completions of a prefix, and corrections of a typo."""
+"""Looks up the terms of an index (known words, completions of a prefix, corrections of a typo) and weighs them by BM25.
+
+The weights come from `artifact/weights.json`. BM25 is computed as Tantivy does, with the weights of the fields, for
+engines that score without Tantivy; a test compares the scores. Source: Robertson, Zaragoza: The Probabilistic Relevance
+Framework, 2009.
+"""
 
 from __future__ import annotations
 
+import bisect
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.analyzers import telling_words
 
 SHORTEST_CORRECTED = 4
@@ -18,7 +28,6 @@ MAX_CORRECTIONS = 3
 _LARGEST = 200_000
 _REMEMBERED = 1024
 """Greatest number of cached look-ups, and of terms that are read for one first letter; chosen, not measured."""
-
 
 COMMON_PAGES_SHARE = 0.8
 """A word on this share of the site's pages does not distinguish pages and is not embedded. On seven sites these words
@@ -148,3 +157,71 @@ class TermDictionary:
 
     def _read_terms(self, field: str, prefix: str) -> dict[str, int]:
         return dict(self._index.terms_with_prefix(field, prefix, limit=_LARGEST))
+
+
+FIELD_WEIGHTS: Mapping[str, float] = WEIGHTS["fields"]
+"""Weight of a term by its field."""
+
+IDENTIFIER_WEIGHT: float = WEIGHTS["clauses"]["identifier"]
+PART_WEIGHT: float = WEIGHTS["clauses"]["part"]
+"""Weight of a part of an identifier that is also part of an identifier in the chunk."""
+
+PAIR_WEIGHT: float = WEIGHTS["clauses"]["pair"]
+"""Weight of two neighbouring words of the query that are neighbours in the text."""
+
+QUOTED_PAIR_WEIGHT: float = WEIGHTS["clauses"]["quoted_pair"]
+"""Weight of two neighbouring words in quotes that are neighbours in the text."""
+
+PREFIX_WEIGHT: float = WEIGHTS["clauses"]["completion"]
+CORRECTION_WEIGHT: float = WEIGHTS["clauses"]["correction"]
+
+TIE_BREAKER: float = WEIGHTS["bm25"]["tie_breaker"]
+"""Factor of all fields except the best one in the score of a term."""
+
+_K1: float = WEIGHTS["bm25"]["k1"]
+_B: float = WEIGHTS["bm25"]["b"]
+"""Tantivy's values for `k1` and `b`, within the range that Robertson and Zaragoza recommend."""
+
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+
+def inverse_frequency(chunks: int, chunks_with: Number) -> Number:
+    """Returns the inverse document frequency of one term or of several.
+
+    Args:
+        chunks: number of all chunks.
+        chunks_with: number of chunks with the term; a number or an array.
+    """
+    inverse: Number = np.log1p((chunks - chunks_with + 0.5) / (chunks_with + 0.5))
+    return inverse
+
+
+def saturation(count: Number, relative_length: Number) -> Number:
+    """Returns the term frequency part of the score, by which the inverse document frequency is multiplied; below 2.2.
+
+    Args:
+        count: frequency of the term in the field; a number or an array.
+        relative_length: length of the field divided by the mean length of that field.
+    """
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * relative_length))
+
+
+def rounded_length(terms: int) -> int:
+    """Returns the length of a field, rounded as an index stores it in one byte."""
+    return _LENGTHS[bisect.bisect_right(_LENGTHS, terms) - 1]
+
+
+def best_field(scores: Sequence[float]) -> float:
+    """Returns the score of a term over its fields: the best score plus `TIE_BREAKER` times the others."""
+    best = max(scores, default=0.0)
+    return best + TIE_BREAKER * (sum(scores) - best)
+
+
+def _lengths() -> list[int]:
+    lengths = list(range(41))
+    while len(lengths) < 256:
+        lengths.append(lengths[-1] + 2 ** ((len(lengths) - 41) // 8 + 1))
+    return lengths
+
+
+_LENGTHS = _lengths()
