@@ -35,8 +35,8 @@ def test_every_line_of_a_table_of_promises_names_a_test(text):
 
 NO_PROMISES = {
     "Report a problem": "what to do",
-    "What there is to protect": "what the promises are about",
-    "What does not": "what is not promised",
+    "What is protected": "what the promises are about",
+    "What is not covered": "what is not promised",
     "What it does not do": "what is not promised",
     "Internal documentation": "what to do",
 }
