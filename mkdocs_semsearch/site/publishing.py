@@ -95,7 +95,7 @@ def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Pat
         with FileLock(place / ".lock", timeout=_LOCK_SECONDS):
             if not mark.is_file() or mark.read_text(encoding="utf-8") != source:
                 mark.unlink(missing_ok=True)
-                write_bundle(settings.index_dir, place, table)
+                write_bundle(settings.index_dir, place, table, memory=place / "parts.bin")
                 mark.write_text(source, encoding="utf-8")
             return copy_bundle(place, target)
     except (OSError, ValueError, KeyError, IndexWriteError, Timeout):
@@ -107,14 +107,12 @@ def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Pat
 
 def _source_of_bundle(index_dir: Path, table: TokenTable | None) -> str:
     """Returns a hash of all that a bundle is made of: the index, the table, and the code that writes it."""
-    from mkdocs_semsearch import lexical, static
     from mkdocs_semsearch.embedding.token_table import shipped_table
+    from mkdocs_semsearch.static.bundle_writer import code_digest
 
     digest = hashlib.sha256(manifest_to_json(replace(read_manifest(index_dir), created="")).encode())
     digest.update(("shipped" if table is shipped_table() else table.fingerprint if table else "none").encode())
-    for package in (static, lexical):
-        for file in sorted(Path(package.__path__[0]).glob("*.py")):
-            digest.update(file.read_bytes())
+    digest.update(code_digest())
     return digest.hexdigest()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,8 @@ from mkdocs_semsearch.static.format import (
     PACK_START,
     POINTER,
     Blocks,
-    Value,
     in_key_order,
     key_order,
-    pack_blocks,
     shard_name,
     unpack_blocks,
 )
@@ -171,17 +169,17 @@ def shard_of(key: str, firsts: Sequence[str]) -> int:
     return max(0, bisect_right(firsts, key_order(key), key=key_order) - 1)
 
 
-def write_shards(folder: Path, kind: str, contents: Sequence[Mapping[str, Value]]) -> Packs:
-    """Writes shards as block files, concatenated into packs."""
+def write_shards(folder: Path, kind: str, shards: Iterable[bytes]) -> Packs:
+    """Writes shards, each a block file, concatenated into packs."""
     (folder / kind).mkdir()
     packs: list[list[bytes]] = []
-    for content in map(pack_blocks, contents):
+    for content in shards:
         if not packs or sum(map(len, packs[-1])) >= PACK_BYTES:
             packs.append([])
         packs[-1].append(content)
-    for number, shards in enumerate(packs):
-        (folder / shard_name(kind, number)).write_bytes(PACK_START + b"".join(shards))
-    return [[len(shard) for shard in shards] for shards in packs]
+    for number, pack in enumerate(packs):
+        (folder / shard_name(kind, number)).write_bytes(PACK_START + b"".join(pack))
+    return [[len(shard) for shard in pack] for pack in packs]
 
 
 def _parting(previous: str, key: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch import lexical
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
+from mkdocs_semsearch.artifact import fields as artifact_fields
 from mkdocs_semsearch.artifact.index_folder import sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
+from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
@@ -30,11 +35,13 @@ from mkdocs_semsearch.lexical.analyzers import (
     telling_words,
 )
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
-from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.bundle import WrittenShards
+from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
+from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, hash_of, read_parts, write_parts
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -42,11 +49,10 @@ from mkdocs_semsearch.static.format import (
     POINTER,
     terms_of,
 )
-from mkdocs_semsearch.static.meaning import Planes, WrittenMeaning, write_meaning
+from mkdocs_semsearch.static.meaning import Planes, write_meaning
 from mkdocs_semsearch.static.postings import (
     CLAUSE_UNIT,
     WEIGHT_UNIT,
-    ChunkText,
     Postings,
     index_words,
     suffix_rules,
@@ -88,7 +94,12 @@ class BundleReport:
 
 
 def write_bundle(
-    index_dir: Path, target: Path, table: TokenTable | None, *, planes: Planes | None = None
+    index_dir: Path,
+    target: Path,
+    table: TokenTable | None,
+    *,
+    planes: Planes | None = None,
+    memory: Path | None = None,
 ) -> BundleReport:
     """Writes the bundle of an index.
 
@@ -98,6 +109,7 @@ def write_bundle(
             written before the pointer, so a reader sees either the previous bundle or this one.
         table: token table of the index's model; None for a text-only bundle.
         planes: bits of the vectors' components; None to choose them by the size of the site.
+        memory: file with parts of the last bundle, which is read and then replaced. The bundle is the same without it.
 
     Raises:
         IndexFolderError: the index is not complete, or the bundle cannot be written.
@@ -107,8 +119,13 @@ def write_bundle(
     try:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
-        pointer = _write_contents(index, staging, table, planes)
-        return _publish(staging, target, pointer)
+        made_with = _made_with(index.manifest)
+        earlier = NO_PARTS if memory is None else read_parts(memory, made_with)
+        pointer, parts = _write_contents(index, staging, table, planes, earlier)
+        report = _publish(staging, target, pointer)
+        if memory is not None:
+            write_parts(memory, made_with, parts)
+        return report
     except OSError as error:
         raise IndexWriteError(
             f"The static search could not be written to {target} ({error.strerror or error}): "
@@ -168,20 +185,42 @@ def planes_for(chunks: int) -> Planes:
     return ((max(_LEAST_DIMENSIONS, min(_MOST_DIMENSIONS, affordable)), 4),)
 
 
-def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None) -> dict[str, Any]:
+def _made_with(manifest: Manifest) -> bytes:
+    """Returns a hash of what all parts of a bundle depend on: the code that makes them, and the site's own words."""
+    return hash_of(code_digest(), manifest.generator.encode(), json.dumps(manifest.lexical, sort_keys=True).encode())
+
+
+@functools.cache
+def code_digest() -> bytes:
+    """Returns a hash of the code that splits texts and writes bundles."""
+    folders = (Path(__file__).parent, Path(lexical.__file__).parent)
+    files = [*(file for folder in folders for file in sorted(folder.glob("*.py"))), *map(Path, _OTHER_CODE)]
+    return hash_of(sys.version.encode(), *(file.read_bytes() for file in files))
+
+
+_OTHER_CODE = (artifact_fields.__file__, token_table.__file__)
+
+
+def _write_contents(
+    index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None, earlier: Parts
+) -> tuple[dict[str, Any], Parts]:
+    """Writes the files of a bundle; returns its pointer and its parts."""
     manifest, build_dir = index.manifest, index.build_dir
-    pages, chunks = _records(build_dir / PAGES), _records(build_dir / CHUNKS)
-    texts = write_site(folder, pages, chunks, manifest.facets, ReaderWords.of(manifest.lexical))
-    parts, lexical = _write_words(folder, manifest, pages, chunks)
+    pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
+    site = write_site(folder, pages, chunks, manifest.facets, ReaderWords.of(manifest.lexical), earlier)
+    keys, words = _split(manifest, pages, chunks, earlier)
+    parts, lexical_part = _write_words(folder, manifest, pages, words)
     semantic = None
-    if table is not None and chunks:
-        meaning = _write_meaning(folder, build_dir, chunks, table, planes or planes_for(len(chunks)))
+    if table is not None and len(chunks):
+        vectors: NDArray[np.float16] = np.load(build_dir / VECTORS, allow_pickle=False)
+        dimensions = planes or planes_for(len(chunks))
+        meaning = write_meaning(folder, vectors.astype(np.float32), table, dimensions, words.question_words())
         # The token table has a lower semantic weight than the model; a configured weight scales both equally.
         weight = min(1.0, meaning.semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
         measured = is_default_model(manifest.embedder.model)
         semantic = {**meaning.semantic, "weight": weight, "measured": measured}
         parts["tokens"] = meaning.tokens
-    return {
+    pointer = {
         "format": FORMAT,
         "build_id": manifest.build_id,
         "generator": manifest.generator,
@@ -194,33 +233,72 @@ def _write_contents(index: OpenIndex, folder: Path, table: TokenTable | None, pl
         "facets": [asdict(facet) for facet in manifest.facets],
         "semantic": semantic,
         "weights": WEIGHTS,
-        "lexical": lexical,
-        "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
-        "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
+        "lexical": lexical_part,
+        "shards": {"texts": sum(map(len, site.packs)), **{kind: part.firsts for kind, part in parts.items()}},
+        "packs": {"texts": site.packs, **{kind: part.packs for kind, part in parts.items()}},
     }
+    spans = _spans(pages)
+    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, site.names, site.texts)
+
+
+def _spans(pages: Sequence[Record]) -> list[tuple[int, int]]:
+    """Returns the first row of every page, and the row behind its last one."""
+    return [(page["first_chunk"], page["first_chunk"] + page["chunk_count"]) for page in pages]
+
+
+def _split(
+    manifest: Manifest, pages: Sequence[Record], chunks: ChunkTable, earlier: Parts
+) -> tuple[list[bytes], ChunkWords]:
+    """Returns a key of every page, see `Parts`, and the words of all chunks; only new pages are split."""
+    readers = ReaderWords.of(manifest.lexical)
+    stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
+    compounds = _compounds(chunks, stemmers)
+    spans = _spans(pages)
+    keys = [
+        hash_of(digest, repr((page["path"], page["front_matter"], stemmer)).encode("utf-8", "surrogatepass"))
+        for digest, page, stemmer in zip(chunks.digests(spans), pages, stemmers, strict=True)
+    ]
+    # The parts of a compound depend on the words of other pages.
+    known = [
+        earlier.pages.get(key) if not joins_words(stemmer) else None
+        for key, stemmer in zip(keys, stemmers, strict=True)
+    ]
+    new = [number for number, span in enumerate(known) if span is None]
+
+    def texts() -> Iterator[ChunkText]:
+        for number in new:
+            for chunk in chunks.rows(*spans[number]):
+                yield _chunk_text(chunk, pages[number], readers, compounds, stemmers[number])
+
+    if len(new) == len(pages):
+        return keys, ChunkWords.of(texts())
+    end = len(earlier.words.added)
+    rows = []
+    for (first, last), span in zip(spans, known, strict=True):
+        if span is None:
+            span = end, end + last - first
+            end += last - first
+        rows.append(np.arange(*span))
+    return keys, earlier.words.followed_by(texts()).picked(np.concatenate(rows))
 
 
 def _write_words(
-    folder: Path, manifest: Manifest, pages: Sequence[Record], chunks: Sequence[Record]
+    folder: Path, manifest: Manifest, pages: Sequence[Record], words: ChunkWords
 ) -> tuple[dict[str, WrittenShards], dict[str, Any]]:
     """Writes the words; returns their shards and the entry `lexical` of the pointer."""
     analysis = Analysis.of(manifest.lexical)
-    readers = ReaderWords.of(manifest.lexical)
-    stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
-    of_chunks = [stemmers[chunk["page"]] for chunk in chunks]
-    compounds = _compounds(chunks, of_chunks)
-    spoken = [
-        _chunk_text(chunk, pages[chunk["page"]], readers, compounds, stemmer)
-        for chunk, stemmer in zip(chunks, of_chunks, strict=True)
-    ]
     if analysis.is_single:
         stem = stems_with(analysis.stemmers[0])
     else:
-        stem = joined_stems((stemmer, text.words()) for stemmer, text in zip(of_chunks, spoken, strict=True))
-    postings = index_words(spoken, stem)
+        stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
+        of_chunks = np.repeat(np.arange(len(pages)), [page["chunk_count"] for page in pages])
+        different = list(dict.fromkeys(stemmers))
+        numbers = np.array([different.index(stemmer) for stemmer in stemmers], np.int64)[of_chunks]
+        stem = joined_stems((stemmer, words.words(numbers == number)) for number, stemmer in enumerate(different))
+    postings = index_words(words, stem)
     stop_words = analysis.stop_words
     parts = {
-        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(chunks))),
+        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(words.added))),
         "words": write_words(folder, postings.frequency),
         "positions": write_positions(folder, postings.places),
     }
@@ -243,18 +321,20 @@ def _languages(pages: Sequence[Record], manifest: Manifest) -> dict[str, Any]:
 def _records(path: Path) -> list[Record]:
     import pyarrow.parquet as pq
 
-    records: list[Record] = pq.read_table(path).to_pylist()
+    records: list[Record] = pq.ParquetFile(path).read(use_threads=False).to_pylist()
     return records
 
 
-def _compounds(chunks: Sequence[Record], stemmers: Sequence[str | None]) -> Compounds:
+def _compounds(chunks: ChunkTable, stemmers: Sequence[str | None]) -> Compounds:
     """Splits the compounds of a site, see `site_compounds`."""
+    joining = {number: stemmer for number, stemmer in enumerate(stemmers) if stemmer and joins_words(stemmer)}
+    if not joining:
+        return NO_COMPOUNDS
     words: dict[str, set[str]] = {}
-    for chunk, stemmer in zip(chunks, stemmers, strict=True):
-        if stemmer is not None and joins_words(stemmer):
-            words.setdefault(stemmer, set()).update(
-                plain_words(exact_text(chunk["heading_hierarchy"], chunk["content"]))
-            )
+    places = zip(chunks.pages.tolist(), chunks.column("heading_hierarchy"), chunks.column("content"), strict=True)
+    for page, heading_hierarchy, content in places:
+        if page in joining:
+            words.setdefault(joining[page], set()).update(plain_words(exact_text(heading_hierarchy, content)))
     return Compounds(words)
 
 
@@ -267,8 +347,13 @@ def _chunk_text(
     added = (*own, *readers.of_text(*place), *compounds.of_text(stemmer, *place))
     texts = lexical_texts(*place, (*chunk["definitions"], chunk["node_name"] or ""), added)
     fields = {name: texts[name] for name in FIELD_WEIGHTS}
-    heading = chunk["heading_hierarchy"][-1]
-    return ChunkText(fields, tuple(texts["identifiers"].split()), heading, len(terms_of("\n".join(added))))
+    return ChunkText(
+        fields,
+        tuple(texts["identifiers"].split()),
+        heading=chunk["heading_hierarchy"][-1],
+        added=len(terms_of("\n".join(added))),
+        embedded="\n".join((*chunk["heading_hierarchy"], chunk["content"])),
+    )
 
 
 def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
@@ -281,14 +366,6 @@ def _stop_words(postings: Postings, stemmer: str | None) -> list[str]:
     """Returns the stop words among the words of the site."""
     analyzer = telling_words(stemmer)
     return sorted(word for word in postings.frequency if not analyzer.analyze(word))
-
-
-def _write_meaning(
-    folder: Path, build_dir: Path, chunks: Sequence[Record], table: TokenTable, planes: Planes
-) -> WrittenMeaning:
-    stored: NDArray[np.float16] = np.load(build_dir / VECTORS, allow_pickle=False)
-    texts = ("\n".join((*chunk["heading_hierarchy"], chunk["content"])) for chunk in chunks)
-    return write_meaning(folder, stored.astype(np.float32), table, planes, texts)
 
 
 def _remove_others(target: Path, kept: str) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,7 +173,7 @@ class WrittenMeaning:
 
 
 def write_meaning(
-    folder: Path, vectors: NDArray[np.float32], table: TokenTable, planes: Planes, texts: Iterable[str]
+    folder: Path, vectors: NDArray[np.float32], table: TokenTable, planes: Planes, words: Mapping[str, int]
 ) -> WrittenMeaning:
     """Writes vectors and tokens.
 
@@ -183,7 +182,7 @@ def write_meaning(
         vectors: float32 `[chunks, d]`, unit rows.
         table: token table of the model that made the vectors.
         planes: bits of the vectors' components.
-        texts: texts of the site; the tokens that are frequent in them are loaded first.
+        words: word of the site to its number of chunks; the tokens that are frequent are loaded first.
     """
     reduction = fit_reduction(vectors, planes)
     unit = float(reduction.steps.max()) / QUESTION_LEVELS
@@ -191,7 +190,7 @@ def write_meaning(
     offsets = reduction.basis.astype(np.float64) @ reduction.mean / reduction.steps
     packed = pack_codes(reduction.codes(vectors), reduction.planes)
     (folder / VECTORS).write_bytes(pack_blocks({"codes": packed.reshape(-1), "weights": weights, "offsets": offsets}))
-    tokens = _write_tokens(folder, table, reduction, texts)
+    tokens = _write_tokens(folder, table, reduction, words)
     semantic = {
         "planes": [list(plane) for plane in reduction.planes],
         "token_planes": [[len(weights), TOKEN_BITS]],
@@ -201,7 +200,7 @@ def write_meaning(
     return WrittenMeaning(semantic, tokens)
 
 
-def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: Iterable[str]) -> WrittenShards:
+def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: Mapping[str, int]) -> WrittenShards:
     scales, codes = row_scaled(table.vectors @ reduction.basis.T, TOKEN_BITS)
     tokens = table.vocabulary.tokens
     number = {token: i for i, token in enumerate(tokens)}
@@ -219,18 +218,15 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, texts: 
         ends = range(1, len(shard.first))
         before = [shard.first[:end] for end in ends if shard.first[:end] in number]
         contents.append(blocks([*before, *shard.keys]))
-    packs = write_shards(folder, "tokens", contents)
-    (folder / TOKENS_CORE).write_bytes(pack_blocks(blocks(_frequent(texts, number))))
+    packs = write_shards(folder, "tokens", map(pack_blocks, contents))
+    (folder / TOKENS_CORE).write_bytes(pack_blocks(blocks(_frequent(words, number))))
     return WrittenShards([shard.first for shard in shards], packs)
 
 
-def _frequent(texts: Iterable[str], number: Mapping[str, int]) -> list[str]:
+def _frequent(words: Mapping[str, int], number: Mapping[str, int]) -> list[str]:
     """Returns words that are one token: most frequent on the site first, ties by the order of the vocabulary."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(set(question_words(text)))
-    known = [word for word in counts if word in number and not word.startswith(CONTINUATION)]
-    return sorted(known, key=lambda word: (-counts[word], number[word]))[:CORE_TOKENS]
+    known = [word for word in words if word in number and not word.startswith(CONTINUATION)]
+    return sorted(known, key=lambda word: (-words[word], number[word]))[:CORE_TOKENS]
 
 
 Planes = tuple[tuple[int, int], ...]

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
 from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
+from mkdocs_semsearch.static.chunk_words import HEADING, IDENTIFIERS, ChunkWords, Terms
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
     LEAST_BEFORE_SUFFIX,
     Value,
     differences,
     in_key_order,
+    pack_blocks,
     pack_varints,
     smallest_unsigned,
-    terms_of,
 )
 
 LEVELS = 15
@@ -45,27 +46,6 @@ _POSITIONED = ("title", "headings", "text", "code")
 _COMMON_SHARE = 0.4
 """A word in a larger share of chunks has only headings in its posting list, because the others would be many and hardly
 distinguish chunks. Chosen, not measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkText:
-    """The searchable text of a chunk.
-
-    Attributes:
-        fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
-        identifiers: whole identifiers, lower-cased.
-        heading: heading of the chunk's section.
-        added: number of terms at the end of `text` that were added (keywords, synonyms); phrases ignore them.
-    """
-
-    fields: Mapping[str, str]
-    identifiers: tuple[str, ...]
-    heading: str = ""
-    added: int = 0
-
-    def words(self) -> list[str]:
-        """Returns the words of all fields."""
-        return [word for field in FIELD_WEIGHTS for word in terms_of(self.fields[field])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,129 +108,93 @@ class Postings:
     places: Places
 
 
-def _numbering() -> defaultdict[str, int]:
-    """Returns a dictionary that gives every new key the next number, from 0 on."""
-    number: defaultdict[str, int] = defaultdict()
-    number.default_factory = number.__len__
-    return number
-
-
-def index_words(chunks: Sequence[ChunkText], stem: Callable[[str], str]) -> Postings:
+def index_words(words: ChunkWords, stem: Callable[[str], str]) -> Postings:
     """Indexes all chunks.
 
     Args:
-        chunks: the chunks, in the order of their rows.
+        words: the words of the chunks.
         stem: returns the stem of a word.
     """
-    found = _numbering()
-    fields = {name: _FieldWords.of(chunks, name, found) for name in FIELD_WEIGHTS}
-    number = {word: place for place, word in enumerate(in_key_order(found))}
-    place_of = np.empty(len(number), np.int64)
-    place_of[list(map(found.__getitem__, number))] = np.arange(len(number))
-    fields = {name: field.renumbered(place_of) for name, field in fields.items()}
+    number, place_of = _sorted_words(words)
+    fields = {name: words.columns[name].renumbered(place_of) for name in FIELD_WEIGHTS}
+    chunks = len(words.added)
     stems = {word: stem(word) for word in number}
     stem_number = {text: place for place, text in enumerate(dict.fromkeys(stems.values()))}
     stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int64, len(stems))
-    parts = [field.scores(stem_of, FIELD_WEIGHTS[name]) for name, field in fields.items()]
-    headed = [stem_number[stems[word]] * len(chunks) + row for row, word in _heading_words(chunks)]
-    places = _places(chunks, fields, number)
+    parts = [_field_scores(field, stem_of, FIELD_WEIGHTS[name]) for name, field in fields.items()]
+    heading = words.columns[HEADING].renumbered(place_of)
+    places = _places(words, fields, number)
     frequency = Counter(
         {word: count for word, count in zip(number, np.diff(places.word_begins).tolist(), strict=True) if count}
     )
     return Postings(
         stems,
         frequency,
-        _best_field(parts, list(stem_number), len(chunks), np.array(headed, np.int64)),
-        _identifier_lists(chunks),
+        _best_field(parts, list(stem_number), chunks, stem_of[heading.numbers] * chunks + heading.rows),
+        _identifier_lists(words),
         places,
     )
 
 
-def _heading_words(chunks: Sequence[ChunkText]) -> Iterator[tuple[int, str]]:
-    """Yields row and word for every word in the heading of a chunk."""
-    for row, chunk in enumerate(chunks):
-        for word in terms_of(chunk.heading):
-            yield row, word
+def _sorted_words(words: ChunkWords) -> tuple[dict[str, int], NDArray[np.int64]]:
+    """Returns the words of all fields with their places in the order of `key_order`, and the place of each term."""
+    used = np.zeros(len(words.texts), np.bool_)
+    for name in FIELD_WEIGHTS:
+        used[words.columns[name].numbers] = True
+    numbers = np.flatnonzero(used)
+    texts = [words.texts[number] for number in numbers.tolist()]
+    number = {word: place for place, word in enumerate(in_key_order(texts))}
+    place_of = np.full(len(words.texts), -1, np.int64)
+    place_of[numbers] = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
+    return number, place_of
 
 
-@dataclass(frozen=True, slots=True)
-class _FieldWords:
-    """The words of one field of all chunks.
+def _field_scores(
+    field: Terms, stem_of: NDArray[np.int64], weight: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Scores the stems of each chunk in a field.
 
-    Attributes:
-        words: int64 `[m]`; numbers of the words, chunk by chunk in the order of the text.
-        lengths: int64 `[chunks]`; number of words of each chunk.
+    Returns:
+        int64 `[k]`, stem times the number of chunks plus row, ascending; float64 `[k]`, their scores.
     """
-
-    words: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, chunks: Sequence[ChunkText], field: str, number: Mapping[str, int]) -> _FieldWords:
-        """Splits the texts of a field; `number` gives every new word the next number."""
-        lengths = np.zeros(len(chunks), np.int64)
-        words: list[int] = []
-        for row, chunk in enumerate(chunks):
-            here = terms_of(chunk.fields[field])
-            lengths[row] = len(here)
-            words += map(number.__getitem__, here)
-        return cls(np.array(words, np.int64), lengths)
-
-    def renumbered(self, numbers: NDArray[np.int64]) -> _FieldWords:
-        """Returns a copy in which word `i` is `numbers[i]`."""
-        return _FieldWords(numbers[self.words], self.lengths)
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """int64 `[m]`; the chunk of each word."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-    @property
-    def within(self) -> NDArray[np.int64]:
-        """int64 `[m]`; the position of each word in its text."""
-        return np.arange(len(self.words)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
-
-    def scores(self, stem_of: NDArray[np.int64], weight: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Scores the stems of each chunk.
-
-        Returns:
-            int64 `[k]`, stem times the number of chunks plus row, ascending; float64 `[k]`, their scores.
-        """
-        chunks = max(1, len(self.lengths))
-        keys, counts = np.unique(stem_of[self.words] * chunks + self.rows, return_counts=True)
-        if not len(keys):
-            return keys, np.zeros(0)
-        stem, row = np.divmod(keys, chunks)
-        relative = self.lengths / max(1.0, float(self.lengths.mean()))
-        inverse = inverse_frequency(len(self.lengths), np.bincount(stem).astype(np.float64))[stem]
-        return keys, weight * inverse * saturation(counts.astype(np.float64), relative[row])
+    chunks = max(1, len(field.lengths))
+    keys, counts = np.unique(stem_of[field.numbers] * chunks + field.rows, return_counts=True)
+    if not len(keys):
+        return keys, np.zeros(0)
+    stem, row = np.divmod(keys, chunks)
+    relative = field.lengths / max(1.0, float(field.lengths.mean()))
+    inverse = inverse_frequency(len(field.lengths), np.bincount(stem).astype(np.float64))[stem]
+    return keys, weight * inverse * saturation(counts.astype(np.float64), relative[row])
 
 
-def _places(chunks: Sequence[ChunkText], fields: Mapping[str, _FieldWords], number: Mapping[str, int]) -> Places:
+def _places(words: ChunkWords, fields: Mapping[str, Terms], number: Mapping[str, int]) -> Places:
     """Returns the positions of every word; gaps between fields prevent phrases across fields."""
-    start = np.zeros(len(chunks), np.int64)
-    words, rows, positions = [], [], []
+    chunks = len(words.added)
+    start = np.zeros(chunks, np.int64)
+    found, rows, positions = [], [], []
     for name in _POSITIONED:
         field = fields[name]
-        kept, gap = field.lengths, np.ones(len(chunks), np.int64)
+        kept, gap = field.lengths, np.ones(chunks, np.int64)
         if name == "headings":  # of a title that is repeated there, one is enough
-            gap = np.array([chunk.fields["headings"] != chunk.fields["title"] for chunk in chunks], np.int64)
+            gap = 1 - words.repeats_title.astype(np.int64)
             kept = kept * gap
         elif name == "text":
-            kept = kept - np.array([chunk.added for chunk in chunks], np.int64)
+            kept = kept - words.added
         here, within = field.rows, field.within
         shown = within < kept[here]
-        words.append(field.words[shown])
+        found.append(field.numbers[shown])
         rows.append(here[shown])
         positions.append((start[here] + within)[shown])
         start = start + kept + gap
-    keys = np.concatenate(words) * max(1, len(chunks)) + np.concatenate(rows)
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
+    places = np.concatenate(positions)
+    # Word, row and position in one number, because NumPy sorts plain numbers fastest.
+    bits = int(places.max(initial=0)).bit_length()
+    keys = np.sort((np.concatenate(found) * max(1, chunks) + np.concatenate(rows)) << bits | places)
+    places, keys = keys & (1 << bits) - 1, keys >> bits
     begins = np.flatnonzero(first_of_runs(keys))
-    word, row = np.divmod(keys[begins], max(1, len(chunks)))
+    word, row = np.divmod(keys[begins], max(1, chunks))
     word_begins = np.searchsorted(word, np.arange(len(number) + 1))
-    return Places(number, word_begins, row, np.append(begins, len(keys)), np.concatenate(positions)[order])
+    return Places(number, word_begins, row, np.append(begins, len(keys)), places)
 
 
 def _best_field(
@@ -271,7 +215,8 @@ def _best_field(
     scores = np.concatenate([values for _, values in parts])
     if not len(keys):
         return {}
-    order = np.argsort(keys, kind="stable")
+    field = np.repeat(np.arange(len(parts)), [len(found) for found, _ in parts])
+    order = np.argsort(keys * len(parts) + field)  # no two are equal, so this is faster than a stable sort of `keys`
     keys, scores = keys[order], scores[order]
     starts = np.flatnonzero(first_of_runs(keys))
     best = np.maximum.reduceat(scores, starts)
@@ -291,18 +236,19 @@ def _in_headings(found: PostingList) -> PostingList:
     return PostingList(rows, np.full(len(rows), IN_HEADING, np.uint8), found.weight)
 
 
-def _identifier_lists(chunks: Sequence[ChunkText]) -> dict[str, PostingList]:
-    number = _numbering()
-    lengths = np.array([len(chunk.identifiers) for chunk in chunks], np.int64)
-    numbers = np.array([number[form] for chunk in chunks for form in chunk.identifiers], np.int64)
-    if not len(numbers):
+def _identifier_lists(words: ChunkWords) -> dict[str, PostingList]:
+    forms = words.columns[IDENTIFIERS]
+    if not len(forms.numbers):
         return {}
-    factors = saturation(np.ones(len(chunks)), lengths / max(1.0, float(lengths.mean())))
-    order = np.argsort(numbers, kind="stable")
-    rows = np.repeat(np.arange(len(chunks)), lengths)[order]
-    counts = np.bincount(numbers)
-    scores = inverse_frequency(len(chunks), counts.astype(np.float64))[numbers[order]] * factors[rows]
-    return dict(zip(number, _quantized(np.cumsum(counts) - counts, rows, scores), strict=True))
+    lengths = forms.lengths
+    factors = saturation(np.ones(len(lengths)), lengths / max(1.0, float(lengths.mean())))
+    order = np.argsort(forms.numbers, kind="stable")
+    rows = forms.rows[order]
+    used, begins, counts = np.unique(forms.numbers[order], return_index=True, return_counts=True)
+    inverse = inverse_frequency(len(lengths), counts.astype(np.float64))
+    scores = np.repeat(inverse, counts) * factors[rows]
+    texts = (words.texts[number] for number in used.tolist())
+    return dict(zip(texts, _quantized(begins, rows, scores), strict=True))
 
 
 def _quantized(
@@ -356,7 +302,7 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
         costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
     shards = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
     contents = [_term_blocks(shard.keys, words_of, postings, is_telling) for shard in shards]
-    return WrittenShards([shard.first for shard in shards], write_shards(folder, "terms", contents))
+    return WrittenShards([shard.first for shard in shards], write_shards(folder, "terms", map(pack_blocks, contents)))
 
 
 def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
@@ -366,13 +312,13 @@ def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
     contents: list[Mapping[str, Value]] = [
         {"keys": shard.keys, "df": smallest_unsigned([frequency[word] for word in shard.keys])} for shard in shards
     ]
-    return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", contents))
+    return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", map(pack_blocks, contents)))
 
 
 def write_positions(folder: Path, places: Places) -> WrittenShards:
     """Writes the positions of every word; returns the first key of every shard."""
     shards = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
-    contents = [_position_blocks(shard.keys, places) for shard in shards]
+    contents = (pack_blocks(_position_blocks(shard.keys, places), level=6) for shard in shards)
     return WrittenShards([shard.first for shard in shards], write_shards(folder, "positions", contents))
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from itertools import groupby
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.static.bundle import Bundle, Packs, open_bundle, write_shards
+from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, hash_of
 from mkdocs_semsearch.static.format import (
     CORE,
     FIELDS,
@@ -65,10 +65,11 @@ Record = Mapping[str, Any]
 def write_site(
     folder: Path,
     pages: Sequence[Record],
-    chunks: Sequence[Record],
+    chunks: ChunkTable,
     facets: Sequence[FacetDeclaration],
     readers: ReaderWords = NO_READER_WORDS,
-) -> Packs:
+    earlier: Parts = NO_PARTS,
+) -> WrittenSite:
     """Writes core, texts and fields.
 
     Args:
@@ -77,17 +78,16 @@ def write_site(
         chunks: rows of `chunks.parquet`.
         facets: declared facet fields.
         readers: the questions pinned to pages.
-
-    Returns:
-        The sizes of the text shards.
+        earlier: parts of the last bundle, from which equal texts and names are taken.
     """
     shards = _cut_texts(chunks)
     records = [_page_record(page) for page in pages]
+    hashes = NameHashes(earlier.names)
     blocks: dict[str, Value] = {
         "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
-        "text_starts": smallest_unsigned([rows[0] for rows in shards]),
+        "text_starts": smallest_unsigned([first for first, _ in shards]),
         **_sections(chunks),
-        **_names(chunks, pages, readers),
+        **_names(chunks, pages, readers, hashes),
     }
     if any(page["boost"] != 1 for page in pages):
         blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
@@ -102,11 +102,25 @@ def write_site(
     if any(kinds):
         blocks["kinds"] = np.array(kinds, np.uint8)
     (folder / CORE).write_bytes(pack_blocks(blocks))
-    contents: list[Mapping[str, Value]] = [_text_blocks(rows, chunks, records) for rows in shards]
-    packs = write_shards(folder, "texts", contents)
-    columns: dict[str, Value] = {f"chunk_{name}": {"json": [c[name] for c in chunks]} for name in CHUNK_COLUMNS}
+    texts = _text_shards(shards, chunks, records, earlier.texts)
+    columns: dict[str, Value] = {f"chunk_{name}": {"json": chunks.column(name)} for name in CHUNK_COLUMNS}
     (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
-    return packs
+    packs = write_shards(folder, "texts", (shard for _, shard in texts))
+    return WrittenSite(packs, dict(texts), hashes.used)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSite:
+    """The tables of a bundle that were written.
+
+    Attributes:
+        packs: the sizes of the text shards.
+        texts, names: see `Parts`.
+    """
+
+    packs: Packs
+    texts: Mapping[bytes, bytes]
+    names: Mapping[str, int]
 
 
 def language_tags(pages: Sequence[Record]) -> list[str]:
@@ -114,37 +128,60 @@ def language_tags(pages: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(page["language"] for page in pages if page["language"]))
 
 
-def _sections(chunks: Sequence[Record]) -> dict[str, Value]:
-    places = [(chunk["page"], chunk["section"]) for chunk in chunks]
-    starts = np.array([i == 0 or place != places[i - 1] for i, place in enumerate(places)], np.uint8)
-    group = [chunk["duplicate_group"] for chunk, start in zip(chunks, starts, strict=True) if start]
-    twins = [section for section, first in enumerate(group) if first != section]
+def _sections(chunks: ChunkTable) -> dict[str, Value]:
+    sections = chunks.integers("section")
+    starts = np.ones(len(chunks), np.uint8)
+    starts[1:] = (np.diff(chunks.pages) != 0) | (np.diff(sections) != 0)
+    group = chunks.integers("duplicate_group")[starts > 0]
+    twins = np.flatnonzero(group != np.arange(len(group)))
     return {
         "section_starts": starts,
         "twins": smallest_unsigned(twins),
-        "twin_of": smallest_unsigned([group[section] for section in twins]),
+        "twin_of": smallest_unsigned(group[twins]),
     }
 
 
-def _names(chunks: Sequence[Record], pages: Sequence[Record], readers: ReaderWords) -> dict[str, Value]:
+class NameHashes:
+    """Hashes titles and headings; those of the last bundle are known.
+
+    Attributes:
+        used: the names that were asked for, with their hashes.
+    """
+
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self.used: dict[str, int] = {}
+        self._known = known
+
+    def __call__(self, text: str) -> int:
+        """Returns the hash of a name."""
+        found = self.used.get(text)
+        if found is None:
+            found = self.used[text] = self._known[text] if text in self._known else _name_hash(text)
+        return found
+
+
+def _names(
+    chunks: ChunkTable, pages: Sequence[Record], readers: ReaderWords, hash_of_name: NameHashes
+) -> dict[str, Value]:
     """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections."""
     found: set[tuple[int, int, int]] = set()
-    generic = generic_headings((chunk["page"], chunk["heading_hierarchy"]) for chunk in chunks)
+    paths = chunks.column("heading_hierarchy")
+    places = list(zip(chunks.pages.tolist(), chunks.integers("section").tolist(), strict=True))
+    generic = generic_headings((page, path) for (page, _), path in zip(places, paths, strict=True))
     page, section = -1, (-1, -1)
-    for row, chunk in enumerate(chunks):
-        path = chunk["heading_hierarchy"]
-        if chunk["page"] != page:
-            page = chunk["page"]
+    for row, (place, path) in enumerate(zip(places, paths, strict=True)):
+        if place[0] != page:
+            page = place[0]
             titles = (
                 path[0],
                 *(question for question, pinned in readers.pins.items() if pinned == pages[page]["path"]),
             )
-            found.update((_name_hash(name), TITLE, row) for name in titles)
+            found.update((hash_of_name(name), TITLE, row) for name in titles)
             keywords = keywords_of(json.loads(pages[page]["front_matter"]))
-            found.update((_name_hash(name), HEADING, row) for name in keywords)
-        if (chunk["page"], chunk["section"]) != section:
-            section = (chunk["page"], chunk["section"])
-            found.update((_name_hash(name), HEADING, row) for name in section_names(path, generic))
+            found.update((hash_of_name(name), HEADING, row) for name in keywords)
+        if place != section:
+            section = place
+            found.update((hash_of_name(name), HEADING, row) for name in section_names(path, generic))
     nothing = _name_hash("")
     names = np.array(sorted(name for name in found if name[0] != nothing), np.int64).reshape(-1, 3)
     return {
@@ -181,26 +218,36 @@ def _page_record(page: Record) -> dict[str, Any]:
     return {**shown, "section": page["section"], "kind": page.get("kind")}
 
 
-def _cut_texts(chunks: Sequence[Record]) -> list[list[int]]:
-    """Divides the rows into runs of a few kilobytes; a page begins a new run if the last one is half full."""
-    sizes = [len(chunk["content"]) + 300 for chunk in chunks]
+def _cut_texts(chunks: ChunkTable) -> list[tuple[int, int]]:
+    """Divides the rows into spans of a few kilobytes; a page begins a new span if the last one is half full."""
+    sizes = [len(content) + 300 for content in chunks.column("content")]
     target = max(TEXT_BYTES, sum(sizes) // MOST_TEXT_SHARDS * 3 // 2)
-    shards: list[list[int]] = []
-    filled = 0
-    for _, rows in groupby(range(len(chunks)), key=lambda row: chunks[row]["page"]):
-        for position, row in enumerate(rows):
-            full = filled + sizes[row] > target or (position == 0 and filled > target // 2)
-            if not shards or full:
-                shards.append([])
-                filled = 0
-            shards[-1].append(row)
-            filled += sizes[row]
+    firsts: list[int] = []
+    filled, previous = 0, -1
+    for row, page in enumerate(chunks.pages.tolist()):
+        if not firsts or filled + sizes[row] > target or (page != previous and filled > target // 2):
+            firsts.append(row)
+            filled = 0
+        filled += sizes[row]
+        previous = page
+    return list(zip(firsts, [*firsts[1:], len(chunks)], strict=True)) if firsts else []
+
+
+def _text_shards(
+    spans: Sequence[tuple[int, int]], chunks: ChunkTable, pages: Sequence[Record], known: Mapping[bytes, bytes]
+) -> list[tuple[bytes, bytes]]:
+    """Returns a hash of the content of every text shard, and the shard."""
+    shards = []
+    for (first, end), digest in zip(spans, chunks.digests(spans), strict=True):
+        rows = chunks.pages[first:end].tolist()
+        here = {str(page): pages[page] for page in rows}
+        key = hash_of(digest, json.dumps([rows, here]).encode())
+        shards.append((key, known.get(key) or _text_shard(chunks.rows(first, end), here)))
     return shards
 
 
-def _text_blocks(rows: Sequence[int], chunks: Sequence[Record], pages: Sequence[Record]) -> Mapping[str, Value]:
-    here = {str(chunks[row]["page"]): pages[chunks[row]["page"]] for row in rows}
-    return {"chunks": {"json": [_chunk_record(chunks[row]) for row in rows]}, "pages": {"json": here}}
+def _text_shard(rows: Sequence[Record], pages: Mapping[str, Record]) -> bytes:
+    return pack_blocks({"chunks": {"json": [_chunk_record(row) for row in rows]}, "pages": {"json": pages}})
 
 
 def _chunk_record(chunk: Record) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from mkdocs_semsearch.embedding.token_table import (
 )
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
+from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
-from mkdocs_semsearch.static.postings import LEVELS, ChunkText, index_words, suffix_rules, write_positions
+from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules, write_positions
 from mkdocs_semsearch.static.tuning import site_sentences
 
 
@@ -108,7 +109,7 @@ def places_of(postings, word):
 
 def test_impacts_rise_with_the_field_and_the_count():
     texts = [chunk("vault vault"), chunk("vault and other words"), chunk("nothing", title="Vault"), chunk("a.b")]
-    postings = index_words(texts + [chunk(f"filler {n}") for n in range(9)], str)
+    postings = index_words(ChunkWords.of(texts + [chunk(f"filler {n}") for n in range(9)]), str)
     found = postings.lists["vault"]
     assert found.rows.tolist() == [0, 1, 2]
     assert found.impacts[2] == LEVELS  # a title weighs most
@@ -119,7 +120,7 @@ def test_impacts_rise_with_the_field_and_the_count():
 
 
 def test_words_of_nearly_every_chunk_have_no_posting_list():
-    postings = index_words([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)], str)
+    postings = index_words(ChunkWords.of([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)]), str)
     assert "the" not in postings.lists
     assert postings.frequency["the"] == 30
 
@@ -171,7 +172,7 @@ def test_sentences_of_a_site_are_prose_and_headings():
 
 def test_an_index_without_words_has_no_lists_and_no_positions(tmp_path):
     for texts in ([], [chunk("", title="")]):
-        postings = index_words(texts, str)
+        postings = index_words(ChunkWords.of(texts), str)
         assert (postings.lists, postings.identifiers, dict(postings.frequency)) == ({}, {}, {})
         folder = tmp_path / str(len(texts))
         folder.mkdir()

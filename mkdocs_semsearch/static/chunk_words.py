@@ -1,0 +1,201 @@
+"""Splits the texts of all chunks into words; the words of chunks that an earlier bundle had are copied from it."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.embedding.token_table import question_words
+from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
+from mkdocs_semsearch.static.format import Blocks, Value, smallest_unsigned, terms_of
+
+HEADING, IDENTIFIERS, ASKED = "heading", "identifiers", "asked"
+_COLUMNS = (*FIELD_WEIGHTS, HEADING, IDENTIFIERS, ASKED)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText:
+    """The searchable text of a chunk.
+
+    Attributes:
+        fields: text by the names of `FIELD_WEIGHTS`; `parts` are words already.
+        identifiers: whole identifiers, lower-cased.
+        heading: heading of the chunk's section.
+        added: number of terms at the end of `text` that were added (keywords, synonyms); phrases ignore them.
+        embedded: the text from which the model computes the vector.
+    """
+
+    fields: Mapping[str, str]
+    identifiers: tuple[str, ...]
+    heading: str = ""
+    added: int = 0
+    embedded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of one kind in all chunks.
+
+    Attributes:
+        numbers: int32 or int64 `[m]`; numbers of the terms, chunk by chunk in the order of the text.
+        lengths: int64 `[chunks]`; number of terms of each chunk.
+    """
+
+    numbers: NDArray[np.integer[Any]]
+    lengths: NDArray[np.int64]
+
+    def renumbered(self, numbers: NDArray[np.integer[Any]]) -> Terms:
+        """Returns a copy in which term `i` is `numbers[i]`."""
+        return Terms(numbers[self.numbers], self.lengths)
+
+    def picked(self, rows: NDArray[np.int64]) -> Terms:
+        """Returns the terms of some chunks, in the order of `rows`."""
+        lengths = self.lengths[rows]
+        begins = (np.cumsum(self.lengths) - self.lengths)[rows]
+        places = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+        return Terms(self.numbers[places], lengths)
+
+    def followed_by(self, other: Terms) -> Terms:
+        """Returns these chunks and those of `other` behind them."""
+        return Terms(
+            np.concatenate([self.numbers, other.numbers]),
+            np.concatenate([self.lengths, other.lengths]),
+        )
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """int64 `[m]`; the chunk of each term."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @property
+    def within(self) -> NDArray[np.int64]:
+        """int64 `[m]`; the position of each term in its chunk."""
+        return np.arange(len(self.numbers)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWords:
+    """The words of all chunks.
+
+    Attributes:
+        texts: all terms, by their numbers.
+        columns: terms by the names of `FIELD_WEIGHTS`; under `HEADING` those of the heading of the section, under
+            `IDENTIFIERS` whole identifiers, under `ASKED` the different words of the embedded text, split as those of
+            a question.
+        added: int64 `[chunks]`; number of terms at the end of `text` that were added.
+        repeats_title: bool `[chunks]`; whether `headings` is the same text as `title`.
+    """
+
+    texts: Sequence[str]
+    columns: Mapping[str, Terms]
+    added: NDArray[np.int64]
+    repeats_title: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, chunks: Iterable[ChunkText], known: Sequence[str] = ()) -> ChunkWords:
+        """Splits the texts of chunks, one chunk at a time, so that they need not all be in memory.
+
+        Args:
+            chunks: the chunks, in the order of their rows.
+            known: terms with the first numbers.
+        """
+        number = _Numbering(known)
+        numbers = {name: array("i") for name in _COLUMNS}
+        lengths = {name: array("q") for name in _COLUMNS}
+        added, repeats = array("q"), array("b")
+        for chunk in chunks:
+            terms: dict[str, Iterable[str]] = {name: terms_of(chunk.fields[name]) for name in FIELD_WEIGHTS}
+            terms |= {
+                HEADING: terms_of(chunk.heading),
+                IDENTIFIERS: chunk.identifiers,
+                ASKED: dict.fromkeys(question_words(chunk.embedded)),
+            }
+            for name, found in terms.items():
+                before = len(numbers[name])
+                numbers[name].extend(map(number.__getitem__, found))
+                lengths[name].append(len(numbers[name]) - before)
+            added.append(chunk.added)
+            repeats.append(chunk.fields["headings"] == chunk.fields["title"])
+        return cls(
+            list(number),
+            {name: Terms(np.array(numbers[name], np.int32), np.array(lengths[name], np.int64)) for name in _COLUMNS},
+            np.array(added, np.int64),
+            np.array(repeats, np.bool_),
+        )
+
+    def followed_by(self, chunks: Iterable[ChunkText]) -> ChunkWords:
+        """Returns these chunks and further ones behind them."""
+        new = ChunkWords.of(chunks, self.texts)
+        return ChunkWords(
+            new.texts,
+            {name: terms.followed_by(new.columns[name]) for name, terms in self.columns.items()},
+            np.concatenate([self.added, new.added]),
+            np.concatenate([self.repeats_title, new.repeats_title]),
+        )
+
+    def picked(self, rows: NDArray[np.int64]) -> ChunkWords:
+        """Returns some chunks, in the order of `rows`, with only the terms that they contain."""
+        columns = {name: terms.picked(rows) for name, terms in self.columns.items()}
+        used = np.zeros(len(self.texts), np.bool_)
+        for terms in columns.values():
+            used[terms.numbers] = True
+        number = (np.cumsum(used) - 1).astype(np.int32)
+        return ChunkWords(
+            [text for text, kept in zip(self.texts, used.tolist(), strict=True) if kept],
+            {name: terms.renumbered(number) for name, terms in columns.items()},
+            self.added[rows],
+            self.repeats_title[rows],
+        )
+
+    def words(self, rows: NDArray[np.bool_]) -> set[str]:
+        """Returns the words of all fields of some chunks."""
+        found = np.zeros(len(self.texts), np.bool_)
+        for name in FIELD_WEIGHTS:
+            terms = self.columns[name]
+            found[terms.numbers[rows[terms.rows]]] = True
+        return {self.texts[number] for number in np.flatnonzero(found).tolist()}
+
+    def question_words(self) -> Counter[str]:
+        """Returns the words of the embedded texts, each with its number of chunks."""
+        counts = np.bincount(self.columns[ASKED].numbers, minlength=len(self.texts)).tolist()
+        return Counter({text: found for text, found in zip(self.texts, counts, strict=True) if found})
+
+    def blocks(self) -> dict[str, Value]:
+        """Returns the words as the blocks of a file."""
+        found: dict[str, Value] = {"terms": self.texts}
+        for name, terms in self.columns.items():
+            found[f"{name}_numbers"] = smallest_unsigned(terms.numbers)
+            found[f"{name}_lengths"] = smallest_unsigned(terms.lengths)
+        return {**found, "added": smallest_unsigned(self.added), "repeats_title": self.repeats_title.astype(np.uint8)}
+
+    @classmethod
+    def read(cls, blocks: Blocks) -> ChunkWords:
+        """Reads the words that `blocks` returned."""
+
+        def integers(name: str) -> NDArray[np.int64]:
+            return blocks.array(name).astype(np.int64)
+
+        columns = {
+            name: Terms(blocks.array(f"{name}_numbers").astype(np.int32), integers(f"{name}_lengths"))
+            for name in _COLUMNS
+        }
+        return cls(blocks.texts("terms"), columns, integers("added"), integers("repeats_title").astype(np.bool_))
+
+
+class _Numbering(dict[str, int]):
+    """Gives every term that is looked up for the first time the next number."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        super().__init__({text: number for number, text in enumerate(known)})
+        self._next = count(len(self))
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = next(self._next)
+        return number

@@ -1,0 +1,197 @@
+"""Remembers what the last bundle was made of, so that the next one repeats only the work for pages that changed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.static.chunk_words import ChunkWords
+from mkdocs_semsearch.static.format import plain_blocks, unpack_blocks
+
+_DIGEST_BYTES = 16
+
+
+class ChunkTable:
+    """The rows of `chunks.parquet`; those of a page are read when they are needed."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        # `read_table` would import a part of pyarrow that takes 0.1 s to load.
+        self._table = pq.ParquetFile(path).read(use_threads=False).combine_chunks()
+        self.pages = self.integers("page")
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def integers(self, name: str) -> NDArray[np.int64]:
+        """Returns a column of integers."""
+        return np.asarray(self._table.column(name).to_numpy(), np.int64)
+
+    def column(self, name: str) -> list[Any]:
+        """Returns the values of a column."""
+        values: list[Any] = self._table.column(name).to_pylist()
+        return values
+
+    def rows(self, first: int, end: int) -> list[dict[str, Any]]:
+        """Returns the rows from `first` up to but not including `end`."""
+        rows: list[dict[str, Any]] = self._table.slice(first, end - first).to_pylist()
+        return rows
+
+    def digests(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Returns a hash of the rows of each span, without their numbers in the index: 16 bytes."""
+        if not spans:
+            return []
+        parts = [part for name in self._table.column_names if name not in ROW_NUMBERS for part in self._bytes(name)]
+        found = []
+        for first, end in spans:
+            digest = _hash()
+            for data, begins in parts:
+                digest.update(data[begins[first] : begins[end]])
+            found.append(digest.digest())
+        return found
+
+    def _bytes(self, name: str) -> list[tuple[memoryview, Sequence[int]]]:
+        """Returns the bytes of a column, in parts, each with the place where every row begins."""
+        import pyarrow as pa
+
+        column = self._table.column(name)
+        values = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        if pa.types.is_list(values.type):
+            begins = _offsets(values)
+            return [_fixed(np.diff(begins)), *_texts(values.values, begins)]
+        if pa.types.is_string(values.type):
+            return [_fixed(_present(values)), *_texts(values, np.arange(len(values) + 1))]
+        return [_fixed(values.to_numpy(zero_copy_only=False).astype(np.float64))]  # where a value is missing, NaN
+
+
+ROW_NUMBERS = ("page", "section", "duplicate_group")
+"""Columns that say where a row stands in the index, not what it contains."""
+
+
+def _texts(values: Any, begins: NDArray[Any]) -> list[tuple[memoryview, Sequence[int]]]:
+    """Returns the bytes of texts and their lengths; row `i` has the texts from `begins[i]` on."""
+    places = _offsets(values)
+    data = memoryview(values.buffers()[2] or b"")
+    lengths = memoryview(np.diff(places).tobytes())
+    return [(lengths, (begins.astype(np.int64) * places.itemsize).tolist()), (data, places[begins].tolist())]
+
+
+def _fixed(values: NDArray[Any]) -> tuple[memoryview, Sequence[int]]:
+    return memoryview(values.tobytes()), range(0, (len(values) + 1) * values.itemsize, values.itemsize)
+
+
+def _offsets(values: Any) -> NDArray[np.int32]:
+    if not len(values):
+        return np.zeros(1, np.int32)
+    return np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
+
+
+def _present(values: Any) -> NDArray[np.uint8]:
+    """Returns which values are not null."""
+    if not values.null_count:
+        return np.ones(len(values), np.uint8)
+    bits = np.unpackbits(np.frombuffer(values.buffers()[0], np.uint8), bitorder="little")
+    return bits[values.offset : values.offset + len(values)]
+
+
+def _hash() -> Any:
+    return hashlib.blake2b(digest_size=_DIGEST_BYTES)
+
+
+def hash_of(*parts: bytes) -> bytes:
+    """Returns a hash of 16 bytes."""
+    digest = _hash()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    found: bytes = digest.digest()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a bundle was made of, as far as the next bundle can use it.
+
+    Attributes:
+        pages: key of every page, a hash of everything on which its words depend, to its first row and the row behind
+            its last one.
+        words: the words of all chunks.
+        names: titles and headings with their hashes.
+        texts: compressed text shards by a hash of everything in them.
+    """
+
+    pages: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
+    words: ChunkWords = field(default_factory=lambda: ChunkWords.of(()))
+    names: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[bytes, bytes] = field(default_factory=dict)
+
+
+NO_PARTS = Parts()
+
+
+def read_parts(path: Path, made_with: bytes) -> Parts:
+    """Reads the parts of the last bundle; no parts if the file is missing or damaged, or if other code wrote it.
+
+    Args:
+        path: path of the file.
+        made_with: hash of everything on which all parts depend: code and options.
+    """
+    try:
+        content = path.read_bytes()
+        if content[:_DIGEST_BYTES] != hash_of(made_with, content[_DIGEST_BYTES:]):
+            return NO_PARTS
+        blocks = unpack_blocks(content[_DIGEST_BYTES:], str(path))
+    except (OSError, IndexCorruptError):
+        return NO_PARTS
+    sizes = blocks.array("page_sizes").astype(np.int64)
+    spans = zip((np.cumsum(sizes) - sizes).tolist(), np.cumsum(sizes).tolist(), strict=True)
+    text_sizes = blocks.array("text_sizes").astype(np.int64)
+    ends = np.cumsum(text_sizes).tolist()
+    shards = blocks.array("texts").tobytes()
+    texts = (shards[end - size : end] for end, size in zip(ends, text_sizes.tolist(), strict=True))
+    return Parts(
+        dict(zip(_hashes(blocks.array("page_keys")), spans, strict=True)),
+        ChunkWords.read(blocks),
+        dict(zip(blocks.texts("names"), blocks.array("name_hashes").tolist(), strict=True)),
+        dict(zip(_hashes(blocks.array("text_keys")), texts, strict=True)),
+    )
+
+
+def write_parts(path: Path, made_with: bytes, parts: Parts) -> None:
+    """Writes the parts of a bundle; an error of the file is ignored, because the bundle is complete without it."""
+    names = {name: found for name, found in parts.names.items() if "\n" not in name}
+    content = plain_blocks(
+        {
+            "page_keys": _bytes_block(parts.pages),
+            "page_sizes": np.array([end - first for first, end in parts.pages.values()], np.uint32),
+            **parts.words.blocks(),
+            "names": list(names),
+            "name_hashes": np.array(list(names.values()), np.uint32),
+            "text_keys": _bytes_block(parts.texts),
+            "text_sizes": np.array([len(shard) for shard in parts.texts.values()], np.uint32),
+            "texts": _bytes_block(parts.texts.values()),
+        }
+    )
+    part = path.with_name(f".{path.name}.part")
+    with contextlib.suppress(OSError):
+        part.write_bytes(hash_of(made_with, content) + content)
+        part.replace(path)
+
+
+def _bytes_block(values: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(values), np.uint8)
+
+
+def _hashes(content: NDArray[np.uint8]) -> list[bytes]:
+    raw = content.tobytes()
+    return [raw[place : place + _DIGEST_BYTES] for place in range(0, len(raw), _DIGEST_BYTES)]
