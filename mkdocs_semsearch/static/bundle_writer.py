@@ -295,8 +295,9 @@ def _write_words(
         different = list(dict.fromkeys(stemmers))
         numbers = np.array([different.index(stemmer) for stemmer in stemmers], np.int64)[of_chunks]
         stem = joined_stems((stemmer, words.words(numbers == number)) for number, stemmer in enumerate(different))
-    postings = index_words(words, stem)
     stop_words = analysis.stop_words
+    analyzer = telling_words(stop_words)
+    postings = index_words(words, stem, lambda word: not analyzer.analyze(word))
     parts = {
         "terms": write_terms(folder, postings, _telling(postings, stop_words, len(words.added))),
         "words": write_words(folder, postings.frequency),

@@ -36,7 +36,7 @@ class TermPostings:
         stem: stem of the word; empty for an identifier.
         chunks: number of chunks that contain it in this form.
         telling: whether it may be highlighted in excerpts.
-        rows: int64 `[m]`, ascending; of a word that is too common to distinguish chunks, those with it in a heading.
+        rows: int64 `[m]`, ascending; of a stop word that is too common to score, those with it in a heading.
         impacts: int64 `[m]`; its score in each chunk, in the units of `static.json`.
         headed: bool `[m]`; whether it is in the heading of the chunk.
     """

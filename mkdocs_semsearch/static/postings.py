@@ -44,8 +44,8 @@ _POSITIONED = ("title", "headings", "text", "code")
 """Fields whose words have positions, in this order."""
 
 _COMMON_SHARE = 0.4
-"""A word in a larger share of chunks has only headings in its posting list, because the others would be many and hardly
-distinguish chunks. Chosen, not measured."""
+"""A stop word in a larger share of chunks has only headings in its posting list: its other chunks would be many, and
+stop words rank only in a question that has no other words. Chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class PostingList:
     Attributes:
         rows: int64 `[m]`, ascending.
         impacts: uint8 `[m]`, 1 to `LEVELS`, plus `IN_HEADING` where the stem is in the heading; 0 plus `IN_HEADING` if
-            the stem is too common to score.
+            the stem is a stop word that is too common to score.
         weight: score of one level, in units of 1 / `WEIGHT_UNIT`; at most 65535.
     """
 
@@ -96,7 +96,7 @@ class Postings:
     Attributes:
         stems: word to its stem.
         frequency: word to the number of chunks that contain it in this form.
-        lists: stem to its posting list; of too common words, only the chunks with the word in their heading.
+        lists: stem to its posting list; of too common stop words, only the chunks with the word in their heading.
         identifiers: identifier to its posting list.
         places: where the words occur, for phrases.
     """
@@ -108,12 +108,15 @@ class Postings:
     places: Places
 
 
-def index_words(words: ChunkWords, stem: Callable[[str], str]) -> Postings:
+def index_words(
+    words: ChunkWords, stem: Callable[[str], str], is_stop: Callable[[str], bool] = lambda word: False
+) -> Postings:
     """Indexes all chunks.
 
     Args:
         words: the words of the chunks.
         stem: returns the stem of a word.
+        is_stop: returns whether a word is a stop word.
     """
     number, place_of = _sorted_words(words)
     fields = {name: words.columns[name].renumbered(place_of) for name in FIELD_WEIGHTS}
@@ -123,6 +126,7 @@ def index_words(words: ChunkWords, stem: Callable[[str], str]) -> Postings:
     stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int64, len(stems))
     parts = [_field_scores(field, stem_of, FIELD_WEIGHTS[name]) for name, field in fields.items()]
     heading = words.columns[HEADING].renumbered(place_of)
+    lists = _best_field(parts, list(stem_number), chunks, stem_of[heading.numbers] * chunks + heading.rows)
     places = _places(words, fields, number)
     frequency = Counter(
         {word: count for word, count in zip(number, np.diff(places.word_begins).tolist(), strict=True) if count}
@@ -130,7 +134,7 @@ def index_words(words: ChunkWords, stem: Callable[[str], str]) -> Postings:
     return Postings(
         stems,
         frequency,
-        _best_field(parts, list(stem_number), chunks, stem_of[heading.numbers] * chunks + heading.rows),
+        _without_stop_words(lists, stems, chunks, is_stop),
         _identifier_lists(words),
         places,
     )
@@ -224,9 +228,21 @@ def _best_field(
     stem, row = np.divmod(keys[starts], max(1, chunks))
     begins = np.searchsorted(stem, np.arange(len(stems)))
     in_heading = np.where(np.isin(keys[starts], headed), np.uint8(IN_HEADING), np.uint8(0))
-    lists = zip(stems, _quantized(begins, row, total, in_heading), strict=True)
+    return dict(zip(stems, _quantized(begins, row, total, in_heading), strict=True))
+
+
+def _without_stop_words(
+    lists: Mapping[str, PostingList], stems: Mapping[str, str], chunks: int, is_stop: Callable[[str], bool]
+) -> dict[str, PostingList]:
+    """Returns posting lists in which the most common stop words have only chunks with the word in their heading.
+
+    If none of the most common words is a stop word, the site's language has no list of stop words, and all of them are
+    treated as stop words.
+    """
     most = chunks if chunks < 20 else _COMMON_SHARE * chunks
-    kept = ((text, found if len(found.rows) <= most else _in_headings(found)) for text, found in lists)
+    common = {text for text, found in lists.items() if len(found.rows) > most}
+    stop = {text for word, text in stems.items() if text in common and is_stop(word)} or common
+    kept = ((text, _in_headings(found) if text in stop else found) for text, found in lists.items())
     return {text: found for text, found in kept if len(found.rows)}
 
 

@@ -119,7 +119,15 @@ def test_impacts_rise_with_the_field_and_the_count():
     assert set(FIELD_WEIGHTS) == {"title", "headings", "text", "code", "parts"}
 
 
-def test_words_of_nearly_every_chunk_have_no_posting_list():
+def test_common_words_score_unless_they_are_stop_words():
+    texts = ChunkWords.of([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)])
+    postings = index_words(texts, str, lambda word: word == "the")
+    assert "the" not in postings.lists
+    assert postings.lists["thing"].rows.tolist() == list(range(30))
+    assert postings.lists["thing"].impacts.min() > 0
+
+
+def test_common_words_have_no_posting_list_in_a_language_without_stop_words():
     postings = index_words(ChunkWords.of([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)]), str)
     assert "the" not in postings.lists
     assert postings.frequency["the"] == 30
