@@ -35,9 +35,9 @@ from urllib.parse import unquote, urlsplit
 from synthetic import write_index
 
 from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.searching.evaluation import read_queries
-from mkdocs_semsearch.site.publishing import SITE_FOLDER
 from mkdocs_semsearch.site.widget_files import CONFIG
 from mkdocs_semsearch.static import is_bundle, write_bundle
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir

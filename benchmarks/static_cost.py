@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 from build_and_serve import ROOT, build, read_config, write_config
 
-from mkdocs_semsearch.site.publishing import SITE_FOLDER
+from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 
 WAYS: dict[str, Any] = {"without": False, "static": True, "tune": {"tune": True}}
 

@@ -18,9 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.insights.tune import FEWEST_QUESTIONS, fit_semantic_share
 from mkdocs_semsearch.searching import Searcher, open_searcher
-from mkdocs_semsearch.searching.evaluation import EvaluationQuery, evaluate, read_queries
+from mkdocs_semsearch.searching.evaluation import (
+    FEWEST_QUESTIONS,
+    EvaluationQuery,
+    evaluate,
+    fit_semantic_share,
+    read_queries,
+)
 
 
 def reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery], share: float) -> list[float]:

@@ -1,7 +1,7 @@
 """Documentation search for MkDocs that understands the question and never loses the literal hit.
 
-The names below are the public Python API, whole. They are loaded on first use, so that importing the package, as MkDocs
-does for every site, costs nothing.
+The names below are the public Python API, whole. Everything is loaded on first use, so that importing the package, as
+MkDocs does for every site, costs nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mkdocs_semsearch.errors import (
         ConfigurationError,
         EmbedderUnavailableError,
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
         SemsearchError,
         StoreUnavailableError,
     )
-    from mkdocs_semsearch.opening import open_searcher
     from mkdocs_semsearch.searching import (
         Citation,
         Embedder,
@@ -110,9 +111,75 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "opening" if name == "open_searcher" else "errors" if name.endswith("Error") else "searching"
+    home = "errors" if name.endswith("Error") else "searching"
     return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def open_searcher(
+    index_dir: str | Path | None = None,
+    *,
+    embedder: Embedder | None = None,
+    verify: bool | None = None,
+    store_url: str | None = None,
+) -> Searcher:
+    """Opens an index for queries.
+
+    Args:
+        index_dir: the index folder, which needs nothing beside it, neither site nor sources; by default the one that
+            `SEMSEARCH_INDEX` names, else `semsearch-index`. Or the URL of a published index: its copy in this user's
+            cache is brought up to date, and an encoder in it runs in a process with bounds on memory and time.
+        embedder: for queries, instead of the one that the index names; must give vectors of the same kind.
+        verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
+            have at most 256 MiB, which are read anyway. Sizes are compared in any case.
+        store_url: of the cluster that holds the chunks, if they are in one; by default what `QDRANT_URL` says.
+
+    Raises:
+        IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
+        StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
+    """
+    import os
+
+    from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
+    from mkdocs_semsearch.searching import searcher
+
+    place = index_dir or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
+    if str(place).lower().startswith(("http://", "https://")):
+        opened = _open_published(str(place), embedder, verify, store_url)
+    else:
+        opened = searcher.open_searcher(place, embedder=embedder, verify=verify, store_url=store_url)
+    opened.defaults = _environment_defaults()
+    return opened
+
+
+def _open_published(url: str, embedder: Embedder | None, verify: bool | None, store_url: str | None) -> Searcher:
+    from mkdocs_semsearch.searching import searcher
+    from mkdocs_semsearch.serving.encoder_pool import EncoderPool
+    from mkdocs_semsearch.serving.published_index import local_folder
+
+    folder = local_folder(url)
+    if embedder is None:
+        return EncoderPool().open(folder, published=True, store_url=store_url)
+    return searcher.open_searcher(folder, embedder=embedder, verify=verify, store_url=store_url)
+
+
+def _environment_defaults() -> QueryOptions:
+    """Returns the options of queries that environment variables set.
+
+    Raises:
+        ConfigurationError: a value that cannot be one.
+    """
+    import os
+
+    given = {
+        name: os.environ[name] for name in ("SEMSEARCH_DEFAULT_LIMIT", "SEMSEARCH_MIN_SCORE") if os.environ.get(name)
+    }
+    if not given:
+        return {}
+    from mkdocs_semsearch.serving.settings import ServerSettings
+
+    settings = ServerSettings.from_environment(given)
+    return {"limit": settings.default_limit, "min_score": settings.min_score}

@@ -18,6 +18,8 @@ FORMAT = 1
 """Version of the format; increased whenever an older reader could misread a newer index."""
 
 DEFAULT_INDEX_DIR = "semsearch-index"
+SITE_FOLDER = "semsearch"
+"""Folder of a built site that holds the search without a server, and the published index."""
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"

@@ -181,13 +181,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub = command("tune", "fit the weight of the semantic score to questions about this site")
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
-    sub.add_argument(
-        "--config",
-        type=Path,
-        default=Path("mkdocs.yml"),
-        metavar="mkdocs.yml",
-        help="where it is written",
-    )
+    config = Path("mkdocs.yml")
+    sub.add_argument("--config", type=Path, default=config, metavar="mkdocs.yml", help="where it is written")
     sub.add_argument("--dry-run", action="store_true", help="write nothing")
     _add_format(sub)
 
@@ -383,11 +378,8 @@ def _split(expression: str, rest: str) -> tuple[list[_Value], list[str]]:
         elif match["quoted"] is not None:
             if value.given:
                 raise _wrong(expression, "a double quote stands in the middle of a value: quote all of it")
-            value.text, value.given, value.quoted = (
-                re.sub(r"\\(.)", r"\1", match["quoted"], flags=re.DOTALL),
-                True,
-                True,
-            )
+            value.text = re.sub(r"\\(.)", r"\1", match["quoted"], flags=re.DOTALL)
+            value.given = value.quoted = True
         elif value.quoted:
             if match["plain"].strip():
                 raise _wrong(expression, "something follows a closing double quote")

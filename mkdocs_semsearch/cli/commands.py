@@ -8,7 +8,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,11 @@ from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
 
 if TYPE_CHECKING:
+    from mkdocs_semsearch.insights.search_records import Search
     from mkdocs_semsearch.insights.store import InsightStore
+    from mkdocs_semsearch.searching import Searcher
     from mkdocs_semsearch.serving.settings import ServerSettings
-    from mkdocs_semsearch.site.pipeline import Settings
+    from mkdocs_semsearch.site.source_files import SiteConfig
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, so that a closed pipe is caught below
         return code
     except SemsearchError as error:
-        print(f"semsearch: {error}", file=sys.stderr)
+        _say(str(error))
         return 2 if isinstance(error, QueryError) and error.field in _USAGE_FIELDS else 1
     except KeyboardInterrupt:
         return 130
@@ -65,24 +68,18 @@ def _write_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _print_json(value: Any) -> None:
-    can_write_all = (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(value, ensure_ascii=not can_write_all, indent=2))
-
-
 def _index(given: argparse.Namespace) -> int:
     try:
+        from mkdocs_semsearch.plugin.options import read_settings
         from mkdocs_semsearch.site.built_site import index_built_site
         from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
-        from mkdocs_semsearch.site.source_files import load_site_config
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"`semsearch index` needs {error.name}, which is not installed here: pip install mkdocs-semsearch."
         ) from None
 
-    config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
-    config = load_site_config(config_file) if config_file else None
-    settings = _settings(config.plugin_options if config else {}, config_file)
+    config_file, config = _site_config(given.config)
+    settings = read_settings(config.plugin_options if config else {}, config_file)
     settings = replace(settings, index_dir=given.index or settings.index_dir)
     if given.static:
         settings = replace(settings, static=replace(settings.static, mode="always"))
@@ -94,41 +91,28 @@ def _index(given: argparse.Namespace) -> int:
         report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
-    for misfit in report.misfits:
-        _say(f"warning: {misfit}")
-    if report.build.warning:
-        _say(f"warning: {report.build.warning}")
+    for warning in (*report.misfits, *filter(None, (report.build.warning,))):
+        _say(f"warning: {warning}")
     print(f"Indexed {report.build}")
     return 0
 
 
-def _settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
-    try:
-        from mkdocs_semsearch.plugin.options import read_settings
-    except ImportError:
-        raise ConfigurationError("`semsearch index` needs MkDocs for reading options: pip install mkdocs.") from None
-    return read_settings(options, config_file)
+def _site_config(given: Path | None) -> tuple[Path | None, SiteConfig | None]:
+    """Reads the configuration of the site: the given file, else one in this folder if there is one."""
+    from mkdocs_semsearch.site.source_files import load_site_config
 
-
-def _leave_cores_to_other_questions() -> None:
-    """Limits NumPy to one thread, because more threads spin after each matrix product; call before importing it."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def _fit_into_address_space(settings: ServerSettings) -> None:
-    """Makes libraries reserve less if the address space is limited; call before PyArrow is imported."""
-    from mkdocs_semsearch.artifact import read_manifest
-    from mkdocs_semsearch.serving.admission import keep_within_limit
-
-    size = 0
-    for place in [place for _, place in settings.indexes] or [settings.index]:
-        with contextlib.suppress(SemsearchError):  # it is published, or not built yet
-            size += read_manifest(Path(place)).size
-    keep_within_limit(size)
+    file = given or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
+    return file, load_site_config(file) if file else None
 
 
 def _server_settings(given: argparse.Namespace) -> ServerSettings:
-    """Reads the settings of a server: from the flags that have their names, else from the environment."""
+    """Reads the settings of a server, from the flags that have their names, else from the environment.
+
+    It also limits the libraries to what a server may use, so it must be called before NumPy and PyArrow are imported.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # further threads would spin after each matrix product
+    from mkdocs_semsearch.artifact import read_manifest
+    from mkdocs_semsearch.serving.admission import keep_within_limit
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
     names = {field.name for field in fields(ServerSettings)}
@@ -136,13 +120,17 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
         name: tuple(value) if isinstance(value, list) else value for name, value in vars(given).items() if name in names
     }
     flags["indexes"] = tuple(map(parse_named_index, given.named_index))
-    return ServerSettings.from_environment(None, **flags)
+    settings = ServerSettings.from_environment(None, **flags)
+    size = 0
+    for place in [place for _, place in settings.indexes] or [settings.index]:
+        with contextlib.suppress(SemsearchError):  # it is published, or not built yet
+            size += read_manifest(Path(place)).size
+    keep_within_limit(size)
+    return settings
 
 
 def _serve(given: argparse.Namespace) -> int:
-    _leave_cores_to_other_questions()
     settings = _server_settings(given)
-    _fit_into_address_space(settings)
     from mkdocs_semsearch.serving.admission import is_loopback
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.server import run
@@ -151,6 +139,7 @@ def _serve(given: argparse.Namespace) -> int:
         settings = replace(settings, hosts=("localhost",))
     if given.site is not None and not given.site.is_dir():
         raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")
+    what = "Site and search" if given.site is not None else "Search server"
     run(
         create_app(dict(settings.indexes) or settings.index, site_dir=given.site, settings=settings),
         given.host,
@@ -158,20 +147,14 @@ def _serve(given: argparse.Namespace) -> int:
         log_level=settings.log_level,
         log_format=settings.log_format,
         reuse_port=given.reuse_port,
-        on_start=lambda url: _announce(url, given.site),
+        on_start=lambda url: print(f"{what} on {url} (API: {url}docs, stop with Ctrl+C)", flush=True),
     )
     return 0
 
 
-def _announce(url: str, site: Path | None) -> None:
-    what = "Site and search" if site is not None else "Search server"
-    print(f"{what} on {url} (API: {url}docs, stop with Ctrl+C)", flush=True)
-
-
 def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.arguments import parse_filter
-    from mkdocs_semsearch.cli.text import no_results_text, results_text
-    from mkdocs_semsearch.opening import open_engine
+    from mkdocs_semsearch.cli.text import no_results_text, print_json, results_text
     from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
     from mkdocs_semsearch.serving.settings import ServerSettings
 
@@ -191,10 +174,10 @@ def _query(given: argparse.Namespace) -> int:
         correct=not given.literal,
         explain=given.explain,
     )
-    with open_engine("static" if given.mode == "static" else given.engine)(_index_place(given.index)) as searcher:
+    with _engine("static" if given.mode == "static" else given.engine)(_index_place(given.index)) as searcher:
         response = searcher.search(query)
         if given.format == "json":
-            _print_json(to_json(response))
+            print_json(to_json(response))
         elif response.results:
             print(results_text(response))
         else:
@@ -202,14 +185,23 @@ def _query(given: argparse.Namespace) -> int:
     return 0
 
 
+def _engine(name: str) -> Callable[[str | Path], AbstractContextManager[Searcher]]:
+    """Returns what opens an index for the engine `sidecar` or `static`."""
+    from mkdocs_semsearch import open_searcher
+
+    if name != "static":
+        return open_searcher
+    from mkdocs_semsearch.static import open_static
+
+    return lambda place: open_static(_index_dir(place))
+
+
 def _mcp(given: argparse.Namespace) -> int:
-    _leave_cores_to_other_questions()
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
         raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
     settings = _server_settings(given)
-    _fit_into_address_space(settings)
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.mcp import run_stdio
@@ -222,13 +214,10 @@ def _mcp(given: argparse.Namespace) -> int:
 
 def _inspect(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.cli.text import inspection, inspection_text
+    from mkdocs_semsearch.cli.text import inspection, inspection_text, print_as
 
     found = inspection(open_index(_index_dir(given.index), verify=given.verify), verified=given.verify)
-    if given.format == "json":
-        _print_json(found)
-    else:
-        print(inspection_text(found))
+    print_as(given.format, found, inspection_text(found))
     return 0
 
 
@@ -239,7 +228,10 @@ def _insights(given: argparse.Namespace) -> int:
     what, place = (*rest, "", "")[:2]
     if len(rest) > 2 or (action != "report" and not what):
         raise SemsearchError("Write insights [DIR], insights forget TEXT [DIR] or insights export FILE.parquet [DIR].")
-    store = InsightStore.existing(_insights_dir(place))
+    place = place or os.environ.get("SEMSEARCH_INSIGHTS", "")
+    if not place:
+        raise SemsearchError("Name the folder of the records, or set SEMSEARCH_INSIGHTS.")
+    store = InsightStore.existing(Path(place))
     since = first_hour(given.since)
     if action == "forget":
         print(f"Deleted {store.forget(what)} records.")
@@ -264,46 +256,40 @@ def _export_queries(store: InsightStore, since: str, file: Path) -> str:
 
 
 def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
+    from mkdocs_semsearch.cli.text import print_as
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
     from mkdocs_semsearch.searching import open_searcher
 
     with open_searcher(_index_dir(given.index)) as searcher:
         report = make_report(store.read(since), searcher, dropped=store.counters().get("dropped", 0))
-    if given.format == "json":
-        _print_json(report.to_json())
-    elif given.format == "html":
-        print(report_html(report))
-    else:
-        print(report_text(report))
+    print_as(given.format, report.to_json(), report_html(report) if given.format == "html" else report_text(report))
 
 
-def _insights_dir(given: str) -> Path:
-    place = given or os.environ.get("SEMSEARCH_INSIGHTS", "")
-    if not place:
-        raise SemsearchError("Name the folder of the records, or set SEMSEARCH_INSIGHTS.")
-    return Path(place)
+def _searches(folder: str | None, since: str = "") -> Sequence[Search]:
+    """Reads the recorded searches since a day; none without a folder."""
+    from mkdocs_semsearch.insights.store import InsightStore, first_hour
+
+    hour = first_hour(since)
+    return InsightStore.existing(Path(folder)).read(hour) if folder else ()
 
 
 def _lint(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch.cli.text import print_json
     from mkdocs_semsearch.insights.lint import RULES, findings_in, github_annotation
-    from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.searching import open_searcher
-    from mkdocs_semsearch.site.source_files import load_site_config
 
     unknown = sorted(set(given.quiet) - set(RULES))
     if unknown:
         raise SemsearchError(f"There is no rule {unknown[0]!r}: the rules are {', '.join(RULES)}.")
-    config_file = given.config or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
-    config = load_site_config(config_file) if config_file else None
+    _, config = _site_config(given.config)
     in_navigation = None if config is None or config.nav is None else config.nav.__contains__
-    searches = InsightStore.existing(Path(given.insights)).read() if given.insights else []
-    reached = {search.opened for search in searches if search.opened}
+    reached = {search.opened for search in _searches(given.insights) if search.opened}
     folder = _index_dir(given.index)
     with open_searcher(folder) as searcher:
         found = findings_in(folder, searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
     docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
     if given.format == "json":
-        _print_json([finding.to_json() for finding in found])
+        print_json([finding.to_json() for finding in found])
     for finding in found if given.format != "json" else ():
         print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
     _say(f"{len(found)} findings")
@@ -312,11 +298,9 @@ def _lint(given: argparse.Namespace) -> int:
 
 def _map(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html, write_site_map
-    from mkdocs_semsearch.insights.store import InsightStore, first_hour
     from mkdocs_semsearch.searching import open_searcher
 
-    since = first_hour(given.since)
-    searches = InsightStore.existing(Path(given.insights)).read(since) if given.insights else []
+    searches = _searches(given.insights, given.since)
     folder = _index_dir(given.index)
     with open_searcher(folder) as searcher:
         drawn = make_site_map(folder, searcher, facet=given.facet, searches=searches)
@@ -327,30 +311,22 @@ def _map(given: argparse.Namespace) -> int:
 
 
 def _tune(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.insights.tune import fit_semantic_share, write_semantic_share
+    from mkdocs_semsearch.cli.text import print_as, tuning_text
     from mkdocs_semsearch.searching import open_searcher
-    from mkdocs_semsearch.searching.evaluation import read_queries
-    from mkdocs_semsearch.site.source_files import load_site_config
+    from mkdocs_semsearch.searching.evaluation import fit_semantic_share, read_queries
+    from mkdocs_semsearch.site.source_files import write_semantic_share
 
     with open_searcher(_index_dir(given.index)) as searcher:
         found = fit_semantic_share(searcher, read_queries(given.queries))
-    if given.format == "json":
-        _print_json(found.to_json())
-    else:
-        print(
-            f"{found.questions} questions. MRR@10 of those held out: {found.held_out_before:.4f} with the share of "
-            f"meaning {found.before:g}, {found.held_out:.4f} with the share that the others chose (standard error "
-            f"{found.error:.4f}). Best over all: {found.share:g}."
-        )
+    print_as(given.format, found.to_json(), tuning_text(found))
+    line = f"ranking: {{semantic: {found.share:g}}}"
     if not found.helps:
         _say("nothing to change: held-out questions gain no more than chance")
     elif given.dry_run:
-        _say(f"not written: ranking: {{semantic: {found.share:g}}}")
+        _say(f"not written: {line}")
     else:
-        options = {"semantic": found.share}
-        file = given.config
-        write_semantic_share(file, found.share, lambda: load_site_config(file).plugin_options.get("ranking") == options)
-        _say(f"{file} has the line `ranking: {{semantic: {found.share:g}}}` now: build again; delete it to undo this")
+        write_semantic_share(given.config, found.share)
+        _say(f"{given.config} has the line `{line}` now: build again; delete it to undo this")
     return 0
 
 
@@ -362,8 +338,7 @@ def _requirements(given: argparse.Namespace) -> int:
 
 
 def _eval(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.cli.text import evaluation_text
-    from mkdocs_semsearch.opening import open_engine
+    from mkdocs_semsearch.cli.text import evaluation_text, print_as
     from mkdocs_semsearch.searching.evaluation import evaluate_indexes, read_queries
 
     queries = read_queries(given.queries)
@@ -373,14 +348,11 @@ def _eval(given: argparse.Namespace) -> int:
         queries,
         mode=given.mode,
         by_section=by_section,
-        engine=open_engine(given.engine),
+        engine=_engine(given.engine),
     )
     figures = {"engine": given.engine, "mode": given.mode, "granularity": "section" if by_section else "page"}
     figures |= found.figures()
-    if given.format == "json":
-        _print_json(figures)
-    else:
-        print(evaluation_text(figures, found, misses=given.misses))
+    print_as(given.format, figures, evaluation_text(figures, found, misses=given.misses))
     if not found.judged:
         raise SemsearchError(f"No question of {given.queries} has its answer in this index: nothing was measured.")
     if given.min_mrr is not None and found.mrr < given.min_mrr:
@@ -402,11 +374,11 @@ def _index_place(given: str | None) -> str:
     return given or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
 
 
-def _index_dir(given: str | None) -> Path:
+def _index_dir(given: str | Path | None) -> Path:
     """Returns the folder of an index, or of the local copy of one that is published at a URL."""
     from mkdocs_semsearch.serving.published_index import local_folder
 
-    return local_folder(_index_place(given))
+    return local_folder(given or _index_place(None))
 
 
 def _say(line: str) -> None:

@@ -1,8 +1,10 @@
-"""Formats results, inspections and evaluations as text for a terminal."""
+"""Formats results, inspections and evaluations as text for a terminal, and prints JSON."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 import textwrap
 from dataclasses import replace
 from typing import Any
@@ -10,9 +12,23 @@ from typing import Any
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
-from mkdocs_semsearch.searching.evaluation import Evaluation
+from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.response import Result, filter_to_json
+
+
+def print_as(form: str, value: Any, text: str) -> None:
+    """Prints a value as JSON if that is the form, otherwise its text."""
+    if form == "json":
+        print_json(value)
+    else:
+        print(text)
+
+
+def print_json(value: Any) -> None:
+    """Prints a value as JSON, with escapes if the terminal cannot show all characters."""
+    can_write_all = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=not can_write_all, indent=2))
 
 
 def results_text(response: SearchResponse) -> str:
@@ -192,3 +208,12 @@ def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool)
             if item.rank != 1
         ]
     return "\n".join(lines)
+
+
+def tuning_text(found: Tuning) -> str:
+    """Returns the figures of `semsearch tune` as text."""
+    return (
+        f"{found.questions} questions. MRR@10 of those held out: {found.held_out_before:.4f} with the share of meaning "
+        f"{found.before:g}, {found.held_out:.4f} with the share that the others chose (standard error "
+        f"{found.error:.4f}). Best over all: {found.share:g}."
+    )

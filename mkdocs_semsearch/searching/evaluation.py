@@ -1,16 +1,17 @@
-"""Measures search quality with queries whose answers are known."""
+"""Measures search quality with queries whose answers are known, and fits the share of meaning to them."""
 
 from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.errors import QueryError
+from mkdocs_semsearch.errors import QueryError, SemsearchError
 from mkdocs_semsearch.searching.query import Mode, SearchQuery
 from mkdocs_semsearch.searching.response import Result
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
@@ -177,3 +178,91 @@ def _is_answer(question: EvaluationQuery, result: Result, by_section: bool) -> b
     if not by_section or question.anchor is None or result.section is None:
         return True
     return result.section.anchor == question.anchor
+
+
+FEWEST_QUESTIONS = 60
+FOLDS = 5
+SHARES = tuple(round(0.3 + 0.05 * step, 2) for step in range(11))
+"""Shares of meaning that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The outcome of fitting the share of meaning.
+
+    Attributes:
+        questions: how many could be judged.
+        share: the share with the highest MRR over all questions.
+        before: the share that the index has.
+        mrr: MRR@10 over all questions by share.
+        held_out_before: MRR@10 of held-out questions with the share of the index.
+        held_out: the same with the share that is best for the other questions.
+        error: standard error of the difference of the two.
+    """
+
+    questions: int
+    share: float
+    before: float
+    mrr: Mapping[float, float]
+    held_out_before: float
+    held_out: float
+    error: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether held-out questions gain more than the standard error of the gain."""
+        return self.share != self.before and self.held_out - self.held_out_before > self.error
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the figures as JSON values."""
+        return {**asdict(self), "mrr": {f"{share:g}": value for share, value in self.mrr.items()}, "helps": self.helps}
+
+
+def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> Tuning:
+    """Ranks all questions with every share, and cross-validates the choice in five folds.
+
+    Args:
+        searcher: of an index in this process.
+        questions: with their answers.
+
+    Raises:
+        SemsearchError: fewer than `FEWEST_QUESTIONS` have their answer in the index.
+    """
+    known = [question for question in questions if any(map(searcher.has_page, question.pages))]
+    if len(known) < FEWEST_QUESTIONS:
+        raise SemsearchError(
+            f"{len(known)} questions have their answer in this index: {FEWEST_QUESTIONS} are needed, because the best "
+            "share of fewer is chance."
+        )
+    before = searcher.semantic_share
+    shares = sorted({*SHARES, before})
+    gains = {share: _reciprocal_ranks(searcher.with_semantic_share(share), known) for share in shares}
+    order = list(range(len(known)))
+    random.Random(0).shuffle(order)
+    differences = []
+    for fold in range(FOLDS):
+        held_out = set(order[fold::FOLDS])
+        chosen = _best(gains, before, lambda number, out=held_out: number not in out)  # type: ignore[misc]
+        differences += [gains[chosen][number] - gains[before][number] for number in held_out]
+    mean = sum(differences) / len(differences)
+    variance = sum((value - mean) ** 2 for value in differences) / (len(differences) - 1)
+    mrr = {share: round(sum(values) / len(values), 4) for share, values in gains.items()}
+    return Tuning(
+        questions=len(known),
+        share=_best(gains, before, lambda number: True),
+        before=before,
+        mrr=mrr,
+        held_out_before=mrr[before],
+        held_out=round(mrr[before] + mean, 4),
+        error=round(math.sqrt(variance / len(differences)), 4),
+    )
+
+
+def _reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> list[float]:
+    return [1 / judged.rank if judged.rank else 0.0 for judged in evaluate(searcher, questions).judged]
+
+
+def _best(gains: Mapping[float, Sequence[float]], before: float, counts: Callable[[int], bool]) -> float:
+    """Returns the share with the highest mean over some questions; of equal ones that nearest to the present one."""
+    sums = {share: sum(gain for number, gain in enumerate(values) if counts(number)) for share, values in gains.items()}
+    return max(sums, key=lambda share: (round(sums[share], 9), -abs(share - before)))

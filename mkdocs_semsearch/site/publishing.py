@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.index_folder import OpenIndex, open_index, read_manifest, verify_build
-from mkdocs_semsearch.artifact.manifest import MANIFEST, is_build_id, manifest_to_json
+from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, is_build_id, manifest_to_json
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
@@ -28,9 +28,6 @@ MOST_CHUNKS_IN_BROWSER = 15_000
 
 _LOCK_SECONDS = 60
 """Seconds that a build waits for another one that is writing the same files; chosen, not measured."""
-
-SITE_FOLDER = "semsearch"
-"""Folder of the site that holds the search without a server, and the published index."""
 
 
 def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport | None:

@@ -6,10 +6,12 @@ navigation from other files, generated pages and inherited front matter are not 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import logging
 import os
+import re
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -122,6 +124,42 @@ def _plugin_options(plugins: Any) -> Mapping[str, Any]:
     found = (item["semsearch"] for item in listed if isinstance(item, dict) and "semsearch" in item)
     options = next(found, None)
     return options if isinstance(options, dict) else {}
+
+
+_PLUGIN = re.compile(
+    r"^(?P<indent>[ \t]*)- (?P<quote>[\"']?)semsearch(?P=quote)(?P<colon>:?)[ \t]*(?:#.*)?$", re.MULTILINE
+)
+_LINE = re.compile(r"^[ \t]+ranking: \{semantic: [\d.]+\}.*(?:\n|\Z)", re.MULTILINE)
+
+
+def write_semantic_share(config_file: Path, share: float) -> None:
+    """Writes `ranking: {semantic: …}` as one line under the plugin; deleting that line undoes it.
+
+    Args:
+        config_file: `mkdocs.yml`.
+        share: of meaning.
+
+    Raises:
+        ConfigurationError: the plugin is written in another form; the file is as it was.
+    """
+    before = config_file.read_text(encoding="utf-8")
+    line = f"ranking: {{semantic: {share:g}}}  # by semsearch tune"
+    text = _LINE.sub("", before)
+    found = _PLUGIN.search(text)
+    if found is not None:
+        head = f"{found['indent']}- {found['quote']}semsearch{found['quote']}:"
+        following = re.match(r"\n((?:[ \t]*(?:#.*)?\n)*)([ \t]+)(?!-)", text[found.end() :])
+        deeper = following is not None and len(following[2]) > len(found["indent"]) and bool(found["colon"])
+        indent = following[2] if deeper and following is not None else f"{found['indent']}    "
+        config_file.write_text(f"{text[: found.start()]}{head}\n{indent}{line}{text[found.end() :]}", encoding="utf-8")
+        with contextlib.suppress(ConfigurationError):
+            if load_site_config(config_file).plugin_options.get("ranking") == {"semantic": share}:
+                return
+        config_file.write_text(before, encoding="utf-8")
+    wanted = line.split("  ")[0]
+    raise ConfigurationError(
+        f"{config_file} has the plugin in a form that cannot be edited here: write {wanted} there."
+    )
 
 
 def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:

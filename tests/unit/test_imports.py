@@ -120,13 +120,12 @@ def test_a_server_loads_what_agents_need_when_one_comes():
 
 
 def test_the_public_names_are_there_and_hold_every_error():
-    from mkdocs_semsearch import errors, opening, searching
+    from mkdocs_semsearch import errors, searching
 
     assert {name for name in mkdocs_semsearch.__all__ if name.endswith("Error")} == set(errors.__all__)
     assert set(mkdocs_semsearch.__all__) - set(errors.__all__) == set(searching.__all__)
-    assert mkdocs_semsearch.open_searcher is opening.open_searcher
     for home in (errors, searching):
-        names = set(home.__all__) - {"open_searcher"}  # in a folder only
+        names = set(home.__all__) - {"open_searcher"}  # that of `searching` opens folders only
         assert all(getattr(mkdocs_semsearch, name) is getattr(home, name) for name in names)
 
 

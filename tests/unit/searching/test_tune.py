@@ -6,11 +6,9 @@ import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.insights import tune
-from mkdocs_semsearch.insights.tune import Tuning, fit_semantic_share, write_semantic_share
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
-from mkdocs_semsearch.searching.evaluation import EvaluationQuery
-from mkdocs_semsearch.site.source_files import load_site_config
+from mkdocs_semsearch.searching import SearchQuery, evaluation, open_searcher
+from mkdocs_semsearch.searching.evaluation import EvaluationQuery, Tuning, fit_semantic_share
+from mkdocs_semsearch.site.source_files import load_site_config, write_semantic_share
 from mkdocs_semsearch.static import write_bundle
 from tests.made_index import built, made_page, opened
 from tests.word_hash import WordHashEmbedder
@@ -54,7 +52,7 @@ def test_few_questions_are_refused(searcher):
 def test_every_share_is_tried_and_validated_on_questions_that_did_not_choose_it(searcher):
     found = fit_semantic_share(searcher, QUESTIONS)
     assert (found.questions, found.before) == (len(QUESTIONS), 0.5)
-    assert set(found.mrr) == {*tune.SHARES, 0.5}
+    assert set(found.mrr) == {*evaluation.SHARES, 0.5}
     assert found.mrr[found.share] == max(found.mrr.values())
     assert found.held_out <= found.mrr[found.share] + 1e-9
     assert found.to_json()["helps"] is found.helps
@@ -95,9 +93,7 @@ def test_one_line_is_written_and_replaced_and_deleting_it_undoes_all(tmp_path, f
     before = load_site_config(file).plugin_options
     for share in (0.6, 0.45):
         options = {"semantic": share}
-        write_semantic_share(
-            file, share, lambda options=options: load_site_config(file).plugin_options["ranking"] == options
-        )
+        write_semantic_share(file, share)
         assert load_site_config(file).plugin_options == {**before, "ranking": options}
     lines = file.read_text().splitlines()
     assert sum("ranking" in line for line in lines) == 1
@@ -105,13 +101,22 @@ def test_one_line_is_written_and_replaced_and_deleting_it_undoes_all(tmp_path, f
     assert load_site_config(file).plugin_options == before
 
 
-def test_a_configuration_in_another_form_stays_as_it_is(tmp_path):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plugins: [search, semsearch]\n",
+        "extra:\n  text: |\n    - semsearch\nplugins: [search, semsearch]\n",
+        "plugins:\n  - search\n  - semsearch:\n      ranking: {title: 2}\n",
+    ],
+    ids=["in a row", "named in a text too", "with ranking options of its own"],
+)
+def test_a_configuration_in_another_form_stays_as_it_is(tmp_path, text):
     (tmp_path / "docs").mkdir()
     file = tmp_path / "mkdocs.yml"
-    file.write_text("plugins: [search, semsearch]\n")
+    file.write_text(text)
     with pytest.raises(SemsearchError, match=r"write ranking: \{semantic: 0.6\} there"):
-        write_semantic_share(file, 0.6, lambda: False)
-    assert file.read_text() == "plugins: [search, semsearch]\n"
+        write_semantic_share(file, 0.6)
+    assert file.read_text() == text
 
 
 def test_the_share_is_in_the_static_bundle_too(tmp_path):
