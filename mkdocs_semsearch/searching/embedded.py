@@ -20,7 +20,7 @@ from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.facets import FilterCache, Filtered, Tally
+from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors, semantic_share
@@ -34,7 +34,7 @@ from mkdocs_semsearch.searching.results import (
     one_translation,
     rank,
 )
-from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
+from mkdocs_semsearch.searching.scoring import Scoring, Sides
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 
@@ -100,22 +100,10 @@ class EmbeddedBackend:
         """Finds and ranks the matches of a query, see `Backend.find`."""
         filtered = self._filtered(query.filters)
         priors = self._priors(tuple(sorted(kind_priors(question).items())), query.language)
-
-        def scored(under: Filtered) -> Scoring:
-            return Scoring(
-                self._sides,
-                question,
-                vector,
-                mode=query.mode,
-                rows=self._allowed(question, under.mask),
-                depth=lexical_depth(under.mask),
-                priors=priors,
-                meaning=self.chunk_map.meaning,
-            )
-
-        scoring = scored(filtered)
-        ranked, candidates = self._ranked(scoring, query)
-        tally = Tally(self._tables, ranked.rows, by_page=query.granularity == "page")
+        scoring = Scoring(self._sides, question, vector, mode=query.mode, priors=priors, meaning=self.chunk_map.meaning)
+        ranked, candidates = self._ranked(scoring, query, filtered.mask)
+        by_page = query.granularity == "page"
+        tally = Tally(self._tables, ranked.rows, by_page=by_page)
 
         def counts(field: str) -> tuple[FacetCount, ...]:
             others = tuple(item for item in query.filters if item.field != field)
@@ -123,13 +111,13 @@ class EmbeddedBackend:
             fold = field != "page.language"
             if len(others) == len(query.filters) and (fold or not self.chunk_map.languages.have_translations):
                 return tally.values_of(field)
-            rows = self._matching(scored(self._filtered(others)), query, fold=fold)
-            return Tally(self._tables, rows, by_page=query.granularity == "page").values_of(field)
+            rows = self._matching(scoring, query, self._filtered(others).mask, fold=fold)
+            return Tally(self._tables, rows, by_page=by_page).values_of(field)
 
         weaker = ranked.weaker
         if vector is not None and not query.min_score and not question.phrases:
-            weaker = (filtered.pages if query.granularity == "page" else filtered.sections).total - ranked.total
-            weaker -= self._hidden(filtered.mask, by_page=query.granularity == "page")
+            weaker = (filtered.pages if by_page else filtered.sections).total - ranked.total
+            weaker -= self._hidden(filtered.mask, by_page=by_page)
         candidates = scoring.with_similarities(candidates, ranked.shown)
         return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
 
@@ -176,35 +164,41 @@ class EmbeddedBackend:
         """Yields the path and the URL of every page."""
         return self._tables.page_urls()
 
-    def _allowed(self, question: Question, mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-        """Returns bool `[chunks]`: the chunks that are in a mask and contain the phrases; None for all."""
-        if not question.phrases:
-            return mask
-        with_phrases = self._sides.lexical.phrase_rows(question.phrases)
-        return with_phrases if mask is None else mask & with_phrases
-
-    def _ranked(self, scoring: Scoring, query: SearchQuery) -> tuple[Ranked, Candidates]:
+    def _ranked(
+        self, scoring: Scoring, query: SearchQuery, filtered: NDArray[np.bool_] | None
+    ) -> tuple[Ranked, Candidates]:
         """Returns the results of a query, and the chunks from which they are made."""
         # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
         every = (
             query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
         )
-        candidates = self._candidates(scoring, query, every=every)
+        candidates = self._candidates(scoring, query, filtered, every=every)
         return rank(candidates, self.chunk_map, query), candidates
 
-    def _matching(self, scoring: Scoring, query: SearchQuery, *, fold: bool) -> NDArray[np.int64]:
+    def _matching(
+        self, scoring: Scoring, query: SearchQuery, filtered: NDArray[np.bool_] | None, *, fold: bool
+    ) -> NDArray[np.int64]:
         """Returns the chunks of the results that match, see `Ranked.rows`, for counts: nothing is ranked.
 
         Args:
-            scoring: of the query, under other filters.
+            scoring: of the query.
             query: the query.
+            filtered: bool `[chunks]`; the chunks that pass the query's other filters.
             fold: count one page among its translations.
         """
-        candidates = self._candidates(scoring, query, every=bool(query.min_score), fold=fold)
+        candidates = self._candidates(scoring, query, filtered, every=bool(query.min_score), fold=fold)
         return matching_rows(candidates, self.chunk_map, query)
 
-    def _candidates(self, scoring: Scoring, query: SearchQuery, *, every: bool, fold: bool = True) -> Candidates:
-        candidates = scoring.candidates(every=every)
+    def _candidates(
+        self,
+        scoring: Scoring,
+        query: SearchQuery,
+        filtered: NDArray[np.bool_] | None,
+        *,
+        every: bool,
+        fold: bool = True,
+    ) -> Candidates:
+        candidates = scoring.candidates(filtered, every=every)
         candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
         return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from mkdocs_semsearch.lexical.analyzers import prepare
 from mkdocs_semsearch.lexical.question import DistinctWords, Matcher
@@ -17,8 +18,8 @@ NearestSentence = Callable[[Sequence[str]], int | None]
 MAX_CHARACTERS = 320
 """Greatest length of an excerpt; chosen, not measured."""
 
-_REMEMBERED_TEXTS = 500
-"""Number of chunks whose passages are cached: those of about fifty responses with ten results."""
+_REMEMBERED_TEXTS = 2000
+"""Number of chunks whose passages are cached, of about 4 kB each: those of about 200 responses with ten results."""
 
 _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
@@ -91,7 +92,9 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
     blocks = _blocks(content, matcher)
     if not blocks:
         return Excerpt("", ())
-    best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
+    best = 0
+    if len(blocks) > 1:
+        best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
     if nearest is not None and not blocks[best].found:
         best, begin = _nearest_place(blocks, nearest) or (best, 0)
         excerpt = _prose_from(blocks[best], begin) if begin else _cut(blocks[best])
@@ -164,30 +167,31 @@ def _prose(content: str, begin: int, end: int) -> Iterator[_Passage]:
         begin = match.end() if match else end
 
 
-def _matches(content: str, words: DistinctWords, matcher: Matcher) -> Iterator[_Found]:
+def _matches(content: str, words: DistinctWords, matcher: Matcher) -> list[_Found]:
     """Finds the query words in a text; in scripts without spaces, the matching parts of a run of characters."""
+    found: list[_Found] = []
     # Few words of a text match, so searching for the candidates is faster than checking every word.
-    meant = matcher.may_mean(content, words)
-    found = sorted((start, word) for word in meant for start in _places(content, word))
-    for start, word in found:
-        if word.isascii() or prepare(word) == word:
-            pieces: Iterable[tuple[int, int]] = ((0, len(word)),)
-        else:
-            pieces = _pieces(word)
-        last: _Found | None = None
-        for begin, end in pieces:
-            stems = matcher.stems_in(word[begin:end])
-            if not stems:
-                continue
-            begin, end = begin + start, end + start
-            if last is not None and begin < last[1]:
-                last = (last[0], end, last[2] | stems)
-                continue
-            if last is not None:
-                yield last
-            last = (begin, end, stems)
-        if last is not None:
-            yield last
+    for word in matcher.may_mean(content, words):
+        parts = _matching_parts(word, matcher)
+        for start in _places(content, word) if parts else ():
+            found += ((start + begin, start + end, stems) for begin, end, stems in parts)
+    return sorted(found, key=itemgetter(0))
+
+
+def _matching_parts(word: str, matcher: Matcher) -> list[_Found]:
+    """Returns the matching parts of a word, overlapping ones joined; the whole word in scripts with spaces."""
+    if word.isascii() or prepare(word) == word:
+        stems = matcher.stems_in(word)
+        return [(0, len(word), stems)] if stems else []
+    parts: list[_Found] = []
+    for begin, end in _pieces(word):
+        stems = matcher.stems_in(word[begin:end])
+        if stems and parts and begin < parts[-1][1]:
+            first, _, others = parts.pop()
+            begin, stems = first, others | stems
+        if stems:
+            parts.append((begin, end, stems))
+    return parts
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -195,7 +199,7 @@ def _places(text: str, word: str) -> Iterator[int]:
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
-        if not _in_word(text[max(0, start - 1) : start]) and not _in_word(text[end : end + 1]):
+        if not (start and _in_word(text[start - 1])) and not _in_word(text[end : end + 1]):
             yield start
         start = text.find(word, end)
 
@@ -275,8 +279,10 @@ def _before_code(text: str, place: int) -> int:
 
 def _window_start(block: _Block) -> int:
     """Returns the start of the window of `MAX_CHARACTERS` with the most different stems; the first one wins a tie."""
-    best, best_start = 0, 0
+    best, best_start, most = 0, 0, len(block.stems)
     for i, (start, _, _) in enumerate(block.found):
+        if best == most:
+            break
         seen = {stem for s, e, stems in block.found[i:] if e <= start + MAX_CHARACTERS for stem in stems}
         if len(seen) > best:
             best, best_start = len(seen), start

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -127,15 +127,13 @@ class Sides:
 
 
 class Scoring:
-    """Scores the chunks for one query with both sides.
+    """Scores the chunks for one query with both sides, under its filters and, for facet counts, under fewer of them.
 
     Args:
         sides: the sides to search.
         question: the question as `Backend.read` returns it.
         vector: float32 `[d]`, the embedding of the query; None in text-only mode.
         mode: search mode.
-        rows: bool `[n]`, the chunks that pass the filters and contain the phrases; None for all.
-        depth: number of lexical hits that a hybrid ranking uses.
         priors: float32 `[n]`, score factor of every chunk for the kind and language of its page.
         meaning: float32 `[n]`, factor of the semantic weight of every chunk; None for 1.
     """
@@ -147,8 +145,6 @@ class Scoring:
         vector: NDArray[np.float32] | None,
         *,
         mode: Mode,
-        rows: NDArray[np.bool_] | None,
-        depth: int,
         priors: NDArray[np.float32],
         meaning: NDArray[np.float32] | None = None,
     ) -> None:
@@ -156,24 +152,17 @@ class Scoring:
         self._question = question
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
-        self._allowed = rows
-        self._depth = EVERY if vector is None else depth
         self._priors = priors
         self._meaning = meaning
 
     @functools.cached_property
-    def _hits(self) -> LexicalHits:
-        """Lexical hits among the allowed rows, ordered by row."""
-        return _by_row(self._sides.lexical.search(self._question, self._allowed, self._depth))
-
-    @functools.cached_property
     def _literal(self) -> dict[int, int]:
-        """The allowed rows to which a literal rule applies, each with the rank of the rule."""
+        """The rows to which a literal rule applies, each with the rank of the rule."""
         named = self._sides.names.ranks(self._question.text)
         if len(self._question.words) == 1:
             identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
             named = dict.fromkeys(identified, RULES.index("identifier")) | named
-        return {row: rank for row, rank in named.items() if self._allowed is None or self._allowed[row]}
+        return named
 
     @functools.cached_property
     def _headed(self) -> NDArray[np.bool_] | None:
@@ -185,28 +174,38 @@ class Scoring:
         headed[rows] = True
         return headed
 
-    def candidates(self, *, every: bool) -> Candidates:
+    @functools.cached_property
+    def _with_phrases(self) -> NDArray[np.bool_] | None:
+        """Whether a chunk contains the phrases of the question, bool `[n]`; None without phrases."""
+        return self._sides.lexical.phrase_rows(self._question.phrases) if self._question.phrases else None
+
+    def candidates(self, filtered: NDArray[np.bool_] | None, *, every: bool) -> Candidates:
         """Scores the chunks that can match.
 
         Args:
-            every: score all allowed chunks (in lexical mode all hits); otherwise chunks that no side returns are left
-                out, because their score is 0.
+            filtered: bool `[n]`, the chunks that pass the filters; None for all.
+            every: score all chunks that pass the filters and contain the phrases (in lexical mode all hits); otherwise
+                chunks that no side returns are left out, because their score is 0.
         """
-        phrased = bool(self._question.phrases)
+        phrased = self._with_phrases
+        allowed = phrased if filtered is None else filtered if phrased is None else filtered & phrased
+        depth = EVERY if self._vector is None else lexical_depth(filtered)
+        hits = _by_row(self._sides.lexical.search(self._question, allowed, depth))
+        literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         if self._vector is None:
-            rows = self._hits.rows if not phrased or self._allowed is None else np.flatnonzero(self._allowed)
-            return self._matched(self._scored(rows, None))
-        near, scale = self._near(self._vector, None if every or phrased else FLOOR_RANK)
-        if not self._by_words:
-            return self._matched(self._scored(near.rows, near.similarities, scale))
-        literal = np.fromiter(self._literal, np.int64, len(self._literal))
-        found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
-        for rows in (near.rows, self._hits.rows, literal):
-            found[rows] = True
-        rows = np.flatnonzero(found)
-        similarities = np.full(len(rows), UNKNOWN)
-        similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        return self._matched(self._scored(rows, similarities, scale))
+            rows = hits.rows if phrased is None or allowed is None else np.flatnonzero(allowed)
+            return self._matched(self._scored(rows, None, hits, literal), hits, literal)
+        reach = None if every or phrased is not None else FLOOR_RANK
+        near, scale = self._near(self._vector, allowed, reach)
+        rows, similarities = near.rows, near.similarities
+        if self._by_words:
+            found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
+            for some in (rows, hits.rows, list(literal)):
+                found[some] = True
+            rows = np.flatnonzero(found)
+            similarities = np.full(len(rows), UNKNOWN)
+            similarities[np.searchsorted(rows, near.rows)] = near.similarities
+        return self._matched(self._scored(rows, similarities, hits, literal, scale), hits, literal)
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
@@ -222,34 +221,32 @@ class Scoring:
         semantic[np.searchsorted(candidates.rows, near.rows)] = near.similarities
         return replace(candidates, semantic=semantic)
 
-    def _matched(self, candidates: Candidates) -> Candidates:
+    def _matched(self, candidates: Candidates, hits: LexicalHits, literal: Mapping[int, int]) -> Candidates:
         """Marks all candidates as matches of a phrase, and none if the site cannot answer the question."""
         if self._question.phrases:
             return candidates.all_matching()
-        if not self._sides.is_measured or self._vector is None or self._literal or not len(candidates.rows):
+        if not self._sides.is_measured or self._vector is None or literal or not len(candidates.rows):
             return candidates
         assert candidates.semantic is not None
-        hits = self._hits
         # If the model does not cover the language of the best lexical hit, similarities tell nothing about it.
         if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] < 1:
             return candidates
         similarity = float(candidates.semantic.max())
-        words = float(self._hits.scores.max(initial=0))
-        return (
-            candidates
-            if is_answerable(self._question, similarity, words, len(self._priors))
-            else candidates.without_matches()
-        )
+        words = float(hits.scores.max(initial=0))
+        answerable = is_answerable(self._question, similarity, words, len(self._priors))
+        return candidates if answerable else candidates.without_matches()
 
-    def _near(self, vector: NDArray[np.float32], reach: int | None) -> tuple[Neighbors, SemanticScale]:
+    def _near(
+        self, vector: NDArray[np.float32], allowed: NDArray[np.bool_] | None, reach: int | None
+    ) -> tuple[Neighbors, SemanticScale]:
         """Returns the nearest chunks that can have a score above 0, and the scale of their similarities."""
-        near = self._sides.vectors.nearest(vector, self._allowed, reach)
+        near = self._sides.vectors.nearest(vector, allowed, reach)
         scale = SemanticScale.of(near.similarities)
         if reach is None or len(near.rows) < reach:
             return near, scale
         least = scale.floor if self._by_words else self._least_match(near)
         if at_rank(near.similarities, reach) > least:  # on a large site, more than `reach` chunks can count
-            near = self._sides.vectors.nearest(vector, self._allowed, reach, least)
+            near = self._sides.vectors.nearest(vector, allowed, reach, least)
         return near, scale
 
     def _least_match(self, near: Neighbors) -> float:
@@ -261,9 +258,11 @@ class Scoring:
         self,
         rows: NDArray[np.int64],
         similarities: NDArray[np.float32] | None,
+        hits: LexicalHits,
+        literal: Mapping[int, int],
         scale: SemanticScale | None = None,
     ) -> Candidates:
-        words, literal = (self._hits, self._literal) if self._by_words else (None, {})
+        words, literal = (hits, literal) if self._by_words else (None, {})
         priors = self._priors[rows]
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]

@@ -19,9 +19,9 @@ from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
 from mkdocs_semsearch.lexical.question import read_question, telling_lines
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.searching.embedded import lexical_depth
 from mkdocs_semsearch.searching.ranking import SemanticScale, kind_priors
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
+from mkdocs_semsearch.searching.scoring import lexical_depth
 from mkdocs_semsearch.static import open_static_searcher, postings, write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
 from tests.made_index import built, made_page

@@ -10,7 +10,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
-from mkdocs_semsearch.searching.tables import _RecentRows
+from mkdocs_semsearch.searching.tables import Tables, _RecentRows
 from tests.made_index import made_page, opened
 
 QUESTIONS = ("rotate keys", "tokens of number 7", "unknown wrods", "keys")
@@ -49,6 +49,24 @@ def test_words_are_searched_once_for_a_filter_and_its_facet(searcher, monkeypatc
     response = searcher.search(query("rotate tokens"))
     assert {count.value for count in response.facets["status"]} == {"draft", "stable"}
     assert len(asked) == 1
+
+
+def test_headings_are_searched_once_for_a_filter_and_its_facet(searcher, monkeypatch):
+    asked = []
+    headed = LexicalIndex.headed_rows
+    monkeypatch.setattr(LexicalIndex, "headed_rows", lambda index, given: asked.append(given) or headed(index, given))
+    assert searcher.search(query("rotate tokens")).facets["status"]
+    assert len(asked) == 1
+
+
+def test_a_facet_without_values_is_read_once(tmp_path, monkeypatch):
+    with opened(tmp_path / "index", [made_page("a.md", "one")], facets=(FacetDeclaration("tags", "list", "T"),)) as it:
+        built = []
+        build = Tables._build
+        monkeypatch.setattr(Tables, "_build", lambda tables, name: built.append(name) or build(tables, name))
+        for _ in range(3):
+            assert it.search("one", facets=("tags", "missing")).facets == {"tags": (), "missing": ()}
+    assert built.count("tags") == 1  # a field that nobody declared is not cached: requests can name any number
 
 
 def test_responses_do_not_depend_on_earlier_queries(searcher):
