@@ -38,7 +38,7 @@ from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.page_role import page_kind, page_language, written_language
 from mkdocs_semsearch.embedding.protocol import TokenCounter
-from mkdocs_semsearch.lexical import languages
+from mkdocs_semsearch.lexical import analyzers
 
 _CHARACTERS_PER_TOKEN = 32
 """Greatest number of characters that count as one token; chosen, not measured.
@@ -286,7 +286,7 @@ def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
 def _code() -> str:
     """Returns a hash of this package's code and the versions of its parsers, so that no version number is needed."""
     digest = hashlib.sha256()
-    for file in (*sorted(Path(__file__).parent.rglob("*.py")), Path(languages.__file__)):
+    for file in (*sorted(Path(__file__).parent.rglob("*.py")), Path(analyzers.__file__)):
         digest.update(file.read_bytes())
     for name in _PARSERS:
         digest.update(f"{name} {_version(name)}\n".encode())

@@ -16,7 +16,7 @@ from mkdocs_semsearch.chunking.page_role import (
     split_version,
     stop_words,
 )
-from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag
+from mkdocs_semsearch.lexical.analyzers import STEMMERS, primary_subtag
 
 
 def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[ChunkedPage]:

@@ -42,9 +42,8 @@ from mkdocs_semsearch.indexing.lexical_writer import (
 )
 from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
-from mkdocs_semsearch.lexical.analyzers import Analysis
+from mkdocs_semsearch.lexical.analyzers import Analysis, page_stemmers, stemmer_for
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords
-from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
 

@@ -22,13 +22,12 @@ from mkdocs_semsearch.lexical.analyzers import (
     STEMMED_FIELDS,
     Analysis,
     exact_text,
-    lexical_schema,
     lexical_texts,
     plain_words,
     prepare,
-    register_analyzers,
 )
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.index import lexical_schema, register_analyzers
 from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
 
 if TYPE_CHECKING:

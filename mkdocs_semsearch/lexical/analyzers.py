@@ -1,4 +1,4 @@
-"""Turns text into terms, for indexing and searching alike: the fields of the lexical index and Tantivy's analyzers.
+"""Turns text into terms, for indexing and searching alike: the fields of the lexical index, analyzers and stemmers.
 
 Text is prepared here, in Python, and then tokenised by Tantivy's analyzers, so that builder and searcher cannot differ:
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -113,11 +114,8 @@ def prepare(text: str) -> str:
     return _UNSPACED_RUN.sub(lambda match: f" {' '.join(_bigrams(match.group()))} ", text)
 
 
-def _bigrams(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for i in range(len(run) - 1):
-        yield run[i : i + 2]
+def _bigrams(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
 
 
 def raw_words(text: str) -> Iterator[str]:
@@ -193,11 +191,11 @@ lower-cased words; `identifiers` holds whole identifiers."""
 _STEMMED = "semsearch_stemmed"
 _PLAIN = "semsearch_plain"
 _WHOLE = "semsearch_whole"
-# Positions are stored only for fields in which neighbouring words count. The fields `exact` and `identifiers` do not
-# even store frequencies. Phrases are searched in the texts themselves, see `lexical.index`, because positions of every
-# word would take a quarter of the index.
-_KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
-_TOKENIZER = dict.fromkeys(STEMMED_FIELDS, _STEMMED) | dict.fromkeys(("code", "exact", "parts"), _PLAIN)
+TOKENIZERS = {
+    **dict.fromkeys(STEMMED_FIELDS, _STEMMED),
+    **dict.fromkeys(("code", "exact", "parts"), _PLAIN),
+    "identifiers": _WHOLE,
+}
 
 # Tantivy has lists of stop words for these.
 _WITH_STOP_WORDS = (
@@ -206,10 +204,10 @@ _WITH_STOP_WORDS = (
 )  # fmt: skip
 
 # Tantivy's English list is Lucene's, which lacks the words that begin a question.
-_QUESTION_WORDS = (
+_QUESTION_WORDS = [
     "can", "could", "did", "do", "does", "how", "i", "me", "my", "should", "what", "when", "where", "which", "who",
     "why", "would", "you", "your", "from", "we",
-)  # fmt: skip
+]  # fmt: skip
 
 
 def stems_with(stemmer: str | None) -> Callable[[str], str]:
@@ -225,31 +223,13 @@ def stems_with(stemmer: str | None) -> Callable[[str], str]:
     return lambda word: analyzer.analyze(word)[0]
 
 
-def lexical_schema() -> tantivy.Schema:
-    """Returns the schema: the text fields of `FIELDS`, and `row`, the row in `chunks.parquet`."""
-    import tantivy
-
-    builder = tantivy.SchemaBuilder()
-    for name in FIELDS:
-        option = _KEPT.get(name, "freq")
-        builder.add_text_field(name, stored=False, tokenizer_name=_TOKENIZER.get(name, _WHOLE), index_option=option)
-    builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
-    return builder.build()
-
-
-def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
-    """Registers the analyzers of the schema with an open index.
-
-    If the pages of a site need different stemmers, the stemmed fields are passed to the index as stems.
-    """
-    for field, analyzer in lexical_analyzers(analysis.stemmers[0] if analysis.is_single else None).items():
-        index.register_tokenizer(_TOKENIZER.get(field, _WHOLE), analyzer)
-
-
 def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
     """Returns the analyzers by field name."""
-    analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: _whitespace()}
-    return {field: analyzers[_TOKENIZER.get(field, _WHOLE)] for field in FIELDS}
+    import tantivy
+
+    whole = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+    analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: whole}
+    return {field: analyzers[TOKENIZERS[field]] for field in FIELDS}
 
 
 def plain_words(text: str) -> list[str]:
@@ -339,7 +319,7 @@ def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
     builder = builder.filter(tantivy.Filter.ascii_fold())
     for name in (stemmer or "").split():
         if name == "english":
-            builder = builder.filter(tantivy.Filter.custom_stopword(list(_QUESTION_WORDS)))
+            builder = builder.filter(tantivy.Filter.custom_stopword(_QUESTION_WORDS))
         if name in _WITH_STOP_WORDS:
             builder = builder.filter(tantivy.Filter.stopword(name))
     return builder.build()
@@ -356,7 +336,65 @@ def _words(stemmer: str | None) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-def _whitespace() -> tantivy.TextAnalyzer:
-    import tantivy
+STEMMERS = {
+    "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french", "de": "german",
+    "el": "greek", "hu": "hungarian", "it": "italian", "no": "norwegian", "nb": "norwegian", "nn": "norwegian",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish",
+}  # fmt: skip
 
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+_SCRIPTS = {"arabic": "Arab", "greek": "Grek", "russian": "Cyrl", "tamil": "Taml"}
+# Languages in other scripts than Latin for which Tantivy has no stemmer.
+_OTHER_SCRIPTS = {
+    "be": "Cyrl", "bg": "Cyrl", "kk": "Cyrl", "ky": "Cyrl", "mk": "Cyrl", "mn": "Cyrl", "sr": "Cyrl", "uk": "Cyrl",
+    "fa": "Arab", "ur": "Arab", "he": "Hebr", "hi": "Deva", "bn": "Beng", "ka": "Geor", "hy": "Armn",
+    "zh": "Hani", "ja": "Jpan", "ko": "Kore", "th": "Thai", "lo": "Laoo", "km": "Khmr", "my": "Mymr",
+}  # fmt: skip
+
+
+def primary_subtag(language: str) -> str:
+    """Returns a language tag without region and script: `pt` for `pt-BR` and `pt_PT`."""
+    return language.replace("_", "-").split("-")[0].lower()
+
+
+def stemmer_for(language: str) -> str | None:
+    """Returns Tantivy's stemmers for a site in one language (`en`, `pt-BR`), or None without stemming."""
+    return site_stemmers((language,))[language]
+
+
+def site_stemmers(languages: Sequence[str]) -> dict[str, str | None]:
+    """Returns the stemmers for the pages in each language of a site: their names, separated by spaces, or None.
+
+    A page has at most one stemmer for each script: that of its own language, and for words in another script that of
+    the site's first language in this script. On a site without a language in Latin letters, Latin words are stemmed as
+    English.
+
+    Args:
+        languages: the languages of the site, the default language first.
+    """
+    by_script: dict[str, str | None] = {}
+    for language in (*languages, "en"):
+        by_script.setdefault(script_of(language), STEMMERS.get(primary_subtag(language)))
+    stemmers: dict[str, str | None] = {}
+    for language in languages:
+        own = by_script | {script_of(language): STEMMERS.get(primary_subtag(language))}
+        stemmers[language] = " ".join(sorted(filter(None, own.values()))) or None
+    return stemmers
+
+
+def page_stemmers(languages: Sequence[str | None], default: str) -> list[str | None]:
+    """Returns the stemmers of each page by its language, see `site_stemmers`.
+
+    Args:
+        languages: language of every page; None for the default language.
+        default: default language of the site.
+    """
+    counts = Counter(language or default for language in languages)
+    stemmers = site_stemmers([default, *sorted(counts, key=lambda language: (-counts[language], language))])
+    return [stemmers[language or default] for language in languages]
+
+
+def script_of(language: str) -> str:
+    """Returns the ISO 15924 code of a language's script; `Latn` if unknown."""
+    subtag = primary_subtag(language)
+    return _OTHER_SCRIPTS.get(subtag) or _SCRIPTS.get(STEMMERS.get(subtag, ""), "Latn")
