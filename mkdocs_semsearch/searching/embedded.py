@@ -18,7 +18,7 @@ from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import Analysis, generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
-from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.pages_and_sections import Records
@@ -84,8 +84,9 @@ class EmbeddedBackend:
         return EmbeddedBackend(self._tables, replace(self._sides, weight=share))
 
     def prepare(self) -> None:
-        """Prepares the vectors for the first query."""
+        """Prepares the vectors and the look-up of headings for the first query."""
         self._sides.vectors.prepare()
+        self._sides.lexical.headed_rows(read_question("two words"))  # one word is never looked up
 
     def close(self) -> None:
         """Does nothing: memory-mapped files are released when the last reference to them is gone."""

@@ -216,6 +216,8 @@ PAGE_COLUMNS = tuple(
 )
 """Columns of `pages.parquet` that a result shows."""
 
+_PLAIN_COLUMNS = tuple(name for name in PAGE_COLUMNS if name not in _COLUMN_OF.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Records:
@@ -255,9 +257,12 @@ def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
     """Makes a `PageInfo` from those `PAGE_COLUMNS` of its row that the index has, and the time of the build."""
-    shown: dict[str, Any] = {name: record.get(name) for name in PAGE_COLUMNS if name not in _COLUMN_OF.values()}
-    languages = tuple(record["languages"])
-    shown |= {"languages": languages, "primary_language": languages[0] if languages else None}
-    front_matter = json.loads(record["front_matter"])
-    translations = json.loads(record.get("translations") or "{}")
-    return PageInfo(**shown, indexed_at=indexed_at or None, frontmatter=front_matter, translations=translations)
+    shown: dict[str, Any] = {name: record.get(name) for name in _PLAIN_COLUMNS}
+    shown["languages"] = languages = tuple(record["languages"])
+    return PageInfo(
+        **shown,
+        primary_language=languages[0] if languages else None,
+        indexed_at=indexed_at or None,
+        frontmatter=json.loads(record["front_matter"]),
+        translations=json.loads(record.get("translations") or "{}"),
+    )

@@ -176,7 +176,7 @@ class Tables:
         self._manifest = manifest
         self._declared = {facet.name: facet.type for facet in manifest.facets}
         shown = _in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names])
-        self._recent_pages = _RecentRows(shown, lambda record: page_info(record, manifest.created), _REMEMBERED_PAGES)
+        self._recent_pages = _RecentRows(shown, dict, _REMEMBERED_PAGES)
         self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS), chunk_values, _REMEMBERED_CHUNKS)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
@@ -273,7 +273,11 @@ class Tables:
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         page_rows = {*self.chunk_map.page_of[np.asarray(chunks, np.int64)].tolist(), *pages}
-        return Records(self.chunk_map.page_of, self._recent_pages.of(page_rows), self._recent_chunks.of(set(chunks)))
+        # Every response gets front matter of its own, because a caller can change it.
+        shown = {
+            row: page_info(record, self._manifest.created) for row, record in self._recent_pages.of(page_rows).items()
+        }
+        return Records(self.chunk_map.page_of, shown, self._recent_chunks.of(set(chunks)))
 
     def with_keywords(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yields the row and the front matter of every page that may have keywords."""

@@ -69,6 +69,23 @@ def test_a_facet_without_values_is_read_once(tmp_path, monkeypatch):
     assert built.count("tags") == 1  # a field that nobody declared is not cached: requests can name any number
 
 
+def test_front_matter_of_a_response_can_be_changed_without_changing_the_next(tmp_path):
+    pages = [made_page("a.md", "one", front_matter={"tags": ["x"], "owner": {"team": "docs"}})]
+    with opened(tmp_path / "index", pages) as searcher:
+        first = searcher.search("one")[0].page.frontmatter
+        first["tags"].append("y")
+        first["owner"].clear()
+        assert searcher.search("one")[0].page.frontmatter == {"tags": ["x"], "owner": {"team": "docs"}}
+        assert searcher.page("a.md").page.frontmatter == {"tags": ["x"], "owner": {"team": "docs"}}
+
+
+def test_headings_are_read_before_the_first_query(tmp_path, monkeypatch):
+    with opened(tmp_path / "index", [made_page("a.md", "Rotate keys.")]) as searcher:
+        searcher.warm_up()
+        monkeypatch.setattr(searcher._backend._sides.lexical, "_headings", lambda: pytest.fail("read again"))
+        assert searcher.search("rotate keys").results
+
+
 def test_responses_do_not_depend_on_earlier_queries(searcher):
     first = [answer(searcher, text) for text in QUESTIONS]
     assert [answer(searcher, text) for text in reversed(QUESTIONS)] == first[::-1]
