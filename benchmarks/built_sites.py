@@ -25,8 +25,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings
-from mkdocs_semsearch.chunking.translations import untranslated
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
+from mkdocs_semsearch.indexing.duplicates import untranslated
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.source_files import load_site_config
 

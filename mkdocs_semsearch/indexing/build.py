@@ -32,6 +32,7 @@ from mkdocs_semsearch.indexing.chunk_vectors import (
     model_coverage,
 )
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest, section_indexes
+from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_writer import (
     SiteTexts,
@@ -40,7 +41,6 @@ from mkdocs_semsearch.indexing.lexical_writer import (
     with_reader_words,
     write_lexical_runs,
 )
-from mkdocs_semsearch.indexing.near_duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis, page_stemmers, stemmer_for
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords

@@ -257,9 +257,9 @@ def _chunked(
 ) -> tuple[list[ChunkedPage], tuple[str, ...]]:
     """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
-    from mkdocs_semsearch.chunking.translations import untranslated, with_translations
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
+    from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
     from mkdocs_semsearch.lexical.extra_words import ReaderWords
 
     chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
-from mkdocs_semsearch.chunking.translations import with_translations
+from mkdocs_semsearch.indexing.duplicates import with_translations
 from mkdocs_semsearch.searching import Equals
 from tests.made_index import made_page
 

@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
 from mkdocs_semsearch.chunking.page_role import page_language, written_language
-from mkdocs_semsearch.chunking.translations import untranslated, with_translations
+from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
 
 ENGLISH = "The firewall blocks what comes in from the network, and lets out what was asked for."
 GERMAN = "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will."

@@ -7,8 +7,8 @@ import pytest
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import read_page
-from mkdocs_semsearch.chunking.translations import with_translations
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.indexing.duplicates import with_translations
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.source_files import load_site_config
 
