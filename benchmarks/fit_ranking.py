@@ -47,6 +47,7 @@ GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("kinds", "reference"): (0.8, 0.9, 0.95, 1.0),
     ("headings", "bonus"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0),
     ("pages", "evidence"): (0.0, 0.05, 0.1, 0.15, 0.2),
+    ("pages", "each_side"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.6),
 }
 LEAST_GAIN = 0.002
 FOREIGN = 2
@@ -90,14 +91,17 @@ class Case:
         """Returns the reciprocal rank of the first right page with some numbers, 0 beyond rank 10."""
         factors = [1.0 if kind in self.asked_for else numbers.get(("kinds", kind), 1.0) for kind in PAGE_KINDS]
         sides = fuse(self.semantic, self.lexical, numbers["fusion", "semantic"])
-        scores = add_heading_bonus(sides, self.headed, numbers["headings", "bonus"])
+        of_pages = page_scores(
+            sides, (self.semantic, self.lexical), self.sections, self.pages, weight=numbers["fusion", "semantic"],
+            evidence=numbers["pages", "evidence"], each_side=numbers["pages", "each_side"],
+        )  # fmt: skip
+        scores = add_heading_bonus(of_pages, self.headed, numbers["headings", "bonus"])
         scores = scores * np.array(factors, np.float32)[self.kinds]
         if self.literal.any():
             scores = apply_literal_rule(scores, self.literal)
-        sections = group_best(self.sections, scores)
-        pages = self.pages[sections.starts]
-        groups, totals = page_scores(pages, sections.scores, evidence=numbers["pages", "evidence"])
-        right = totals[np.isin(pages[groups.starts], list(self.answers))].max(initial=-1)
+        pages = group_best(self.pages, scores)
+        totals = pages.scores
+        right = totals[np.isin(self.pages[pages.starts], list(self.answers))].max(initial=-1)
         rank = 1 + int(np.count_nonzero(totals > right))
         return 1 / rank if right >= 0 and rank <= 10 else 0.0
 

@@ -51,7 +51,8 @@ By group and name:
   and down to `lexical_least` if filters leave few chunks.
 * `headings`: what a heading with all words of the question adds to the score, of at least `least` and at most `most`
   words.
-* `pages`: each of the next `sections` sections adds `evidence` times its own score to the best score of a page.
+* `pages`: each of the next `sections` sections adds `evidence` times its own score to the best score of a page;
+  `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
 * `matches`: a chunk matches from this share of the best score on, and in semantic mode of the best similarity.

@@ -270,14 +270,17 @@ class QdrantBackend:
         meaning = self.chunk_map.meaning
         weight = self._share if meaning is None else np.float32(self._share) * meaning[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
-        candidates = score(rows, similarities, words, literal, priors, headed=headed, weight=weight)
+        sections, pages = self.chunk_map.section_of[rows], self.chunk_map.page_of[rows]
+        candidates = score(
+            rows, similarities, words, literal, priors, sections=sections, pages=pages, headed=headed, weight=weight
+        )
         if question.phrases:
             candidates = candidates.all_matching()
         elif self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):
             best = float(found.worded.similarities.max(initial=0))
             if not is_answerable(question, float(similarities.max()), best, self.chunk_map.chunks):
                 candidates = candidates.without_matches()
-        return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
+        return candidates.boosted(self.chunk_map.boost[pages])
 
     def _is_known(self, found: PointHits) -> bool:
         """Returns whether the model covers the language of the best lexical hit, so that similarities are reliable."""

@@ -101,7 +101,11 @@ class EmbeddedBackend:
         """Finds and ranks the matches of a query, see `Backend.find`."""
         filtered = self._filtered(query.filters)
         priors = self._priors(tuple(sorted(kind_priors(question).items())), query.language)
-        scoring = Scoring(self._sides, question, vector, mode=query.mode, priors=priors, meaning=self.chunk_map.meaning)
+        chunk_map = self.chunk_map
+        scoring = Scoring(
+            self._sides, question, vector, mode=query.mode, priors=priors,
+            section_of=chunk_map.section_of, page_of=chunk_map.page_of, meaning=chunk_map.meaning,
+        )  # fmt: skip
         ranked, candidates = self._ranked(scoring, query, filtered.mask)
         by_page = query.granularity == "page"
         tally = Tally(self._tables, ranked.rows, by_page=by_page)

@@ -46,6 +46,9 @@ _BAND = 0.1
 PAGE_EVIDENCE: float = WEIGHTS["pages"]["evidence"]
 _EVIDENCE_SECTIONS: int = WEIGHTS["pages"]["sections"]
 
+PAGE_EACH_SIDE: float = WEIGHTS["pages"]["each_side"]
+"""Weight, in the score of a page, of the best score of each side, which may be those of different sections."""
+
 MATCH_SHARE: float = WEIGHTS["matches"]["share"]
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
 """A chunk matches from this share of the best score on, and in semantic mode from this share of the best similarity."""
@@ -212,27 +215,47 @@ def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
 
 
 def page_scores(
-    pages: NDArray[np.int32], scores: NDArray[np.float32], *, evidence: float = PAGE_EVIDENCE
-) -> tuple[Groups, NDArray[np.float32]]:
-    """Scores pages by their sections: the best score, plus a share of the scores of the next five.
+    sides: NDArray[np.float32],
+    parts: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None],
+    sections: NDArray[np.int32],
+    pages: NDArray[np.int32],
+    *,
+    weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
+    evidence: float = PAGE_EVIDENCE,
+    each_side: float = PAGE_EACH_SIDE,
+) -> NDArray[np.float32]:
+    """Returns the score of the page of every chunk, float32 `[m]`, 0 to 1.
+
+    A page scores its best section, plus a share of the scores of the next five. In hybrid mode this is averaged with
+    the fused best scores of both sides, because one section may have the words and another one the meaning.
 
     Args:
-        pages: int32 `[s]`, page of every section, ascending.
-        scores: float32 `[s]`, 0 to 1.
+        sides: float32 `[m]`, 0 to 1; the fused scores of the chunks.
+        parts: the scaled semantic and lexical scores that were fused, each float32 `[m]`; None for a side not used.
+        sections: int32 `[m]`, section of every chunk, ascending.
+        pages: int32 `[m]`, page of every chunk, ascending.
+        weight: weight of the semantic score; a number, or float32 `[m]`, equal for all chunks of a page.
         evidence: the share of its own score that each of the next sections adds.
-
-    Returns:
-        The sections grouped by page, and the page scores, float32 `[g]`, 0 to 1.
+        each_side: weight of the best score of each side.
     """
-    groups = group_best(pages, scores)
+    if not len(sides):
+        return sides
+    best = group_best(sections, sides)
+    groups = group_best(pages[best.starts], best.scores)
     totals = groups.scores.copy()
-    if len(totals):
-        order = np.lexsort((-scores, pages))
-        starts, lengths = groups.starts, np.diff(np.append(groups.starts, len(scores)))
-        for place in range(1, _EVIDENCE_SECTIONS + 1):
-            has = lengths > place
-            totals[has] += evidence * scores[order[starts[has] + place]]
-    return groups, (totals / (1 + evidence * _EVIDENCE_SECTIONS)).astype(np.float32)
+    order = np.lexsort((-best.scores, pages[best.starts]))
+    lengths = np.diff(np.append(groups.starts, len(best.scores)))
+    for place in range(1, _EVIDENCE_SECTIONS + 1):
+        has = lengths > place
+        totals[has] += evidence * best.scores[order[groups.starts[has] + place]]
+    totals = (totals / (1 + evidence * _EVIDENCE_SECTIONS)).astype(np.float32)
+    starts = best.starts[groups.starts]
+    semantic, lexical = parts
+    if semantic is not None and lexical is not None:
+        of_pages = weight[starts] if isinstance(weight, np.ndarray) else weight
+        best_of_each = fuse(np.maximum.reduceat(semantic, starts), np.maximum.reduceat(lexical, starts), of_pages)
+        totals = fuse(best_of_each, totals, each_side)
+    return np.repeat(totals, np.diff(np.append(starts, len(sides))))
 
 
 def top(scores: NDArray[np.float32], offset: int, limit: int) -> NDArray[np.int64]:
@@ -257,6 +280,8 @@ class Candidates:
     Attributes:
         rows: int64 `[m]`, ascending.
         scores: float32 `[m]`, 0 to 1; the final scores.
+        page_scores: float32 `[m]`, 0 to 1; the final score of the chunk's page if this chunk decides about the rules.
+            The score of a page is the greatest of its chunks'.
         matching: bool `[m]`; whether the chunk is a match, see `score`.
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
@@ -267,6 +292,7 @@ class Candidates:
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
+    page_scores: NDArray[np.float32]
     matching: NDArray[np.bool_]
     semantic: NDArray[np.float32] | None
     lexical: NDArray[np.float32] | None
@@ -276,15 +302,15 @@ class Candidates:
 
     def boosted(self, factors: NDArray[np.float32]) -> Candidates:
         """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1."""
-        return replace(self, scores=self.scores * factors)
+        return replace(self, scores=self.scores * factors, page_scores=self.page_scores * factors)
 
     def only(self, kept: NDArray[np.bool_]) -> Candidates:
         """Returns a copy with only the chunks that `kept`, bool `[m]`, selects."""
         parts = (self.semantic, self.lexical, *self.scaled)
         semantic, lexical, *scaled = (None if part is None else part[kept] for part in parts)
         return Candidates(
-            self.rows[kept], self.scores[kept], self.matching[kept], semantic, lexical, self.ranks[kept],
-            (scaled[0], scaled[1]), None if self.headed is None else self.headed[kept],
+            self.rows[kept], self.scores[kept], self.page_scores[kept], self.matching[kept], semantic, lexical,
+            self.ranks[kept], (scaled[0], scaled[1]), None if self.headed is None else self.headed[kept],
         )  # fmt: skip
 
     def all_matching(self) -> Candidates:
@@ -309,6 +335,8 @@ def score(
     literal: Mapping[int, int],
     priors: NDArray[np.float32],
     *,
+    sections: NDArray[np.int32],
+    pages: NDArray[np.int32],
     headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
@@ -324,10 +352,12 @@ def score(
         similarities: float32 `[m]`, cosine; None in lexical mode.
         words: all lexical hits, in any order; None in semantic mode.
         literal: row to rank of the literal rule; may contain rows that are not in `rows`.
-        priors: float32 `[m]`, score factors.
+        priors: float32 `[m]`, score factors, equal for all chunks of a page.
+        sections: int32 `[m]`, section of every chunk.
+        pages: int32 `[m]`, page of every chunk.
         headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if it is so for none.
         scale: scale of the similarities; by default it is computed from `similarities`.
-        weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`.
+        weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
     """
     ranks = np.zeros(len(rows), np.int8)
     semantic = None
@@ -335,25 +365,32 @@ def score(
         semantic = (scale or SemanticScale.of(similarities)).apply(similarities)
     if words is None:
         assert similarities is not None
-        scores = (np.clip(similarities, 0, 1) * priors).astype(np.float32)
-        return Candidates(
-            rows, scores, _reaches(scores, SEMANTIC_MATCH_SHARE), similarities, None, ranks, (semantic, None)
-        )
+        sides = np.clip(similarities, 0, 1)
+        scores = (sides * priors).astype(np.float32)
+        of_pages = (page_scores(sides, (semantic, None), sections, pages) * priors).astype(np.float32)
+        matching = _reaches(scores, SEMANTIC_MATCH_SHARE)
+        return Candidates(rows, scores, of_pages, matching, similarities, None, ranks, (semantic, None))
     bm25 = _spread(words, rows)
     lexical = bm25 / words.scores.max(initial=1e-9)
     sides = lexical if semantic is None else fuse(semantic, lexical, weight)
     matching = _reaches(sides * priors, MATCH_SHARE)
+    named = np.array(sorted(literal.items()), np.int64).reshape(-1, 2)
+    here = np.isin(named[:, 0], rows)
+    ranks[np.searchsorted(rows, named[here, 0])] = named[here, 1]
+    matching |= ranks > 0
     if headed is not None and not headed.any():
         headed = None
-    fused = (sides if headed is None else add_heading_bonus(sides, headed)) * priors
-    if literal:
-        named = np.array(sorted(literal.items()), np.int64)
-        places = np.searchsorted(rows, named[:, 0])
-        here = np.isin(named[:, 0], rows)
-        ranks[places[here]] = named[here, 1]
-        fused = apply_literal_rule(fused, ranks)
-        matching |= ranks > 0
-    return Candidates(rows, fused, matching, similarities, bm25, ranks, (semantic, lexical), headed)
+    of_pages = page_scores(sides, (semantic, lexical), sections, pages, weight=weight)
+    scores, of_pages = (_apply_rules(part, headed, priors, ranks) for part in (sides, of_pages))
+    return Candidates(rows, scores, of_pages, matching, similarities, bm25, ranks, (semantic, lexical), headed)
+
+
+def _apply_rules(
+    scores: NDArray[np.float32], headed: NDArray[np.bool_] | None, priors: NDArray[np.float32], ranks: NDArray[np.int8]
+) -> NDArray[np.float32]:
+    """Returns the scores with the bonus for headings, the priors and the literal rule, float32 `[m]`."""
+    lifted = (scores if headed is None else add_heading_bonus(scores, headed)) * priors
+    return apply_literal_rule(lifted, ranks) if ranks.any() else lifted
 
 
 def _reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageInfo, Records, SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, Groups, group_best, page_scores, top
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, Groups, group_best, top
 from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
@@ -130,9 +130,10 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
 
 
 def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
-    """Ranks pages by `page_scores`; each page shows its matching sections."""
+    """Ranks pages by `Candidates.page_scores`; each page shows its matching sections."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
-    pages, scores = page_scores(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
+    pages = group_best(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
+    scores = group_best(chunk_map.page_of[candidates.rows], candidates.page_scores).scores
     section_matches = _any_in(sections, candidates.matching)
     days = chunk_map.modified[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]]
     chosen = _Chosen.of(scores, _any_in(pages, section_matches), days, query)

@@ -135,6 +135,8 @@ class Scoring:
         vector: float32 `[d]`, the embedding of the query; None in text-only mode.
         mode: search mode.
         priors: float32 `[n]`, score factor of every chunk for the kind and language of its page.
+        section_of: int32 `[n]`, section of every chunk.
+        page_of: int32 `[n]`, page of every chunk.
         meaning: float32 `[n]`, factor of the semantic weight of every chunk; None for 1.
     """
 
@@ -146,6 +148,8 @@ class Scoring:
         *,
         mode: Mode,
         priors: NDArray[np.float32],
+        section_of: NDArray[np.int32],
+        page_of: NDArray[np.int32],
         meaning: NDArray[np.float32] | None = None,
     ) -> None:
         self._sides = sides
@@ -153,6 +157,8 @@ class Scoring:
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
+        self._section_of = section_of
+        self._page_of = page_of
         self._meaning = meaning
 
     @functools.cached_property
@@ -266,7 +272,11 @@ class Scoring:
         priors = self._priors[rows]
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]
-        return score(rows, similarities, words, literal, priors, headed=headed, scale=scale, weight=weight)
+        sections, pages = self._section_of[rows], self._page_of[rows]
+        return score(
+            rows, similarities, words, literal, priors,
+            sections=sections, pages=pages, headed=headed, scale=scale, weight=weight,
+        )  # fmt: skip
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:

@@ -47,19 +47,40 @@ def test_the_best_of_each_group(scores, data):
     assert list(zip(found.starts.tolist(), found.best.tolist(), found.scores.tolist(), strict=True)) == wanted
 
 
+def of_pages(pages, sides, parts=(None, None), **more):
+    """Returns the score of each page; every chunk is a section."""
+    sections = np.arange(len(pages), dtype=np.int32)
+    scores = page_scores(floats(sides), parts, sections, np.array(pages, np.int32), **more)
+    assert len(scores) == len(pages)
+    found = dict(zip(pages, scores.tolist(), strict=True))
+    assert [found[page] for page in pages] == scores.tolist()  # the chunks of a page have one score
+    return list(found.values())
+
+
 @given(scores=SCORES, data=st.data())
 def test_a_page_is_at_least_as_good_as_another_with_less_of_everything(scores, data):
     pages = sorted(data.draw(st.lists(st.integers(0, 5), min_size=len(scores), max_size=len(scores))))
-    groups, totals = page_scores(np.array(pages, np.int32), floats(scores))
-    assert ((totals >= 0) & (totals <= 1 + 1e-6)).all()
+    totals = of_pages(pages, scores)
+    assert all(0 <= total <= 1 + 1e-6 for total in totals)
     best = {page: sorted((s for p, s in zip(pages, scores, strict=True) if p == page), reverse=True) for page in pages}
     ranked = list(best.values())
-    assert len(totals) == len(groups.scores) == len(ranked)
+    assert len(totals) == len(ranked)
     for one, score in zip(ranked, totals, strict=True):
         for other, less in zip(ranked, totals, strict=True):
             padded = [*other, *[0] * max(0, len(one) - len(other))]
             if len(padded) == len(one) and all(a >= b for a, b in zip(one, padded, strict=True)):
                 assert score >= less - 1e-6
+
+
+def test_a_page_gains_if_one_section_has_the_words_and_another_one_the_meaning():
+    pages = [0, 0, 1, 2]
+    semantic, lexical = floats([1, 0, 0.5, 1]), floats([0, 1, 0.5, 0])
+    both, middling, one_side = of_pages(pages, fuse(semantic, lexical, 0.5), (semantic, lexical), weight=0.5)
+    assert both > middling
+    assert middling == one_side
+    alone = of_pages(pages, fuse(semantic, lexical, 0.5), (semantic, None))
+    assert alone[1] == alone[2] < alone[0]  # the further section still counts as evidence
+    assert alone[0] - alone[1] < both - middling
 
 
 @given(scores=st.lists(st.floats(-1, 1, width=32), max_size=700))

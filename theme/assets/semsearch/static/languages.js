@@ -36,7 +36,7 @@ export class Languages {
       if (!best || isBetter(rank, best)) shown.set(this.groups[page], [page, rank]);
     }
     const isKept = (_, at) => shown.get(this.groups[pageOf[found.rows[at]]])[0] === pageOf[found.rows[at]];
-    const kept = ["rows", "scores", "matching", "semantic", "lexical"].map((name) => [name, found[name]?.filter(isKept)]);
+    const kept = ["rows", "scores", "pageScores", "matching", "semantic", "lexical"].map((name) => [name, found[name]?.filter(isKept)]);
     return { ...found, ...Object.fromEntries(kept.map(([name, part]) => [name, part ?? null])) };
   }
 }

@@ -35,6 +35,7 @@ function isAnswerable({ known, weight, telling }, similarity, words, { rule, chu
  */
 export function findCandidates(given) {
   const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, semantic: side, weights, phrased } = given;
+  const { sectionOf, pageOf } = given;
   const byMeaning = mode === "semantic" && similarities;
   let totals = byMeaning ? null : asked.totals(mask);
   if (totals && similarities) totals = keepBest(totals, depth);
@@ -45,16 +46,18 @@ export function findCandidates(given) {
   const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : literalRanks({ question, asked, core, mask });
   const lexical = byMeaning ? null : picked(totals, rows, asked.unit);
-  const scored = byMeaning
-    ? semantic.map((similarity) => Math.max(0, similarity))
-    : combined(semantic, scaleLexical(lexical), { weight: side?.weight ?? weights.fusion.semantic, meaning, ...weights.fusion });
+  const fusion = { weight: side?.weight ?? weights.fusion.semantic, meaning };
+  const parts = [!byMeaning && semantic ? scaleSemantic(semantic, weights.fusion) : null, byMeaning ? null : scaleLexical(lexical)];
+  const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const withPriors = (scores) => scores.map((score, at) => score * prior(at));
-  const sides = withPriors(scored);
   const { share, semantic_share } = weights.matches;
-  const matching = matches(sides, byMeaning ? semantic_share : share);
+  const matching = matches(withPriors(sides), byMeaning ? semantic_share : share);
   const headed = byMeaning ? null : asked.headed();
-  const lifted = headed && addHeadingBonus(scored, (at) => headed[rows[at]], weights.headings.bonus);
-  const fused = lifted ? withPriors(lifted) : sides;
+  const finished = (scores) => {
+    const lifted = headed && addHeadingBonus(scores, (at) => headed[rows[at]], weights.headings.bonus);
+    return applyLiteralRule(withPriors(lifted || scores), ranks, rows);
+  };
+  const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
   // Similarities say nothing where the best chunk by words is in a language that the model does not know.
@@ -62,7 +65,7 @@ export function findCandidates(given) {
   const answers = !side?.measured || !semantic || !rows.length || ranks.size || best;
   if (phrased) matching.fill(1);
   else if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
-  return { rows, scores: applyLiteralRule(fused, ranks, rows), matching, semantic: semantic ?? null, lexical };
+  return { rows, scores: finished(sides), pageScores: finished(pageScores), matching, semantic: semantic ?? null, lexical };
 }
 
 /** Lifts rows whose heading has all words of the question; null without such a row. */
@@ -80,10 +83,9 @@ function matches(scores, share) {
   return Uint8Array.from(scores, (score) => +(score >= least && score > 0));
 }
 
-/** Fuses two lists of scores. `meaning` says how much of the similarity counts at each place, where that differs. */
-function combined(semantic, lexical, { weight, meaning, ...fusion }) {
-  if (!semantic) return lexical;
-  const scaled = scaleSemantic(semantic, fusion);
+/** Fuses two lists of scaled scores. `meaning` says how much of the first one counts at each place, where that differs. */
+function fuse([scaled, lexical], { weight, meaning }) {
+  if (!scaled) return lexical;
   const [share, rest] = [fround(weight), fround(1 - weight)];
   if (!meaning) return scaled.map((score, at) => fround(share * score) + fround(rest * lexical[at]));
   return scaled.map((score, at) => {
@@ -173,21 +175,51 @@ function bestOfSections(rows, scores, sectionOf) {
   return best.subarray(0, count);
 }
 
+/** Yields each page with the best rows of its sections and the places where its rows start and end. */
+function* eachPage(rows, best, pageOf) {
+  let [to, end] = [0, 0];
+  while (to < best.length) {
+    const [from, start] = [to, end];
+    const page = pageOf[rows[start]];
+    while (to < best.length && pageOf[rows[best[to]]] === page) to += 1;
+    while (end < rows.length && pageOf[rows[end]] === page) end += 1;
+    yield { page, best: best.subarray(from, to), start, end };
+  }
+}
+
 /**
- * Groups sections by page. A page scores its best section and a little for each of the next ones; it matches where one
- * of its chunks does. Returns the pages that match, best first, then those that do not, and the rows that match.
+ * Returns the score of the page of every row: that of its best section and a little for each of the next ones, averaged
+ * with the best scores of both sides, which may be those of different sections.
  */
-export function rankPages({ rows, scores, matching }, { sectionOf, pageOf }, minScore, evidence) {
-  const best = bestOfSections(rows, scores, sectionOf);
+function scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, evidence, sections, each_side }) {
+  const scores = new Float32Array(rows.length);
+  for (const { best, start, end } of eachPage(rows, bestOfSections(rows, sides, sectionOf), pageOf)) {
+    const [first, ...others] = Float32Array.from(best, (at) => sides[at]).sort().reverse();
+    let total = first;
+    for (const score of others.slice(0, sections)) total = fround(total + fround(fround(evidence) * score));
+    total = fround(total / fround(1 + evidence * sections));
+    if (parts.every(Boolean)) {
+      const greatest = parts.map((part) => Float32Array.of(highest(part.subarray(start, end), 0)));
+      const meaning = fusion.meaning && (() => fusion.meaning(start));
+      [total] = fuse([fuse(greatest, { ...fusion, meaning }), Float32Array.of(total)], { weight: each_side });
+    }
+    scores.fill(total, start, end);
+  }
+  return scores;
+}
+
+/**
+ * Groups sections by page; a page matches where one of its chunks does. Returns the pages that match, best first, then
+ * those that do not, and the rows that match.
+ */
+export function rankPages({ rows, scores, pageScores, matching }, { sectionOf, pageOf }, minScore) {
   const matchingSections = new Set();
   rows.forEach((row, at) => matching[at] && matchingSections.add(sectionOf[row]));
   const pages = [];
-  for (let from = 0, to = 0; from < best.length; from = to) {
-    const page = pageOf[rows[best[from]]];
-    while (to < best.length && pageOf[rows[best[to]]] === page) to += 1;
-    const sections = [...best.subarray(from, to)].sort((a, b) => scores[b] - scores[a]);
-    const score = pageScore(sections, scores, evidence);
+  for (const { page, best, start, end } of eachPage(rows, bestOfSections(rows, scores, sectionOf), pageOf)) {
+    const score = highest(pageScores.subarray(start, end), 0);
     if (minScore && presented(score) < minScore) continue;
+    const sections = [...best].sort((a, b) => scores[b] - scores[a]);
     const shown = sections.filter((at) => matchingSections.has(sectionOf[rows[at]]));
     pages.push({ page, score, weak: !shown.length, sections: shown.length ? shown : sections });
   }
@@ -196,12 +228,6 @@ export function rankPages({ rows, scores, matching }, { sectionOf, pageOf }, min
   for (const page of pages) page.score = lowest = Math.min(lowest, page.score);
   const kept = new Set(pages.filter(({ weak }) => !weak).map(({ page }) => page));
   return { pages, total: kept.size, matched: rows.filter((row, at) => matching[at] && kept.has(pageOf[row])) };
-}
-
-function pageScore([first, ...others], scores, { evidence, sections }) {
-  let total = scores[first];
-  for (const at of others.slice(0, sections)) total = fround(total + fround(fround(evidence) * scores[at]));
-  return fround(total / fround(1 + evidence * sections));
 }
 
 /** Rounds as Python does, halves to even; exact for 32-bit floats. */

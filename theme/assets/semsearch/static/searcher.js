@@ -147,10 +147,11 @@ export class Searcher {
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
     const depth = lexicalDepth(filtered, weights.fusion);
-    const more = { mask: both(filtered, phrases), depth, core: this.core, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const { core, sectionOf } = this;
+    const more = { mask: both(filtered, phrases), depth, core, sectionOf, pageOf, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
     const scored = this.#boosted(findCandidates({ ...given, ...more }));
     const found = (fold && languages?.oneTranslation(scored, pageOf, isForeign)) || scored;
-    return { ...found, ...rankPages(found, this, options.min_score, weights.pages) };
+    return { ...found, ...rankPages(found, this, options.min_score) };
   }
 
   /** Fetches what the finished words of a question need. */
@@ -205,7 +206,8 @@ export class Searcher {
 
   #boosted(found) {
     if (!this.boost.length) return found;
-    return { ...found, scores: found.scores.map((score, at) => score * this.boost[this.pageOf[found.rows[at]]]) };
+    const boosted = (scores) => scores.map((score, at) => score * this.boost[this.pageOf[found.rows[at]]]);
+    return { ...found, scores: boosted(found.scores), pageScores: boosted(found.pageScores) };
   }
 
   /** Counts a field over all matching pages; its own filter does not shrink its own counts. */
