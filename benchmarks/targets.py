@@ -100,7 +100,7 @@ def _builds(results: Figures) -> Iterator[Row]:
     yield Row("  one section edited, the plugin's share (s)", cost("edited", "share_s"), "at most", 1.5)
     size, text = cost("bytes_a_chunk", "without_encoder"), cost("bytes_a_chunk", "text", "zlib")
     bare = None if size is None or text is None else size - text
-    yield Row("  index without encoder and compressed text (bytes a chunk)", bare, "at most", 1200)
+    yield Row("  index without encoder and compressed text (bytes per chunk)", bare, "at most", 1200)
     yield Row("import of the plugin (ms)", cost("import_ms", "over_mkdocs_plugins"), "at most", 30)
 
 

@@ -70,7 +70,7 @@ def measured(index: OpenIndex) -> dict[str, float]:
 
 
 def sizes(index: OpenIndex) -> dict[str, float]:
-    """Returns bytes a chunk of every part, and of the words by the kind of Tantivy's files."""
+    """Returns the bytes per chunk of every part, and of the words by the kind of Tantivy's files."""
     parts: Counter[str] = Counter()
     for file in index.manifest.files:
         path = Path(file.path)

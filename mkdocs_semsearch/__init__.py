@@ -1,4 +1,4 @@
-"""Documentation search for MkDocs that understands the question and never loses the literal hit.
+"""Documentation search for MkDocs that understands questions and always finds literal matches.
 
 The names below are the public Python API, whole. Everything is loaded on first use, so that importing the package, as
 MkDocs does for every site, costs nothing.

@@ -3,14 +3,14 @@
 ::
 
     SemsearchError                    base; its text is one sentence for a person: what, where, what to do
-    ├── ConfigurationError            an option or an environment variable has a value that cannot work
-    ├── IndexFolderError              something about an index folder
+    ├── ConfigurationError            an option or an environment variable has an invalid value
+    ├── IndexFolderError              an index folder cannot be used
     │   ├── IndexNotFoundError        there is no index at that place
-    │   ├── IndexFormatError          the index was written in a format this version does not read
+    │   ├── IndexFormatError          the index has a format that this version cannot read
     │   ├── IndexCorruptError         a file is missing, truncated or its hash differs
     │   └── IndexWriteError           the new build could not be written (the previous one is untouched)
     ├── EmbeddingError                texts could not be turned into vectors
-    │   ├── ModelNotFoundError        the model is neither on disk nor reachable; lists what was tried
+    │   ├── ModelNotFoundError        the model is neither on disk nor reachable; lists the places that were tried
     │   ├── MissingExtraError         an optional dependency is not installed; names the extra
     │   └── EmbedderUnavailableError  the embedder does not answer at the moment; trying later may help
     ├── StoreUnavailableError         the Qdrant cluster does not answer, or answers with an error
@@ -47,7 +47,7 @@ class SemsearchError(Exception):
 
 
 class ConfigurationError(SemsearchError):
-    """An option or an environment variable has a value that cannot work."""
+    """An option or an environment variable has an invalid value."""
 
 
 class IndexFolderError(SemsearchError):
@@ -59,11 +59,11 @@ class IndexNotFoundError(IndexFolderError):
 
 
 class IndexFormatError(IndexFolderError):
-    """The index was written in a format this version does not read."""
+    """The index has a format that this version cannot read."""
 
 
 class IndexCorruptError(IndexFolderError):
-    """A file of the index is missing, truncated or has another hash than the manifest says."""
+    """A file of the index is missing, truncated, or does not have the hash in the manifest."""
 
 
 class IndexWriteError(IndexFolderError):
@@ -91,10 +91,10 @@ class StoreUnavailableError(SemsearchError):
 
 
 class QueryError(SemsearchError):
-    """A query that has a wrong value or asks for an impossible combination.
+    """A query has a wrong value or an impossible combination of values.
 
     Attributes:
-        field: name of the request field at fault, as the outside knows it (`query`, `limit`, `filters`, …).
+        field: name of the wrong request field in the public API (`query`, `limit`, `filters`, …).
     """
 
     def __init__(self, message: str, *, field: str | None = None) -> None:

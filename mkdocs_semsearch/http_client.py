@@ -47,7 +47,7 @@ class Reply:
     Attributes:
         status: HTTP status.
         headers: names in lower case.
-        body: undecoded; empty where it was written elsewhere.
+        body: the undecoded body; empty if it was written to a file.
     """
 
     status: int
@@ -77,22 +77,22 @@ class HttpClient:
         into: Callable[[int], BinaryIO | None] | None = None,
         follow: bool = False,
     ) -> Reply:
-        """Sends one request and reads the whole answer.
+        """Sends one request and reads the whole response.
 
         Args:
-            method: in upper case.
-            url: http or https.
+            method: HTTP method in upper case.
+            url: an http or https URL.
             headers: headers of the request.
-            seconds: for everything together, redirects included.
-            most: bytes of the answer that are read; a longer one is an error, or is cut where `into` is given.
+            seconds: deadline for the whole request, redirects included.
+            most: greatest number of bytes to read; a longer response is an error, or is cut if `into` is passed.
             body: body of the request.
-            into: is called with the status and returns a file that the body is written to as it arrives, or None.
-            follow: redirects within the same host are followed, from http to https too.
+            into: called with the status; returns the file to which the body is written as it arrives, or None.
+            follow: follow redirects within the same host, also from http to https.
 
         Raises:
             TimeoutError: the deadline has passed.
-            ConnectionError: no connection, a broken one, an answer that is too long or leads elsewhere, or the client
-                was closed.
+            ConnectionError: the connection failed, the response is too long or redirects elsewhere, or the client was
+                closed.
         """
         given = {"Accept-Encoding": "identity", "User-Agent": "mkdocs-semsearch", **headers}
         request = _Request(method, url, given, body, most, into, follow)
@@ -211,14 +211,14 @@ async def _copy(response: httpx2.Response, target: Any, most: int, *, cut: bool)
 
 
 def _next_place(url: str, location: str) -> str:
-    """Returns where a redirect leads.
+    """Returns the target of a redirect.
 
     Raises:
-        ConnectionError: it leads to another host, which this machine may reach and the server that redirects may not.
+        ConnectionError: the target is on another host, which may be reachable for this machine only.
     """
     here, there = urlsplit(url), urlsplit(urljoin(url, location))
     if there.scheme not in ("http", "https"):
-        raise ConnectionError("it redirects to something that is no web address")
+        raise ConnectionError("it redirects to something that is not a web address")
     same = (here.scheme, here.netloc) == (there.scheme, there.netloc)
     upgrade = here.scheme == "http" and there.scheme == "https" and here.netloc == there.netloc and here.port is None
     if not (same or upgrade):
@@ -234,11 +234,11 @@ def _stop(
     exchanges: set[asyncio.Task[Any]],
     thread: threading.Thread,
 ) -> None:
-    """Cancels what is under way, closes the connections, and ends the thread."""
+    """Cancels running requests, closes the connections, and ends the thread."""
 
     async def end() -> None:
         under_way = tuple(exchanges)
-        for task in under_way:  # these only: the tasks within them are anyio's, which knows when they can be cancelled
+        for task in under_way:  # only these tasks: anyio cancels the tasks inside them
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
         await client.aclose()
@@ -255,7 +255,7 @@ def _stop(
 
 
 class JsonEndpoint:
-    """Posts JSON to one address, again after a pause if it asks for one or fails temporarily; safe between threads.
+    """Posts JSON to one address; retries after a pause if the server asks for one or fails temporarily; thread-safe.
 
     Redirects are not followed, because they could send the key to another host. No library was suitable: pauses must
     follow `Retry-After` and OpenAI's headers, and a pause of an hour is an error.
@@ -279,7 +279,7 @@ class JsonEndpoint:
         """Posts `payload`, and repeats the request while the server asks to try again later.
 
         Args:
-            payload: anything `json` can write.
+            payload: a value that `json` can encode.
             timeout: seconds for one attempt from connecting to the last byte.
             retries: further attempts after timeouts, broken connections, 429 and 5xx.
 

@@ -1,4 +1,4 @@
-"""Where the files of the search widget are, and its texts."""
+"""Finds the files of the search widget, and reads its texts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SCRIPT = f"{ASSETS}/semsearch.js"
 
 
 def theme_dir() -> Path:
-    """Returns the folder whose `assets/semsearch/` holds the widget: of the installed package, or of a checkout.
+    """Returns the folder whose `assets/semsearch/` contains the widget: in the installed package, or in a checkout.
 
     Raises:
-        ConfigurationError: the package was installed without it.
+        ConfigurationError: the installed package lacks the widget.
     """
     package = Path(str(files("mkdocs_semsearch")))
     for folder in (package / "theme", package.parent / "theme"):
@@ -28,10 +28,10 @@ def theme_dir() -> Path:
 
 
 def widget_strings(language: str) -> tuple[str, dict[str, str]]:
-    """Returns the texts of the widget by their names, with the language they are in: English where it lacks yours.
+    """Returns the texts of the widget by name, and their language: English if there is no translation.
 
     Args:
-        language: language of the site, as in `de`, `de-CH` or `de_CH`.
+        language: language of the site, such as `de`, `de-CH` or `de_CH`.
     """
     folder = theme_dir() / ASSETS / "strings"
     strings = json.loads((folder / "en.json").read_text(encoding="utf-8"))

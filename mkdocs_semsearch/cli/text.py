@@ -188,13 +188,13 @@ def inspection_text(found: dict[str, Any]) -> str:
         ("parts", ", ".join(_part(name, size, found["chunks"]) for name, size in found["parts"].items())),
     ]
     if found["verified"]:
-        rows.append(("verified", "every file has the hash that the manifest says"))
+        rows.append(("verified", "every file has the hash in the manifest"))
     return "\n".join(f"{name:<10}{value}" for name, value in rows)
 
 
 def _part(name: str, size: int, chunks: int) -> str:
     """Returns the size of a part as text, with its bytes per chunk unless it is the encoder."""
-    each = "" if name == ENCODER or not chunks else f" ({size / chunks:.0f} bytes a chunk)"
+    each = "" if name == ENCODER or not chunks else f" ({size / chunks:.0f} bytes per chunk)"
     return f"{name} {size / 1e6:.2f} MB{each}"
 
 

@@ -79,7 +79,7 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     if found != identity.fingerprint:
         raise EmbeddingError(
             f"The index was embedded by {identity.model} ({identity.fingerprint[:12]}), but the model found here under "
-            f"that name is another ({found[:12]}): rebuild the index with this one."
+            f"that name is a different one ({found[:12]}): rebuild the index with it."
         )
     return embedder
 

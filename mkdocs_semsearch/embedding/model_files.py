@@ -93,7 +93,7 @@ def _bundled(name: str) -> Path | str:
     if spec is None or spec.origin is None:
         return "is not installed"
     folder = Path(spec.origin).parent / "model"
-    return folder if is_model_folder(folder) else f"is installed, but {folder} holds no model: install it again"
+    return folder if is_model_folder(folder) else f"is installed, but {folder} contains no model: install it again"
 
 
 _NO_HUB_CLIENT = "needs the extra models: run pip install 'mkdocs-semsearch[models]'"

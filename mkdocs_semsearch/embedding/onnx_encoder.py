@@ -56,7 +56,7 @@ def load_query_encoder(
     folder = Path(folder).expanduser()
     for name in ENCODER_FILES:
         if not (folder / name).is_file():
-            raise ModelNotFoundError(f"{folder} holds no exported encoder: {name} is missing. Rebuild the index.")
+            raise ModelNotFoundError(f"{folder} contains no exported encoder: {name} is missing. Rebuild the index.")
     settings = _read_settings(folder / SETTINGS)
     session = _open_session(folder / GRAPH, _thread_count(threads))
     tokenizer = open_tokenizer(folder / TOKENIZER)

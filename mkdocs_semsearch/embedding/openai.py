@@ -88,7 +88,7 @@ def open_openai(
     key = next((value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
-            "The embedder's API key in the environment holds characters that no HTTP header can carry."
+            "The embedder's API key in the environment contains characters that are not allowed in an HTTP header."
         )
     address = base_url or next((value for name in URL_VARIABLES if (value := os.environ.get(name, "").strip())), None)
     url = _embeddings_address(address or DEFAULT_BASE_URL)
@@ -124,7 +124,7 @@ def _embeddings_address(base_url: str) -> SplitResult:
         raise ConfigurationError(f"embedder.base_url: {base_url!r} is not an address such as http://localhost:8080/v1.")
     if url.username or url.password:
         raise ConfigurationError(
-            "embedder.base_url: the address holds a user name or password, which would show up in messages; give the "
+            "embedder.base_url: the address contains a user name or password, which would appear in messages; set the "
             "key in the environment variable SEMSEARCH_EMBEDDER_API_KEY."
         )
     return url._replace(path=url.path.rstrip("/") + "/embeddings", fragment="")

@@ -20,10 +20,10 @@ RULES = {
     "duplicate": "a section says nearly the same as another one",
     "facet-typo": "a facet value looks like a typo of another one",
     "language": "the model does not know the language of a page",
-    "long-section": "a section is so long that it is found for everything and nothing",
+    "long-section": "a section is so long that it matches many queries but none of them well",
     "orphan": "neither the navigation nor a link leads to a page",
-    "same-heading": "a heading stands on several pages and says nothing on its own",
-    "title": "the title promises what another page explains",
+    "same-heading": "a heading occurs on several pages and says little on its own",
+    "title": "a title fits other pages better than its own page",
 }
 
 PAGES_WITH_A_HEADING = 4
@@ -160,7 +160,7 @@ def _duplicates(site: _Site) -> Iterator[Finding]:
         if group == number:
             first_of[group] = (page, chunk)
         elif group in first_of and first_of[group][0] is not page:
-            message = f"says nearly the same as {_place(*first_of[group])}, and is folded into it."
+            message = f"says nearly the same as {_place(*first_of[group])}: results show only one of them."
             yield Finding(page["path"], chunk["start_line"] or 1, "duplicate", f"“{_heading(chunk)}” {message}")
 
 
@@ -180,7 +180,7 @@ def _same_headings(site: _Site) -> Iterator[Finding]:
         if pages >= PAGES_WITH_A_HEADING:
             page, chunk = found[0]
             others = ", ".join(_place(*place) for place in found[1:4])
-            message = f"“{_heading(chunk)}” is a heading on {pages} pages, as in {others}: say of what."
+            message = f"“{_heading(chunk)}” is a heading on {pages} pages, as in {others}: say what it is about."
             yield Finding(page["path"], chunk["start_line"] or 1, "same-heading", message)
 
 
@@ -198,7 +198,7 @@ def _titles(site: _Site) -> Iterator[Finding]:
         nearer = np.flatnonzero(similarity > similarity[number] + CLEARLY_NEARER)
         if len(nearer) >= TITLE_RANK:
             other = pages[int(np.argmax(similarity))]["path"]
-            message = f"“{page['title']}” is nearer to the text of {len(nearer)} other pages, {other} first."
+            message = f"“{page['title']}” fits the text of {len(nearer)} other pages better, {other} best."
             yield Finding(page["path"], 1, "title", message)
 
 
@@ -250,7 +250,7 @@ def _is_typo(value: str, other: str, count: int, others: int, distance: Any) -> 
 def _long_sections(site: _Site) -> Iterator[Finding]:
     for page, chunk, chunks in site.sections():
         if chunks > LONGEST_SECTION and page["kind"] == "guide":
-            message = f"“{_heading(chunk)}” is {chunks} chunks long: headings inside would let readers find its parts."
+            message = f"“{_heading(chunk)}” is {chunks} chunks long: add headings, so that readers find its parts."
             yield Finding(page["path"], chunk["start_line"] or 1, "long-section", message)
 
 
@@ -259,7 +259,7 @@ def _languages(site: _Site) -> Iterator[Finding]:
         language = page["language"] or site.language
         share = site.coverage.get(language, 1.0)
         if share < 1:
-            message = f"The model {site.model} does not know {language!r}: meaning counts {share:.0%} here, words more."
+            message = f"The model {site.model} does not know {language!r}: the weight of meaning is {share:.0%} here."
             yield Finding(page["path"], 1, "language", message)
 
 

@@ -270,10 +270,10 @@ def report_text(report: Report) -> str:
     first, last = report.days[0]["day"], report.days[-1]["day"]
     lines = [
         f"{totals['searches']} searches, {totals['questions']} different questions, {first} to {last}: "
-        f"{share} % opened a result, {totals['rephrased']} asked otherwise, {totals['without_matches']} found nothing."
+        f"{share} % opened a result, {totals['rephrased']} were rephrased, {totals['without_matches']} had no matches."
     ]
     if totals["dropped"]:
-        lines.append(f"{totals['dropped']} records were dropped because too many waited.")
+        lines.append(f"{totals['dropped']} records were dropped because too many were waiting.")
     lines += _chapter("Without a good answer", map(_group_line, report.unanswered))
     lines += _chapter("Hard to find", map(_group_line, report.hard_to_find))
     lines += _chapter("Answered, never opened", map(_group_line, report.never_opened))

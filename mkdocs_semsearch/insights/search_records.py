@@ -24,25 +24,27 @@ class Beacon(BaseModel):
     query: Annotated[
         str, StringConstraints(max_length=8000), Field(description="As typed; empty for a list of pages.")
     ] = ""
-    mode: Annotated[AnsweredBy, Field(description="What answered.")] = "online"
+    mode: Annotated[AnsweredBy, Field(description="The engine that answered.")] = "online"
     language: Annotated[
-        str, StringConstraints(pattern=r"^[A-Za-z0-9-]{0,35}$"), Field(description="Of the dialog.")
+        str, StringConstraints(pattern=r"^[A-Za-z0-9-]{0,35}$"), Field(description="Language of the dialog.")
     ] = ""
     filters: Annotated[
         dict[Short, Annotated[list[Short], Field(max_length=20)]],
         Field(max_length=20, description="Values by field; a range is `2023..2025`."),
     ] = {}
     matches: Annotated[int, Field(ge=0, le=10**9, description="Number of results that match.")]
-    score: Annotated[float | None, Field(ge=0, le=1, description="Of the best result.")] = None
-    similarity: Annotated[float | None, Field(ge=0, le=1, description="Of the best result to the query.")] = None
+    score: Annotated[float | None, Field(ge=0, le=1, description="Score of the best result.")] = None
+    similarity: Annotated[
+        float | None, Field(ge=0, le=1, description="Similarity of the best result and the query.")
+    ] = None
     corrected: Annotated[
-        dict[Short, Short], Field(max_length=20, description="Words of the query, and what they were read as.")
+        dict[Short, Short], Field(max_length=20, description="Words of the query and their corrections.")
     ] = {}
     opened: Annotated[
         str | None, StringConstraints(max_length=500), Field(description="Path of the page that was opened.")
     ] = None
-    rank: Annotated[int | None, Field(ge=1, le=10_000, description="Of that page among the results.")] = None
-    rephrased: Annotated[bool, Field(description="The reader asked otherwise in the same open dialog.")] = False
+    rank: Annotated[int | None, Field(ge=1, le=10_000, description="Rank of that page among the results.")] = None
+    rephrased: Annotated[bool, Field(description="The reader rephrased the query in the open dialog.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,9 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"][:1])
-        raise ValueError(f"{place}: {first['msg']}." if place else "The body is no JSON object of a search.") from None
+        raise ValueError(
+            f"{place}: {first['msg']}." if place else "The body is not a JSON object that describes a search."
+        ) from None
     query = redact(" ".join(sent.query.split()))[:MAX_QUERY]
     if not query and not sent.filters:
         return None

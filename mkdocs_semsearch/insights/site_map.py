@@ -323,7 +323,7 @@ def site_map_html(site_map: SiteMap) -> str:
 
 
 def _note(mark: AskedGroup) -> str:
-    failed = f"{mark.failures:g} of {mark.searches} searches without success." if mark.failing else ""
+    failed = f"{mark.failures:g} of {mark.searches} searches failed." if mark.failing else ""
     return f"{failed or f'{mark.searches} searches.'} Nearest, similarity {mark.similarity:.2f}:"
 
 
@@ -355,7 +355,7 @@ def write_site_map(file: Path, html: str) -> bool:
         if earlier:
             with file.open(encoding="utf-8", errors="replace") as stream:
                 if _MARK not in stream.read(2000):
-                    raise SemsearchError(f"{file} is there and is no map: name another file, or delete it.")
+                    raise SemsearchError(f"{file} exists and is not a map: name another file, or delete it.")
         beside.write_text(html, encoding="utf-8")
         beside.replace(file)
     except OSError as error:

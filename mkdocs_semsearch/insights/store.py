@@ -274,7 +274,11 @@ class Recorder:
         except (sqlite3.Error, OSError) as error:
             self._counts["failed"] += len(batch)
             if not self._failing:
-                log.warning("Searches cannot be recorded in %s: %s. The search goes on.", self._store.folder, error)
+                log.warning(
+                    "Searches cannot be recorded in %s: %s. Searches continue without recording.",
+                    self._store.folder,
+                    error,
+                )
             self._failing = True
             return
         self._told = dropped
@@ -297,7 +301,7 @@ def first_hour(since: str, now: datetime | None = None) -> str:
     try:
         return datetime.strptime(since, "%Y-%m-%d").strftime("%Y-%m-%d")
     except ValueError:
-        raise SemsearchError(f"{since!r} is no day: write 2026-11-01, or 30d for the last 30 days.") from None
+        raise SemsearchError(f"{since!r} is not a day: write 2026-11-01, or 30d for the last 30 days.") from None
 
 
 def _used(database: sqlite3.Connection) -> int:

@@ -164,7 +164,7 @@ def heading_terms(question: Question, words: QueryWords) -> Sequence[Sequence[st
 
     Returns:
         The terms of all telling words; for a corrected word, its corrections as alternatives. Empty if the question has
-        too few words, because one word is no heading, or more than a heading has.
+        too few words, because one word is not specific enough, or more words than a heading has.
     """
     telling = list(dict.fromkeys(question.telling))
     if not WEIGHTS["headings"]["least"] <= len(telling) <= WEIGHTS["headings"]["most"]:

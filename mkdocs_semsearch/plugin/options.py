@@ -66,7 +66,8 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
             raise ValidationError(f"{name!r} is not the name of a front-matter field: put it in quotes.")
         if name.startswith(("page.", "chunk.")) and name not in OWN_FACETS:
             raise ValidationError(
-                f"{name!r} is no front-matter field; of the index's own, only {' and '.join(OWN_FACETS)} can be facets."
+                f"{name!r} is not a front-matter field. Of the index's own fields, only {' and '.join(OWN_FACETS)} "
+                "can be facets."
             )
         try:
             facet: _Facet = Group(_Facet).run_validation(item)
@@ -108,7 +109,7 @@ class _Store(Options):
             text = f"{self.url!r} is not an address such as http://localhost:6333; the key is read from QDRANT_API_KEY."
             return [("url", ValidationError(text))], warnings
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", str(self.collection)):
-            text = f"{self.collection!r} has other characters than letters, digits, dot, dash and underscore."
+            text = f"{self.collection!r} has characters other than letters, digits, dot, dash and underscore."
             return [("collection", ValidationError(text))], warnings
         return errors, warnings
 
@@ -130,7 +131,7 @@ class _Static(Options):
 class _Ranking(Options):
     semantic: Value[float | None] = Value(
         lambda share: isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1,
-        "is not a share of meaning from 0 to 1.",
+        "is not a weight from 0 to 1.",
         None,
     )
 
@@ -196,10 +197,10 @@ class SemsearchConfig(Options):
         """Checks every option, and combinations of options that exclude each other."""
         errors, warnings = super().validate()
         if not errors and self.static not in ("auto", None) and self.store.kind != "embedded":
-            text = f"It is made from an index folder, and store.kind is {self.store.kind}: drop one of the two."
+            text = f"It needs an index folder, but store.kind is {self.store.kind}: remove one of the two options."
             errors = [("static", ValidationError(text))]
         if not errors and self.lint not in ("off", None) and self.store.kind != "embedded":
-            text = f"It reads the chunks in an index folder, and store.kind is {self.store.kind}: drop one of the two."
+            text = f"It needs the chunks in an index folder, but store.kind is {self.store.kind}: remove one of them."
             errors = [("lint", ValidationError(text))]
         return errors, warnings
 
@@ -318,7 +319,7 @@ def refuse_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) ->
     for name, folder in (("docs_dir", docs_dir), ("site_dir", site_dir)):
         if place.resolve().is_relative_to(folder.resolve()):
             hint = " (to publish the index with the site, set publish_index: true)" if name == "site_dir" else ""
-            return f"{option} {str(place)!r} is inside {name} {str(folder)!r}: name a folder outside of it{hint}."
+            return f"{option} {str(place)!r} is inside {name} {str(folder)!r}: name a folder outside it{hint}."
     if docs_dir.resolve().is_relative_to(place.resolve()):
-        return f"{option} {str(place)!r} holds docs_dir {str(docs_dir)!r}: name a folder of its own."
+        return f"{option} {str(place)!r} contains docs_dir {str(docs_dir)!r}: name a folder of its own."
     return None

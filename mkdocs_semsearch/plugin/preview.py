@@ -144,9 +144,9 @@ class Preview:
             except _Stopped:
                 return
             except SemsearchError as error:
-                log.warning(f"The search of this preview stays as it was: {error}")
+                log.warning(f"The search of this preview was not updated: {error}")
             except Exception:
-                log.exception("The search of this preview stays as it was, because of an unexpected error")
+                log.exception("The search of this preview was not updated, because of an unexpected error")
 
     def _progress(self) -> Progress:
         line = EmbeddingProgress(log.info, terminal=False)

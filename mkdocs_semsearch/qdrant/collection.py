@@ -62,7 +62,7 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
         raise ConfigurationError(f"The Qdrant address {address!r} does not begin with http:// or https://.")
     key = os.environ.get(KEY_VARIABLE, "").strip() or None
     if key and address.startswith("http://"):
-        log.warning("The key in %s goes to the Qdrant cluster unencrypted: give it an https:// address.", KEY_VARIABLE)
+        log.warning("The key in %s is sent to the Qdrant cluster unencrypted: use an https:// address.", KEY_VARIABLE)
     with warnings.catch_warnings():  # the log message above says it
         warnings.simplefilter("ignore", UserWarning)
         return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)

@@ -52,10 +52,10 @@ class _Passage:
     """A block of a text; fenced code begins and ends with its fence.
 
     Attributes:
-        text: of the block.
+        text: text of the block.
         fenced: it is code.
-        begin, end: what is searched for words, in the whole text: the block, or the code inside its fence.
-        shift: what a place in the whole text is moved by to be a place in the block.
+        begin, end: the range of the whole text that is searched for words: the block, or the code inside its fence.
+        shift: the offset that turns a position in the whole text into a position in the block.
     """
 
     text: str

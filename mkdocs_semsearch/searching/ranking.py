@@ -161,7 +161,7 @@ def add_heading_bonus(
     Args:
         scores: float32 `[m]`, 0 to 1.
         headed: bool `[m]`; whether the heading has all words.
-        bonus: what is added.
+        bonus: the amount to add.
 
     Returns:
         float32 `[m]`, 0 to 1.

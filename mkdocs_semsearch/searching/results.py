@@ -72,7 +72,7 @@ def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ran
 
 
 def matching_rows(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> NDArray[np.int64]:
-    """Returns the chunks that make the results that match, see `Ranked.rows`; ranks only where there is a least score.
+    """Returns the chunks that make the results that match, see `Ranked.rows`; ranks only if there is a minimum score.
 
     Without one, every chunk that matches is part of a result that matches.
     """
@@ -159,7 +159,7 @@ def _rows_in(
         candidates: the scored chunks.
         result_of: int32 `[chunks]`; the result of every chunk of the index.
         matching: the results that match.
-        query: without a least score, every chunk that matches is part of such a result.
+        query: without a minimum score, every chunk that matches is part of such a result.
     """
     rows = candidates.rows[candidates.matching]
     if not query.min_score:

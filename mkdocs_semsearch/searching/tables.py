@@ -307,8 +307,8 @@ class _RecentRows(Generic[Shown]):
     Safe to share between threads.
 
     Args:
-        table: has the rows.
-        read: makes what is shown of a row, given as a mapping.
+        table: the table with the rows.
+        read: makes the displayed form of a row, which is passed as a mapping.
         most: number of rows to cache; beyond it the cache is emptied.
     """
 

@@ -227,7 +227,9 @@ class SearchApi:
         if call.headers.get("sec-fetch-site") == "cross-site":
             origin = call.headers.get("origin", "")
             if not self._is_allowed_origin(origin):
-                raise HttpError(403, "wrong_origin", f"Pages of {origin!r} may not report searches: see --cors-origin.")
+                raise HttpError(
+                    403, "wrong_origin", f"Pages of {origin!r} may not send records of searches: see --cors-origin."
+                )
         if call.headers.get("sec-gpc") != "1" and call.headers.get("dnt") != "1":
             try:
                 search = read_beacon(call.body, site=self._name)

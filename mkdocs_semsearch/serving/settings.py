@@ -83,7 +83,7 @@ class ServerSettings:
         if not 1 <= self.default_limit <= MAX_LIMIT:
             raise ConfigurationError(f"The default limit is {self.default_limit}: it must be from 1 to {MAX_LIMIT}.")
         if not 0 <= self.min_score <= 1:
-            raise ConfigurationError(f"The least score is {self.min_score}: it must be from 0 to 1.")
+            raise ConfigurationError(f"The minimum score is {self.min_score}: it must be from 0 to 1.")
         if self.max_concurrent < 1:
             raise ConfigurationError(
                 f"The number of concurrent requests is {self.max_concurrent}: it must be at least 1."

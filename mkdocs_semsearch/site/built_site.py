@@ -68,7 +68,7 @@ def index_built_site(
 
 
 def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
-    templates = shutil.ignore_patterns("*.html")  # they would be taken for pages of the site
+    templates = shutil.ignore_patterns("*.html")  # they would be treated as pages of the site
     source = theme_dir() / ASSETS
     shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=templates)
     join_scripts(site_dir / ASSETS, source)
@@ -99,14 +99,14 @@ _TITLE_SEPARATOR = re.compile(r"\s+[-–—|·•:]\s+")
 class SiteFolder:
     """A `DocumentSource` over a folder with a built site: MkDocs, ProperDocs, Zensical, or plain HTML.
 
-    With the generator's configuration pages are mapped back to their Markdown files, which gives them their paths,
-    front matter, source lines and place in the navigation. The chunks are those that the plugin makes of the same site,
-    but for what only a plugin can know:
+    With the generator's configuration, pages are mapped to their Markdown files, from which they get their paths, front
+    matter, source lines and places in the navigation. The chunks equal those of the plugin for the same site, with two
+    exceptions:
 
     - pages that other plugins write or move (blog posts, translations, gen-files) have the path of their HTML file
-      and no front matter; a navigation made by a plugin is not known; Material's `meta` plugin is not applied;
-    - Material removes `data-search-exclude` with a value from its output, Zensical without one too. On headings it is
-      found in the Markdown source; on other blocks it is lost.
+        and no front matter; navigation that a plugin generates is unknown; Material's `meta` plugin is not applied;
+    - Material removes `data-search-exclude` with a value from its output, Zensical also without one. On headings it
+      is read from the Markdown source; on other blocks it is lost.
     """
 
     def __init__(self, site_dir: Path, config: SiteConfig | None = None) -> None:
@@ -117,7 +117,7 @@ class SiteFolder:
             config: the generator's configuration, if there is one.
 
         Raises:
-            ConfigurationError: there is no such folder.
+            ConfigurationError: the folder does not exist.
         """
         if not site_dir.is_dir():
             raise ConfigurationError(f"There is no site folder {site_dir}: build the site first, or name another one.")
@@ -146,7 +146,7 @@ class SiteFolder:
                 self._left_out[path] = reason
 
     def _generator(self) -> str:
-        """Returns the generator that the home page names; in many Hugo themes no other page names it."""
+        """Returns the generator named in the home page; in many Hugo themes no other page names it."""
         home = self._site_dir / "index.html"
         page = read_rendered_page(home.read_bytes().decode("utf-8", "replace")) if home.is_file() else None
         return page.generator if isinstance(page, RenderedPage) else ""
@@ -167,8 +167,8 @@ class SiteFolder:
         entry = self._config.nav_entry(source) if self._config and source else None
         *folders, name = (source or path).split("/")
         is_index = name.partition(".")[0] in ("index", "README")
-        # As MkDocs walks: the files of a folder before its folders, the index first. Of several versions the newest
-        # comes first, because it stands for the others in results.
+        # The order of MkDocs: the files of a folder before its folders, the index first. The newest of several versions
+        # comes first, because results show that one.
         version = version_order("" if source else split_version(path)[0])
         place = [(1, folder) for folder in folders]
         return (entry is None, entry.position if entry else 0, version, place, not is_index, name)
@@ -235,7 +235,7 @@ def _why_repeated(path: str, page: RenderedPage, generator: str) -> str | None:
 
     Args:
         path: path of the file.
-        page: in it.
+        page: the page in that file.
         generator: generator of the site, for pages that do not name theirs.
     """
     if page.repeats or ((page.generator or generator).lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):

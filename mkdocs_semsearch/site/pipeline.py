@@ -42,7 +42,7 @@ class StoreSettings:
     Attributes:
         kind: `embedded` or `qdrant`.
         url: URL of the cluster.
-        collection: alias of the build that is shown; every build has a collection of its own.
+        collection: alias of the current build; every build has its own collection.
         shards: number of shards of a collection; 0 for the cluster's default.
         replicas: number of nodes that have each shard.
         keep: number of earlier builds that are kept.
@@ -101,22 +101,22 @@ class Settings:
 
     Attributes:
         exclude: globs on source paths of pages that are left out.
-        kinds: glob on source paths to what these pages are for, see `chunking.page_role`.
+        kinds: glob on source paths to the kind of these pages, see `chunking.page_role`.
         max_tokens, overlap_tokens: size of a chunk.
-        index_dir: where the index of a build is written.
-        publish_index: also put it into the site, under `semsearch/`.
-        api_url: where the widget finds the search server; None: same origin, `/-/semsearch`.
-        cache_dir: vectors and chunks by content hash, and the index of the preview.
-        cache_max_bytes: how large these vectors and chunks may grow; the longest unused go first.
-        graph: how the k-NN lists are made.
+        index_dir: folder for the index of a build.
+        publish_index: also copy the index into the site, under `semsearch/`.
+        api_url: URL of the search server for the widget; None for `/-/semsearch` on the same origin.
+        cache_dir: folder for vectors and chunks by content hash, and for the index of the preview.
+        cache_max_bytes: greatest size of these vectors and chunks; those unused for longest are deleted first.
+        graph: method for the k-NN lists.
         static: search without a server.
-        semantic_share: share of meaning in hybrid scores; None for the usual one.
-        synonyms: word of readers to the words of pages that it stands for.
-        pins: question to the source path of the page that comes first for it.
-        related: links to related pages at the end of every page; 0 for none.
+        semantic_share: weight of the semantic score in hybrid scores; None for the default.
+        synonyms: word of readers to the words of pages with the same meaning.
+        pins: question to the source path of the page that must come first for it.
+        related: number of links to related pages at the end of every page.
         related_title: heading above them.
-        lint: rules that the lint of a build leaves out; None for no lint.
-        facets_declared: whether the configuration names the facets; values of default facets are taken as written.
+        lint: rules that a build does not check; None if it checks none.
+        facets_declared: whether the configuration declares facets; values of default facets are used as written.
     """
 
     embedder: EmbedderSettings
@@ -150,7 +150,7 @@ EmbedderFactory = Callable[[EmbedderSettings], "Embedder"]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Name, address and language of a site, and where its pages are edited, as the index stores them."""
+    """Name, URL and language of a site, and the URL for editing its pages, as stored in the index."""
 
     name: str
     url: str
@@ -166,7 +166,7 @@ class SiteReport:
         build: the index.
         misfits: one sentence for everything in front matter and options that has no effect.
         languages: language tags of the pages.
-        facets: what readers can filter by.
+        facets: fields by which readers can filter.
     """
 
     build: BuildReport
@@ -176,11 +176,11 @@ class SiteReport:
 
 
 def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
-    """Opens the embedder that the options name; cheap, weights are loaded when the first text is embedded.
+    """Opens the embedder that the options name; fast, because weights are loaded with the first text.
 
     Raises:
-        ConfigurationError: an option that the kind does not have.
-        ModelNotFoundError: the model is neither on disk nor to be had.
+        ConfigurationError: the kind of embedder does not have an option.
+        ModelNotFoundError: the model is neither on disk nor reachable.
     """
     from mkdocs_semsearch.embedding import open_embedder
 
@@ -199,14 +199,15 @@ def index_site(
 
     Args:
         documents: the pages, in the order in which they are stored.
-        site: name, address and language.
-        settings: the options; they say where to.
-        embedder: the one that `settings` names, or a stand-in.
+        site: name, URL and language of the site.
+        settings: the options, with the folder for the index.
+        embedder: the embedder that `settings` names, or a replacement.
         progress: called while texts are being embedded.
 
     Raises:
         ConfigurationError: the client of the store is not installed.
-        SemsearchError: a text could not be embedded, or the folder not be written; the previous index is untouched.
+        SemsearchError: a text could not be embedded, or the folder could not be written; the previous index is
+            untouched.
     """
     from mkdocs_semsearch.indexing import BuildOptions, build_index
 
@@ -242,7 +243,7 @@ def index_site(
 
 
 def _open_store(store: StoreSettings) -> StoreWriter | None:
-    """Opens the cluster that the options name; None where the index folder holds everything."""
+    """Opens the cluster that the options name; None if the index folder contains everything."""
     if store.kind == "embedded":
         return None
     from mkdocs_semsearch.qdrant.collection import connect
@@ -255,7 +256,7 @@ def _open_store(store: StoreSettings) -> StoreWriter | None:
 def _chunked(
     documents: Sequence[Document], site: Site, settings: Settings, embedder: Embedder
 ) -> tuple[list[ChunkedPage], tuple[str, ...]]:
-    """Chunks pages, those that have changed since an earlier build; also returns a sentence for every misfit."""
+    """Chunks the pages that have changed since an earlier build; also returns a sentence for every misfit."""
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
@@ -286,14 +287,14 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class EmbeddingProgress:
-    """A `Progress`; shows nothing when everything is done at once."""
+    """A `Progress`; shows nothing if everything is done at once."""
 
     def __init__(self, say: Callable[[str], None], *, terminal: bool | None = None) -> None:
         """Shows a bar on a terminal.
 
         Args:
-            say: takes a line for the log.
-            terminal: whether there is one; by default whether standard error is.
+            say: logs a line.
+            terminal: whether there is a terminal; by default whether standard error is one.
         """
         self._say = say
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
@@ -301,7 +302,7 @@ class EmbeddingProgress:
         self._last_line = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Takes (texts done, texts in all)."""
+        """Shows the progress: number of finished texts, number of all texts."""
         if self._terminal:
             self._draw(done, total)
         elif done < total and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:

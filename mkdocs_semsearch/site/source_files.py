@@ -32,7 +32,7 @@ _MAX_PARENTS = 10
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
-    """A page in the navigation: its place, its title there if it has one, the title of its top-level section."""
+    """A page in the navigation: its place, its title there, if any, and the title of its top-level section."""
 
     position: int
     title: str | None
@@ -44,14 +44,14 @@ class SiteConfig:
     """The part of a configuration that concerns pages.
 
     Attributes:
-        docs_dir: where the Markdown files are.
+        docs_dir: folder of the Markdown files.
         site_name: as written; `""` if missing.
         use_directory_urls: whether `a.md` becomes `a/index.html`.
-        nav: source path to entry; None where the navigation follows the folders.
+        nav: source path to entry; None if the navigation follows the folders.
         site_url: as written; `""` if missing.
         language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
-        edit_url: see `edit_url`; empty where the configuration has no `edit_uri`.
-        plugin_options: what the configuration says under `plugins: - semsearch:`.
+        edit_url: see `edit_url`; empty if the configuration has no `edit_uri`.
+        plugin_options: the options under `plugins: - semsearch:`.
     """
 
     docs_dir: Path
@@ -83,7 +83,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
     """Reads a configuration file.
 
     Raises:
-        ConfigurationError: it is missing, cannot be parsed, or names a docs folder that is not there.
+        ConfigurationError: the file is missing, cannot be parsed, or names a docs folder that does not exist.
     """
     values = _read(config_file)
     docs_dir = config_file.parent / str(values.get("docs_dir") or "docs")
@@ -103,7 +103,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
 
 
 def edit_url(repo_url: str, edit_uri: str, template: str) -> str:
-    """Returns where pages are edited, with `{path}` for the source path; empty where the configuration does not say it.
+    """Returns the URL for editing a page, with `{path}` for the source path; empty if the configuration has none.
 
     The arguments are MkDocs' options `repo_url`, `edit_uri` and `edit_uri_template`.
     """
@@ -251,7 +251,7 @@ class PageDates:
         self._days: dict[Path, datetime.date | None] = {}
 
     def committed(self, file: Path) -> datetime.date | None:
-        """Returns the day of the last commit that changed a file, in UTC; None where git does not know."""
+        """Returns the day of the last commit that changed a file, in UTC; None if git does not know the file."""
         if not self._committed:
             return None
         if file not in self._days:  # links are followed once for each file, not in every rebuild of a preview
@@ -263,7 +263,7 @@ class PageDates:
         return self._days[file]
 
     def written(self, file: Path) -> datetime.date | None:
-        """Returns the day on which a file was last written, in UTC; None where it is gone."""
+        """Returns the day on which a file was last written, in UTC; None if it is gone."""
         try:
             return _day(file.stat().st_mtime)
         except (OSError, ValueError, OverflowError):
@@ -293,7 +293,7 @@ class PageDates:
 
 
 def _read_log(text: str) -> dict[str, datetime.date]:
-    """Returns for every path the day of the first commit that names it; the log has the newest commit first."""
+    """Returns the day of the first commit in the log for every path; the log has the newest commit first."""
     found: dict[str, datetime.date] = {}
     day: datetime.date | None = None
     for item in text.split("\0"):

@@ -40,8 +40,8 @@ def widget_config(
     Args:
         settings: the options; `{version}` in `api_url` is filled in.
         language: language of the site.
-        version: version of the documentation, for `{version}`; None for one that has no versions.
-        results_page: the site has our page at `search/`.
+        version: version of the documentation, for `{version}`; None without versions.
+        results_page: whether the site has our page at `search/`.
         api_url: URL of the search, if it differs from the options, as in the preview.
     """
     body: dict[str, Any] = {
@@ -66,9 +66,9 @@ def _json(body: Mapping[str, Any]) -> str:
 
 
 def sidecar_url(settings: Settings, version: str | None) -> str | None:
-    """Returns where the sidecar of a site answers, with its `{version}` filled in; None for a site that needs none.
+    """Returns the URL of a site's sidecar, with `{version}` filled in; None for a site that needs no sidecar.
 
-    Without a version it is the address of all versions together.
+    Without a version it is the URL for all versions together.
     """
     url = settings.api_url or ""
     url = url.replace("/{version}", "") if version is None else url.replace("{version}", quote(version, safe=""))
@@ -76,7 +76,7 @@ def sidecar_url(settings: Settings, version: str | None) -> str | None:
 
 
 def _static(settings: Settings) -> bool | Literal["auto"]:
-    """Returns whether the browser may search by itself; `auto` where it first looks for a sidecar on its origin."""
+    """Returns whether the browser may search by itself; `auto` if it first looks for a sidecar on its origin."""
     if settings.static.mode == "auto" and not settings.api_url:
         return "auto"
     return settings.static.mode != "never"
@@ -87,9 +87,9 @@ _THEME_TAG = re.compile(r'<script src="[^"]*(?:assets/javascripts/bundle\.\w+\.m
 
 
 def place_script_first(html: str) -> str:
-    """Returns a page with the widget's script before the one with which MkDocs' or Material's own search begins.
+    """Returns a page with the widget's script moved before the first script of MkDocs' or Material's own search.
 
-    There the script keeps the theme's search from loading its index before it is needed. Other pages stay as they are.
+    There the script prevents the theme's search from loading its index before it is needed. Other pages are unchanged.
     """
     ours, theirs = _OUR_TAG.search(html), _THEME_TAG.search(html)
     if not ours or not theirs:
@@ -100,7 +100,7 @@ def place_script_first(html: str) -> str:
 
 
 def withdraw_static(site_dir: Path) -> None:
-    """Changes the `config.json` of a built site to say that it has no static search files."""
+    """Marks a built site as having no static search files, in its `config.json`."""
     _change_config(site_dir / CONFIG, static=False)
 
 
@@ -108,8 +108,8 @@ def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[Fa
     """Adds the languages of the pages and the facets to the `config.json` of a built site.
 
     Args:
-        site_dir: folder of the built site; nothing is done without our `config.json`.
-        languages: language tags of the pages; of one language nothing needs to be said.
+        site_dir: folder of the built site; if it lacks our `config.json`, nothing is changed.
+        languages: language tags of the pages; a single language is not written.
         facets: facets of the index.
     """
     file = site_dir / CONFIG
@@ -135,12 +135,12 @@ _OURS = 'data-semsearch="page"'
 def results_page_context(
     settings: Settings, *, language: str, base: str = "main.html", api_url: str | None = None
 ) -> dict[str, Any]:
-    """Returns what the template calls `semsearch`.
+    """Returns the variables of the template under the name `semsearch`.
 
     Args:
         settings: the options.
         language: language of the site.
-        base: the template that it extends.
+        base: the template that the page extends.
         api_url: URL of the search, if it differs from the options.
     """
     spoken, strings = widget_strings(language)
@@ -156,7 +156,7 @@ def write_results_page(site_dir: Path, settings: Settings, *, language: str, sit
     """Writes the results page into a site that another generator has built.
 
     Returns:
-        Whether the results page exists now; a page of the site itself at this path is kept.
+        Whether the site now has our results page; the site's own page at this path is kept.
     """
     from jinja2 import Environment, FileSystemLoader
 
@@ -179,14 +179,14 @@ _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
 
 
 def join_scripts(assets: Path, source: Path) -> None:
-    """Writes each entry as one file with its modules, and points what is loaded later at it.
+    """Writes each entry as one file with its modules, and makes later modules import from it.
 
     On a slow line each file that names the next one costs a second.
 
-    Every module becomes a function that returns what it exports, so names of different modules do not meet.
+    Every module becomes a function that returns its exports, so names of different modules do not collide.
 
     Args:
-        assets: the folder of the widget in the site, which holds copies of the sources; what it lacks stays out.
+        assets: the folder of the widget in the site, with copies of the sources; missing files are skipped.
         source: the folder with the sources.
     """
     states = ((path, path.stat()) for path in sorted(source.rglob("*.js")))
@@ -198,7 +198,7 @@ def join_scripts(assets: Path, source: Path) -> None:
 
 @lru_cache(maxsize=1)  # a preview needs the same scripts in every rebuild
 def _joined_scripts(source: Path, files: tuple[tuple[Path, int, int], ...]) -> list[tuple[str, str]]:
-    """Returns the name and the text of every script as it is published.
+    """Returns the name and the published text of every script.
 
     Args:
         source: the folder with the sources.
@@ -219,7 +219,7 @@ def _joined_scripts(source: Path, files: tuple[tuple[Path, int, int], ...]) -> l
 
 
 def _modules(name: str, texts: dict[str, str], seen: set[str] | None = None) -> Iterator[str]:
-    """Yields a module after all that it imports."""
+    """Yields modules, each after all modules that it imports."""
     seen = set() if seen is None else seen
     if name in seen:
         return

@@ -89,7 +89,7 @@ class BundleReport:
     def __str__(self) -> str:
         state = "" if self.changed else " (unchanged)"
         if not self.semantic:
-            state += ", text-only: the shipped token table is for another model, and tune: true makes one"
+            state += ", text-only: the shipped token table is for another model; tune: true makes one for this model"
         return f"static search in {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
 
 

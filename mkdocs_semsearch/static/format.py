@@ -274,7 +274,7 @@ def unpack_varints(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def differences(values: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns ascending lists, one behind the other, each as its first number and the differences.
+    """Returns ascending lists, one after the other, each as its first number and the differences.
 
     Args:
         values: int64 `[m]`; the lists.

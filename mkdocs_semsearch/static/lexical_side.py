@@ -293,7 +293,7 @@ class StaticLexical:
         return self._words.find(term) is not None
 
     def chunks_with(self, term: str) -> int:
-        """Returns in how many chunks a word stands, in any form."""
+        """Returns the number of chunks that contain a word in any form."""
         found = self._words.find(term)
         return max(found.chunks, len(found.rows)) if found else 0
 
@@ -303,13 +303,13 @@ class StaticLexical:
         return found is not None and found.chunks > 0
 
     def beginning_with(self, prefix: str, limit: int) -> list[str]:
-        """Returns the longer words that begin so, those in most chunks first."""
+        """Returns the longer words with this prefix, those in most chunks first."""
         return self._words.beginning_with(prefix, limit)
 
     def chunks_beginning_with(self, prefix: str) -> int:
-        """Returns in how many chunks the most frequent longer word stands that begins so."""
+        """Returns the number of chunks that contain the most frequent longer word with this prefix."""
         return max(map(self.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
     def corrections(self, term: str) -> list[str]:
-        """Returns words that an unknown word may stand for, best first."""
+        """Returns likely corrections of an unknown word, best first."""
         return self._words.corrections(term)

@@ -120,7 +120,7 @@ def test_a_question_without_an_answer_leads_to_its_place(page, map_file):
     page.goto(map_file.as_uri())
     page.locator(".write button", has_text="invoices").click()
     page.locator("path.asked.bad.chosen").wait_for(state="attached")
-    assert "12 of 12 searches without success" in page.locator("#card").inner_text()
+    assert "12 of 12 searches failed" in page.locator("#card").inner_text()
     assert page.locator("#card i").count() == 0
 
 

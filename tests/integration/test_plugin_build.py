@@ -170,7 +170,7 @@ def test_wrong_options_are_sentences(site):
     [
         ({"index_dir": "site/index"}, ["index_dir", "inside site_dir", "publish_index"]),
         ({"index_dir": "docs/index"}, ["index_dir", "inside docs_dir"]),
-        ({"index_dir": "."}, ["index_dir", "holds docs_dir"]),
+        ({"index_dir": "."}, ["index_dir", "contains docs_dir"]),
         ({"cache_dir": "docs/.cache"}, ["cache_dir", "inside docs_dir"]),
     ],
 )

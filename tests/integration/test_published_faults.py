@@ -198,7 +198,7 @@ def test_redirects_lead_to_the_web_only(tmp_path):
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        with pytest.raises(IndexNotFoundError, match="no web address"):
+        with pytest.raises(IndexNotFoundError, match="not a web address"):
             PublishedIndex(f"http://127.0.0.1:{server.server_address[1]}/", tmp_path / "copy").update()
         server.shutdown()
 

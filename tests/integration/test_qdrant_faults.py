@@ -68,7 +68,7 @@ def test_a_cluster_with_a_key_wants_it_of_builds_and_of_searches(server, tmp_pat
     with pytest.raises(StoreUnavailableError, match="missing or wrong") as error:
         ask(tmp_path / "index")
     assert set(server.keys_sent) == {None, KEY, "another-key"}
-    assert "key goes to the Qdrant cluster unencrypted" in caplog.text.replace("key in QDRANT_API_KEY", "key")
+    assert "key is sent to the Qdrant cluster unencrypted" in caplog.text.replace("key in QDRANT_API_KEY", "key")
     assert KEY not in caplog.text + str(error.value)
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 

@@ -4,25 +4,25 @@
 export interface Beacon {
   /** As typed; empty for a list of pages. */
   query?: string;
-  /** What answered. */
+  /** The engine that answered. */
   mode?: "online" | "slow" | "better" | "degraded" | "static" | "fallback";
-  /** Of the dialog. */
+  /** Language of the dialog. */
   language?: string;
   /** Values by field; a range is `2023..2025`. */
   filters?: Record<string, string[]>;
   /** Number of results that match. */
   matches: number;
-  /** Of the best result. */
+  /** Score of the best result. */
   score?: number | null;
-  /** Of the best result to the query. */
+  /** Similarity of the best result and the query. */
   similarity?: number | null;
-  /** Words of the query, and what they were read as. */
+  /** Words of the query and their corrections. */
   corrected?: Record<string, string>;
   /** Path of the page that was opened. */
   opened?: string | null;
-  /** Of that page among the results. */
+  /** Rank of that page among the results. */
   rank?: number | null;
-  /** The reader asked otherwise in the same open dialog. */
+  /** The reader rephrased the query in the open dialog. */
   rephrased?: boolean;
 }
 

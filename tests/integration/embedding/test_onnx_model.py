@@ -75,7 +75,7 @@ def test_an_index_finds_its_embedder_again_with_its_prompts():
 @pytest.mark.model
 def test_a_model_with_other_weights_is_not_used():
     identity = dataclasses.replace(open_embedder().identity, fingerprint="0" * 64)
-    with pytest.raises(EmbeddingError, match="the model found here under that name is another"):
+    with pytest.raises(EmbeddingError, match="the model found here under that name is a different one"):
         reopen_embedder(identity)
 
 

@@ -165,7 +165,7 @@ def test_an_earlier_map_is_replaced_and_another_file_never(drawn, tmp_path):
     assert write_site_map(tmp_path / "map.html", html) is False
     assert write_site_map(tmp_path / "map.html", html) is True
     (tmp_path / "notes.html").write_text("<p>mine")
-    with pytest.raises(SemsearchError, match=r"notes\.html is there and is no map"):
+    with pytest.raises(SemsearchError, match=r"notes\.html exists and is not a map"):
         write_site_map(tmp_path / "notes.html", html)
     with pytest.raises(SemsearchError, match="cannot be written"):
         write_site_map(tmp_path / "none" / "map.html", html)

@@ -153,7 +153,7 @@ def test_places(tmp_path):
     assert refuse_place("index_dir", tmp_path / "semsearch-index", docs_dir=docs, site_dir=site) is None
     assert "docs_dir" in (refuse_place("index_dir", docs / "i", docs_dir=docs, site_dir=site) or "")
     assert "publish_index" in (refuse_place("index_dir", site / "i", docs_dir=docs, site_dir=site) or "")
-    assert "holds docs_dir" in (refuse_place("index_dir", tmp_path, docs_dir=docs, site_dir=site) or "")
+    assert "contains docs_dir" in (refuse_place("index_dir", tmp_path, docs_dir=docs, site_dir=site) or "")
 
 
 def test_places_are_compared_after_links_are_followed(tmp_path):

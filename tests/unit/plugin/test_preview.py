@@ -57,7 +57,7 @@ def test_failing_job_leaves_the_old_searcher_and_the_worker(preview, caplog, err
     old, new = searcher(), searcher()
     run(preview, lambda progress: old)
     assert run(preview, fail) is old
-    assert "The search of this preview stays as it was" in caplog.text
+    assert "The search of this preview was not updated" in caplog.text
     assert run(preview, lambda progress: new) is new
 
 

@@ -140,7 +140,7 @@ def test_defaults_come_from_the_environment(tmp_path, monkeypatch):
     with open_searcher(embedder=WordHashEmbedder()) as searcher:
         assert all(result.score == 1 for result in searcher.search("keys", include_weak=True))
     monkeypatch.setenv("SEMSEARCH_MIN_SCORE", "2")
-    with pytest.raises(ConfigurationError, match=r"The least score is 2\.0: it must be from 0 to 1"):
+    with pytest.raises(ConfigurationError, match=r"The minimum score is 2\.0: it must be from 0 to 1"):
         open_searcher()
 
 
