@@ -41,9 +41,9 @@ class Heading:
 
     Attributes:
         level: 1 to 6.
-        text: as a reader sees it, without permalink marks.
-        anchor: its id, or that of the `<section>` it starts, or None.
-        excluded: the author keeps its section, subsections included, out of the search.
+        text: the visible text, without permalink marks.
+        anchor: its id, or the id of the `<section>` that it starts, or None.
+        excluded: whether the author excludes its section, subsections included, from the search.
         api: the documented object that the heading names, if any.
     """
 
@@ -56,7 +56,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    r"""A piece of content that is split only when it has to be.
+    r"""A piece of content that is split only if necessary.
 
     Attributes:
         kind: `text` for prose, `item` for one list item or one line of a definition list (its marker and
@@ -122,7 +122,7 @@ class Section:
         hierarchy: page title, then headings down to the section's own.
         anchor: id of its heading, or of the nearest heading before it that has an id.
         blocks: its content in reading order.
-        heading: None for what stands before the first heading.
+        heading: its heading; None for the content before the first heading.
         has_subsections: whether a deeper heading follows directly.
     """
 
@@ -156,7 +156,7 @@ def split_sections(
     and readers may search for either. For a page without a title, the first h1 is the title.
 
     Args:
-        found: what `read_page` returns.
+        found: the result of `read_page`.
         title: plain text; may be empty.
         is_excluded: returns whether the author excludes a heading in a way that its HTML does not show.
     """

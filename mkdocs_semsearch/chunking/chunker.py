@@ -57,8 +57,8 @@ chunk.
 
 
 _SPELLED_SHARE = 0.6
-"""From this number of tokens per character on, a tokenizer spells a word because it does not know the language. It then
-has a token for every letter or byte, and a chunk would have only a few words. Chosen, not measured."""
+"""With at least this many tokens per character, a tokenizer does not know the language and spells the word. There is
+then a token for every letter or byte, and a chunk would have only a few words. Chosen, not measured."""
 
 _LETTERS_PER_TOKEN = 4
 _ALPHABETIC = re.compile("[\u0370-\u07ff\u0900-\u0fff\u10a0-\u10ff]")
@@ -70,7 +70,7 @@ class ChunkSettings:
     """The size of chunks.
 
     Attributes:
-        max_tokens: greatest number of tokens of heading path and content together, as the embedder counts.
+        max_tokens: greatest number of tokens of heading path and content together, counted by the embedder.
         overlap_tokens: greatest number of tokens repeated from the end of the previous chunk, for prose; 0 for none.
     """
 
@@ -79,7 +79,7 @@ class ChunkSettings:
 
 
 class ChunkMemory(Protocol):
-    """Caches what earlier builds read out of pages."""
+    """Caches the chunks that earlier builds made from pages."""
 
     def recall(self, document: Document) -> ChunkedText | None:
         """Returns the chunks of a page with the same HTML, source and title, or None."""
@@ -110,8 +110,8 @@ class Chunker:
             facets: front-matter fields with their types.
             count_tokens: the embedder's `TokenCounter`.
             memory: the chunks of earlier builds; a page with cached chunks is not parsed.
-            kinds: glob on source paths to the kind of these pages; the first matching glob counts.
-            facets_declared: whether the author named the facets; see `FacetReader`.
+            kinds: glob on source paths to the kind of these pages; the first matching glob is used.
+            facets_declared: whether the author declared the facets; see `FacetReader`.
         """
         self._settings = settings
         self._facets = FacetReader(facets, declared=facets_declared)
@@ -120,7 +120,7 @@ class Chunker:
         self._kinds = dict(kinds or {})
 
     def chunk(self, document: Document) -> ChunkedPage | None:
-        """Returns the page in chunks, or None where its front matter says `search: {exclude: true}`."""
+        """Returns the page in chunks, or None if its front matter says `search: {exclude: true}`."""
         front_matter = plain_front_matter(document.front_matter)
         if excludes_from_search(front_matter):
             return None
@@ -239,7 +239,7 @@ def _languages(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _kind(group: Sequence[Block]) -> ChunkKind:
-    """Returns `code` or `table` for a chunk that has nothing else but at most one sentence."""
+    """Returns `code` or `table` for a chunk that has nothing else except at most one sentence."""
     kinds = {block.kind for block in group if block.kind in ("code", "table")}
     prose = [block for block in group if block.kind in ("text", "item")]
     if len(kinds) != 1 or sum(len(sentences(block.text)) for block in prose) > 1:
@@ -259,7 +259,7 @@ def _span_fields(span: SourceSpan | None) -> dict[str, Any]:
 
 
 def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
-    """Returns what a chunk defines: a documented object by its heading, else what its code defines."""
+    """Returns the definitions of a chunk: the documented object that its heading names, else those in its code."""
     structure = structure_of(group)
     fields = {name: getattr(structure, name) for name in CodeStructure.__slots__}
     if section.api is None:
@@ -286,7 +286,7 @@ _PARSERS = ("selectolax", "tokenizers", "tree-sitter", *GRAMMAR_PACKAGES)
 
 
 def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
-    """Returns a hash that differs whenever the same page could give other chunks."""
+    """Returns a hash that changes whenever the same page could give other chunks."""
     return hashlib.sha256(f"{settings!r} {counter.fingerprint} {_code()}".encode()).hexdigest()
 
 

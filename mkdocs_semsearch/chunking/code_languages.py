@@ -1,8 +1,9 @@
-"""Finds the languages of code blocks, and the tree-sitter grammars of those languages whose structure is read.
+"""Finds the languages of code blocks, and the tree-sitter grammars of the languages whose structure is read.
 
-In a query `@definition.<node type>` marks what is defined, with `@name` inside it; `@scope` marks what gives a parent
-to definitions inside it without being one; `@parent` names a parent that stands beside the definition (a Go receiver);
-`@reference` marks names that are used: what is called, imported or inherited, and what a method is called on.
+In a query, `@definition.<node type>` marks a definition, with `@name` inside it. `@scope` marks a node that is the
+parent of definitions inside it without being a definition. `@parent` marks the name of a parent beside the definition
+(a Go receiver). `@reference` marks names that are called, imported or inherited, and the object on which a method is
+called.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def canonical_language(name: str | None) -> str | None:
 
 
 def language_of_classes(classes: str | None) -> str | None:
-    """Returns the language that class names such as `language-py` give, or None."""
+    """Returns the language in class names such as `language-py`, or None."""
     for name in (classes or "").split():
         for prefix in _PREFIXES:
             if name.startswith(prefix) and (language := canonical_language(name[len(prefix) :])):
@@ -94,7 +95,7 @@ def language_of_classes(classes: str | None) -> str | None:
 
 
 def without_annotations(code: str) -> str:
-    """Returns code without the annotation marks that leave no trace for the reader: `# (1)!`."""
+    """Returns code without the annotation marks that readers do not see: `# (1)!`."""
     return _ANNOTATION.sub("", code) if ")!" in code else code
 
 
@@ -112,8 +113,9 @@ class Fence:
 class FenceLanguages:
     """Finds the fence of a code block in the Markdown source by the first two lines of its code.
 
-    `pymdownx.highlight` without `pygments_lang_class` leaves no language in the HTML. The code of a fence that includes
-    a file is not in the source: such fences are found by their place between others, where as many blocks stand there.
+    `pymdownx.highlight` without `pygments_lang_class` writes no language into the HTML. The code of a fence that
+    includes a file is not in the source: such fences are identified by their place between others, if as many blocks
+    are there.
     """
 
     def __init__(self, fences: Sequence[Fence]) -> None:
@@ -145,7 +147,7 @@ class FenceLanguages:
         return numbers.popleft() if len(numbers) > 1 else numbers[0]
 
     def _place_included(self, restored: list[Block], unknown: int, fences: Sequence[Fence]) -> None:
-        """Gives the last blocks, whose code no fence has, the languages of as many fences that include files."""
+        """Gives the languages of fences that include files to the last blocks without a fence, if as many are left."""
         included = [fence.language for fence in fences if fence.first_lines and _INCLUDE.match(fence.first_lines[0])]
         if unknown and len(included) == unknown:
             restored[-unknown:] = map(_in_language, restored[-unknown:], included)
@@ -317,7 +319,7 @@ class Grammar:
 
 @cache
 def load_grammar(language: str) -> Grammar | None:
-    """Returns the grammar of a language; None for other languages, and where tree-sitter is not installed."""
+    """Returns the grammar of a language; None for other languages, and if tree-sitter is not installed."""
     recipe = _RECIPES.get(language)
     if recipe is None:
         return None

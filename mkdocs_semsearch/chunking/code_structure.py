@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _MAX_NAMES = 64
 _MAX_NAME_LENGTH = 120
-"""Greatest number of names of a chunk, and greatest length of a name. Real code stays far below both; data in code does
-not. Chosen, not measured."""
+"""Greatest number of names of a chunk, and greatest length of a name. Real code is far below both; data in code is not.
+Chosen, not measured."""
 
 _MAX_CODE_LENGTH = 40_000
 """Longer blocks (in characters) are not parsed, because text that is not code can take a parser more than linear time.
@@ -25,7 +25,7 @@ Chosen, not measured."""
 _PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)
 _SHELL_PROMPT = re.compile(r"[ \t]*\$ ", re.MULTILINE)
 _OWN_OBJECT = frozenset({"self", "cls"})
-"""Names that methods have for their own object; as a receiver they name no type."""
+"""Names of a method's own object; as receivers they do not name a type."""
 _TYPES = frozenset({"class", "enum", "impl", "interface", "record", "struct", "trait"})
 """Scopes whose functions are methods."""
 _ADDED_LINE = re.compile(r"^\+(?!\+)", re.MULTILINE)
@@ -50,7 +50,7 @@ class CodeStructure:
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """A definition and its lines; `parents` are the forms in which the scope right around it is written."""
+    """A definition and its lines; `parents` are the forms in which the scope directly around it is written."""
 
     node_type: str
     scope_path: tuple[str, ...]
@@ -61,7 +61,7 @@ class _Definition:
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """Definitions of a piece of code, and the names it uses with their lines, both in order."""
+    """Definitions in a piece of code, and the names that it uses with their lines, both in order."""
 
     definitions: tuple[_Definition, ...] = ()
     references: tuple[tuple[int, str], ...] = ()
@@ -71,10 +71,11 @@ NO_STRUCTURE = CodeStructure()
 
 
 def structure_of(blocks: Iterable[Block]) -> CodeStructure:
-    """Returns what code blocks define and use, and the first outermost definition as the main one.
+    """Returns the names that code blocks define and use, with the first outermost definition as the main one.
 
-    A part from the middle of a definition has the definition's name and place, but does not count as a definition.
-    Languages with a grammar in `code_languages` are supported. In incomplete code, only parsable parts count.
+    A part from the middle of a definition has the definition's name and scope, but is not a definition itself.
+    Languages with a grammar in `code_languages` are supported. In incomplete code, only the parts that can be parsed
+    are used.
     """
     definitions: list[_Definition] = []
     around: list[_Definition] = []
@@ -108,7 +109,7 @@ def structure_of(blocks: Iterable[Block]) -> CodeStructure:
 
 
 def node_types(node_type: str) -> tuple[str, ...]:
-    """Returns the types under which a definition is found: a method is a function too."""
+    """Returns the types that a definition matches: a method is a function too."""
     return (node_type, "function") if node_type == "method" else (node_type,)
 
 
@@ -165,7 +166,7 @@ class _Scope:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """How it is written: `Dog`, `impl Dog` and, for a trait, `impl Show for Dog`."""
+        """The forms in which it is written: `Dog`, `impl Dog` and, for a trait, `impl Show for Dog`."""
         trait = self.node.child_by_field_name("trait")
         for_trait = (f"{self.node_type} {_name(trait)} for {self.name}",) if trait else ()
         return (self.name, f"{self.node_type} {self.name}", *for_trait)
@@ -208,7 +209,7 @@ def _bare_code(code: str, language: str) -> str:
 
 
 def _typed_lines(code: str, prompt: re.Pattern[str]) -> Iterable[str]:
-    """Yields the lines that were typed; empty ones instead of the others."""
+    """Yields the lines that were typed, and empty lines instead of the others."""
     continued = False
     for line in code.split("\n"):
         mark = prompt.match(line)

@@ -20,19 +20,19 @@ class Document:
     """One rendered page before chunking.
 
     Attributes:
-        path: identity of the page: source path relative to the docs folder (`guide/auth.md`), with `/`; for a page
-            without a source file the path of its HTML file relative to the site (`generated/index.html`).
-        url: address relative to the site root, percent-encoded; `""` is the home page.
+        path: identity of the page: its source path relative to the docs folder (`guide/auth.md`), with `/`; for a page
+            without a source file, the path of its HTML file relative to the site (`generated/index.html`).
+        url: URL relative to the site root, percent-encoded; `""` for the home page.
         title: plain text.
-        html: HTML of the page's own content, without the theme's chrome.
-        front_matter: as the generator parsed it, before any typing.
-        source: Markdown source with front matter, or None when the page has no source file that lines can refer to.
-        file_size: bytes of the source file (of the HTML when there is no source).
-        section: title of the top-level nav section the page is in, or None.
-        language: language of the page (`en`, `pt-BR`), or None where unknown.
-        alternates: addresses of the page in other languages as the page names them, absolute or relative to itself.
-        translation_key: text that the generator writes into a page and into its translations, else None.
-        committed: day of the last commit that changed the source file, or None where git does not know.
+        html: HTML of the page's own content, without the theme's navigation, header and footer.
+        front_matter: the front matter as the generator parsed it, before any typing.
+        source: Markdown source with front matter, or None if the page has no source file to which lines can refer.
+        file_size: size of the source file in bytes (of the HTML without a source).
+        section: title of the page's top-level nav section, or None.
+        language: language of the page (`en`, `pt-BR`), or None if unknown.
+        alternates: URLs of the page in other languages, as written in the page, absolute or relative to it.
+        translation_key: text that the generator writes into a page and into its translations, or None.
+        committed: day of the last commit that changed the source file, or None if git does not know it.
         written: day on which the source file was last written, or None without one.
     """
 
@@ -52,10 +52,10 @@ class Document:
 
 
 class DocumentSource(Protocol):
-    """Where pages come from: the build events of MkDocs, or a folder with a built site."""
+    """A source of pages: the build events of MkDocs, or a folder with a built site."""
 
     def __iter__(self) -> Iterator[Document]:
-        """Yields every page that may be indexed, once, in the order of the navigation or of the paths."""
+        """Yields every page that may be indexed once, in the order of the navigation or of the paths."""
         ...
 
 
@@ -71,19 +71,19 @@ class Chunk:
         section_index: position of its section in the page, from 0.
         heading_hierarchy: headings from the page's title down to the section's own (never empty: starts with the
             page's title).
-        anchor: id of the section's heading; None for what stands before the first heading with an id.
-        content: the text as a reader sees it, in light Markdown: blocks parted by blank lines, code in fences with
-            its language and in backticks inside of a line, list items with `- ` or `1. `, table rows as `| a | b |`,
-            the title of a note before its first paragraph; no links, no emphasis marks.
-        kind: `code` or `table` when the chunk has nothing else but at most one sentence, `api` for a documented
-            object (mkdocstrings), else `text`.
+        anchor: id of the section's heading; None before the first heading with an id.
+        content: the visible text in light Markdown: blocks separated by blank lines, code blocks in fences with their
+            language, inline code in backticks, list items with `- ` or `1. `, table rows as `| a | b |`, the title of a
+            note before its first paragraph; no links, no emphasis marks.
+        kind: `code` or `table` if the chunk has nothing else except at most one sentence, `api` for a documented object
+            (mkdocstrings), else `text`.
         language: language of the code in the chunk (the most frequent one), or None.
         start_line, end_line: lines in the source file, 1-based, end inclusive; None without a source.
         char_start, char_end: offsets in the source text, in characters, end exclusive; None without a source.
-        node_type, node_name, parent_context: what the code or API block mainly defines, or None.
+        node_type, node_name, parent_context: the main definition of the code or API block, or None.
         scope_path: names from the outermost scope to the block's own.
-        node_types, node_names, parent_contexts: of all its definitions; a parent as `Pipeline` and `class Pipeline`. A
-            piece from the middle of a definition has the name and parent of that definition, and no type.
+        node_types, node_names, parent_contexts: those of all its definitions; a parent as `Pipeline` and `class
+            Pipeline`. A piece from the middle of a definition has the name and parent of that definition, and no type.
         scope_depth: length of the longest scope path of these, or None.
         definitions, references: names that the chunk's code defines and uses.
     """
@@ -112,14 +112,14 @@ class Chunk:
 
 
 class Link(NamedTuple):
-    """A link in the text of a page: its address as written, and the text that a reader clicks."""
+    """A link in the text of a page: its URL as written, and its text."""
 
     href: str
     text: str
 
 
 class Recognised(NamedTuple):
-    """What the texts of a page say about it, with its path, its address and the language that its generator names."""
+    """Properties recognised from a page's texts, its path, its URL and the language that its generator names."""
 
     path: str
     url: str
@@ -135,7 +135,7 @@ class ChunkedText:
     Attributes:
         chunks: in reading order; empty for a page without text.
         languages: languages of its code blocks, most frequent first.
-        links: to other pages, in reading order.
+        links: links to other pages, in reading order.
         recognised: properties of the page that its texts reveal.
     """
 
@@ -151,19 +151,19 @@ class ChunkedPage:
 
     Attributes:
         path, url, title, file_size, section, language, alternates, translation_key: as in `Document`.
-        front_matter: as in `Document`, with string keys and JSON values only (dates as ISO 8601 text).
-        facets: declared facet field to its typed value, or absent where the page has none: `str`, `tuple[str, ...]`,
+        front_matter: as in `Document`, but only with string keys and JSON values (dates as ISO 8601 text).
+        facets: declared facet field to its typed value; fields without a value are absent: `str`, `tuple[str, ...]`,
             `int`, `float`, `datetime.date` or `bool`.
         boost: factor on the page's scores from `search.boost`; 1.0 by default.
-        kind: what the page is for, see `chunking.page_role`.
+        kind: kind of the page, see `chunking.page_role`.
         languages: languages of its code blocks, most frequent first.
         chunks: in reading order; empty for a page without text.
-        links: to other pages, from its text.
-        inbound_links: how many other pages link to it in their text.
+        links: links to other pages in its text.
+        inbound_links: number of other pages that link to it in their text.
         link_texts: the different texts of these links, the most frequent first.
-        translations: language tag to URL, for the page and its translations; empty where it has none.
-        dated: day of the last change by git or else by the front matter, or None.
-        written: day on which the source file was last written, which differs from copy to copy, or None.
+        translations: language tag to URL, for the page and its translations; empty without translations.
+        dated: day of the last change from git, otherwise from the front matter, or None.
+        written: day on which the source file was last written, which differs between copies, or None.
     """
 
     path: str
@@ -214,11 +214,11 @@ MOST_OF_HEADING, MOST_OF_PATH = 100, 250
 """Greatest number of embedded characters of one heading, and of the whole heading path; chosen, not measured."""
 
 LEAST_PROSE_WORDS = 6
-"""A chunk with fewer words outside of its code is about the code, which is then embedded; chosen, not measured."""
+"""A chunk with fewer words outside its code is about the code, which is then embedded; chosen, not measured."""
 
 
 def embedding_text(heading_hierarchy: Sequence[str], content: str) -> str:
-    """Returns the heading path, a newline, then the prose of the content; its code only where there is little prose.
+    """Returns the heading path, a newline, then the prose of the content; its code only if there is little prose.
 
     For sentence encoders, code is noise: on the error messages of `benchmarks/`, omitting the code of chunks with prose
     raised the MRR@10 of the semantic score from .86 to .95. Lexical search finds the code.

@@ -1,4 +1,4 @@
-"""Elements of a page that are more than text: headings with anchors and documented objects, code, tables, footnotes."""
+"""Reads the elements of a page that are more than text: headings, documented objects, code, tables, footnotes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def anchor_of(heading: LexborNode) -> str | None:
     """Returns the id that a link to a heading names, or None.
 
-    It is the heading's own (most generators), the one its permalink leads to (Sphinx, mdBook), that of the section it
-    starts (docutils, Hugo themes), or that of an empty element in it or just before it (explicit targets).
+    This is the heading's own id (most generators), the id to which its permalink leads (Sphinx, mdBook), the id of the
+    section that it starts (docutils, Hugo themes), or the id of an empty element in it or just before it (explicit
+    targets).
     """
     return (
         heading.attributes.get("id")
@@ -32,7 +33,7 @@ def anchor_of(heading: LexborNode) -> str | None:
 
 
 def text_without_permalink(heading: LexborNode) -> str:
-    """Returns the text of a heading without a link to itself that is only a sign, such as `#` or `¶`."""
+    """Returns the text of a heading without its permalink, a link to itself with a sign such as `#` or `¶`."""
     text = flat_text(heading)
     for link in heading.css('a[href^="#"]'):
         sign = flat_text(link)
@@ -82,7 +83,7 @@ def _element_before(heading: LexborNode) -> LexborNode | None:
 
 
 def _id_of_empty(node: LexborNode | None) -> str | None:
-    """Returns the id of a `span` or `a` without text, which is only a target of links."""
+    """Returns the id of a `span` or `a` without text, which is only a link target."""
     if node is None or node.tag not in ("span", "a") or flat_text(node):
         return None
     return node.attributes.get("id") or node.attributes.get("name") or None
@@ -102,11 +103,11 @@ _NODE_TYPES = {
     "doc-type_parameter": "type_parameter",
 }
 _MAX_LEVELS_UP = 12
-"""Elements around a heading that are looked at; mkdocstrings nests a method in fewer."""
+"""Number of elements around a heading that are examined; mkdocstrings nests a method in fewer."""
 
 
 def api_object(heading: LexborNode) -> ApiObject | None:
-    """Returns what a heading documents, or None for an ordinary heading."""
+    """Returns the object that a heading documents, or None for an ordinary heading."""
     anchor = heading.attributes.get("id")
     if not anchor or "doc-heading" not in (heading.attributes.get("class") or "").split():
         return None
@@ -138,9 +139,9 @@ _EDGE_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
 
 
 def code_block(node: LexborNode) -> list[Block]:
-    """Returns a `pre` or a table with line numbers as code, after a paragraph with its file name if it has one.
+    """Returns a `pre` or a table with line numbers as code, after a paragraph with its file name, if any.
 
-    Annotation marks that leave no trace for the reader (`# (1)!`) are taken out.
+    Annotation marks that readers do not see (`# (1)!`) are removed.
     """
     found: list[Block] = []
     if node.tag == "table":
@@ -159,7 +160,7 @@ def _code_element(node: LexborNode) -> LexborNode:
     if node.tag == "table":
         node = node.css_first("td.code") or node
     if node.tag != "pre":
-        # Before the code there may be another one, with the line numbers.
+        # There may be another `pre` before the code, with the line numbers.
         node = next(reversed(node.css("pre")), node)
     return node.css_first("code") or node
 
@@ -170,13 +171,13 @@ _NOT_CODE = (
 
 
 def _is_line_number(attributes: dict[str, str | None]) -> bool:
-    """Returns whether an element inside of code is the number of a line, as Hugo writes it."""
+    """Returns whether an element inside code is a line number, as Hugo writes it."""
     unselectable = "user-select:none" in (attributes.get("style") or "")
     return unselectable or "ln" in (attributes.get("class") or "").split()
 
 
 def _code_text(node: LexborNode) -> str:
-    """Returns the text of code with its white space, without line numbers."""
+    """Returns the text of code with its white space and without line numbers."""
     if node.css_first(_NOT_CODE) is None:
         return node.text() or ""
     parts: list[str] = []
@@ -194,7 +195,7 @@ def _code_text(node: LexborNode) -> str:
 
 
 def _language(node: LexborNode) -> str | None:
-    """Returns the language that a class of the code, or of an element around it, names."""
+    """Returns the language named by a class of the code or of an element around it."""
     current: LexborNode | None = node
     for _ in range(_LEVELS_UP):
         if current is None or current.tag == "body":
@@ -214,7 +215,7 @@ _ROW_GROUPS = ("thead", "tbody", "tfoot")
 
 
 def is_code_table(table: LexborNode, attributes: dict[str, str | None]) -> bool:
-    """Returns whether a table only sets line numbers beside code; Hugo writes such tables without classes."""
+    """Returns whether a table only puts line numbers beside code; Hugo writes such tables without classes."""
     if not _CODE_TABLES.isdisjoint((attributes.get("class") or "").split()):
         return True
     cells = table.css("td, th") if table.css_first("td > pre") is not None else []
@@ -228,7 +229,7 @@ def is_code_table(table: LexborNode, attributes: dict[str, str | None]) -> bool:
 
 
 def table_block(table: LexborNode) -> list[Block]:
-    """Returns a table as rows `| a | b |`, after its caption; a table without any text gives nothing."""
+    """Returns a table as rows `| a | b |`, after its caption; nothing for a table without text."""
     found: list[Block] = []
     header = ""
     rows: list[str] = []
@@ -251,7 +252,7 @@ def table_block(table: LexborNode) -> list[Block]:
 
 
 def _rows(table: LexborNode) -> list[tuple[str, LexborNode]]:
-    """Returns the rows of a table, not of tables inside it, with the name of their group; captions too."""
+    """Returns the rows and caption of a table, each with the name of its group, without those of tables inside it."""
     rows: list[tuple[str, LexborNode]] = []
     for child in table.iter():
         tag = child.tag or ""
@@ -274,30 +275,30 @@ def _cells(row: LexborNode) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class FootnoteMark:
-    """The place where the footnotes with these ids are wanted."""
+    """The place for the footnotes with these ids."""
 
     ids: tuple[str, ...]
 
 
 class Footnotes:
-    """Footnotes of one page; at its end, where HTML has them, they would belong to whatever section comes last."""
+    """Collects the footnotes of one page, which HTML has at the end, where they would belong to the last section."""
 
     def __init__(self) -> None:
         self._notes: dict[str, str] = {}
         self._wanted: list[str] = []
 
     def refer(self, href: str | None) -> None:
-        """Notes a reference in the paragraph at hand."""
+        """Records a reference in the current paragraph."""
         if href and href.startswith("#"):
             self._wanted.append(href[1:])
 
     def mark(self) -> list[FootnoteMark]:
-        """Returns a mark to be put behind the paragraph that ends here, if it has references."""
+        """Returns a mark for the place after the current paragraph, if that has references."""
         wanted, self._wanted = self._wanted, []
         return [FootnoteMark(tuple(wanted))] if wanted else []
 
     def take(self, node: LexborNode, classes: list[str]) -> bool:
-        """Takes the footnotes out of the element that lists them, or is one; returns whether it is such an element."""
+        """Collects the footnotes of an element that lists them, or is one; returns whether it is such an element."""
         if _NOTE_CLASSES.isdisjoint(classes):
             return False
         own = node.attributes.get("id")
@@ -306,7 +307,7 @@ class Footnotes:
         return bool(notes)
 
     def placed(self, found: Iterable[Heading | Block | FootnoteMark]) -> list[Heading | Block]:
-        """Returns headings and blocks with each footnote after its first reference; others are at the end."""
+        """Returns headings and blocks with each footnote after its first reference; the others are at the end."""
         result: list[Heading | Block] = []
         for item in found:
             if isinstance(item, FootnoteMark):
@@ -323,7 +324,7 @@ _BACK_TO_TEXT = re.compile(r"(\s*\u21a9[\ufe0e\ufe0f]?\d*)+$")
 
 
 def _note_text(note: LexborNode) -> str:
-    """Returns a footnote without its number and the links back to where it is referred to."""
+    """Returns a footnote without its number and without the links back to its references."""
     label = note.css_first("span.label") if note.tag == "aside" else None
     if label is not None:
         label.decompose()
@@ -331,9 +332,9 @@ def _note_text(note: LexborNode) -> str:
 
 
 def footnote_reference(node: LexborNode, attributes: dict[str, str | None]) -> str | None:
-    """Returns the address of the footnote that an element refers to; None for other elements.
+    """Returns the target of a footnote reference; None for other elements.
 
-    The link says so itself, or mdBook says so of the `sup` around it.
+    The link itself is marked as a reference, or in mdBook the `sup` around it.
     """
     classes = (attributes.get("class") or "").split()
     if node.tag == "sup" and "footnote-reference" in classes:

@@ -1,4 +1,4 @@
-"""Reads front matter: from a Markdown source as plain JSON values, and of these, facets as their declared types."""
+"""Reads front matter from a Markdown source as plain JSON values, and facets from these as their declared types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MORE = re.compile(r"(?:[ ]{4}|\t)\s*(?P<value>.*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_DEPTH = 16
 _MAX_VALUES = 10_000
-"""Bounds against YAML aliases that multiply; real front matter has a depth of two or three and some dozen values."""
+"""Limits against YAML aliases that multiply; real front matter has a depth of two or three and a few dozen values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class SourceHeader:
     """The front matter of a Markdown source.
 
     Attributes:
-        values: the front matter; `{}` when there is none or it cannot be read.
+        values: the front matter; `{}` if there is none or it cannot be read.
         body_start: offset of the first character after it.
-        problem: why it cannot be read, or None.
+        problem: the reason why it cannot be read, or None.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -42,8 +42,8 @@ def read_front_matter(source: str, *, typed: bool = True) -> SourceHeader:
     """Reads the front matter of a Markdown source as MkDocs does: YAML 1.1 between lines of `---`, else MultiMarkdown.
 
     Args:
-        source: the whole file.
-        typed: False reads every scalar of YAML as the text that it is written as: `1.10`, `NO`.
+        source: text of the whole file.
+        typed: if False, every YAML scalar is read as text, exactly as written: `1.10`, `NO`.
     """
     match = _YAML.match(source)
     if match is None:
@@ -81,15 +81,15 @@ def _multimarkdown(source: str) -> SourceHeader:
 def plain_front_matter(values: Mapping[Any, Any]) -> dict[str, Any]:
     """Returns front matter with string keys and JSON values only.
 
-    Dates become ISO 8601 text; keys become what YAML would write (`False` → `"false"`); private keys of plugins
-    (`__extends`) are dropped. Values that contain themselves, or that aliases multiply without bound, are cut off.
+    Dates become ISO 8601 text; keys become text as YAML would write them (`False` → `"false"`); private keys of plugins
+    (`__extends`) are dropped. Values that contain themselves, or that aliases multiply without limit, are cut off.
     """
     plain = _Plain().mapping(values, 0)
     return {key: value for key, value in plain.items() if not key.startswith("__")}
 
 
 def excludes_from_search(values: Mapping[str, Any]) -> bool:
-    """Returns whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude, too."""
+    """Returns whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude it, too."""
     search = values.get("search")
     exclude = search.get("exclude") if isinstance(search, Mapping) else None
     if isinstance(exclude, str):
@@ -101,10 +101,10 @@ _DATES = (("last_modified",), ("lastmod",), ("updated",), ("date", "updated"), (
 
 
 def date_in(values: Mapping[str, Any]) -> datetime.date | None:
-    """Returns when a page was last changed, as its plain front matter says it.
+    """Returns the day of a page's last change according to its plain front matter.
 
-    Read are `last_modified`, `lastmod`, `updated` and `date`, the first that is a date; of Material's
-    `date: {created: …, updated: …}` the later one.
+    This is the first date among `last_modified`, `lastmod`, `updated` and `date`; of Material's `date: {created: …,
+    updated: …}` it is the later one.
     """
     for keys in _DATES:
         value: Any = values
@@ -116,7 +116,7 @@ def date_in(values: Mapping[str, Any]) -> datetime.date | None:
 
 
 class _Plain:
-    """One conversion; counts values, so that nested YAML aliases cannot grow without bound."""
+    """Converts one value; counts values, so that nested YAML aliases cannot grow without limit."""
 
     def __init__(self) -> None:
         self._taken = 0
@@ -161,7 +161,7 @@ def _key(key: Any) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Returns text without NULs and lone surrogates, which neither JSON nor Parquet nor HTML can carry."""
+    """Returns text without NULs and lone surrogates, which JSON, Parquet and HTML cannot contain."""
     if "\0" in text:
         text = text.replace("\0", "")
     try:
@@ -175,16 +175,16 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class _MisfitError(Exception):
-    """A value does not fit its declared type; the message says what it is and how to write it."""
+    """A value does not have its declared type; the message says what it is and how to write it."""
 
 
 class FacetReader:
-    """Reads declared facet fields from pages and remembers what did not fit.
+    """Reads declared facet fields from pages, and records values that do not have the declared type.
 
     - `string`: text; an integer as its digits (`2026`), a date as ISO 8601. Floats and booleans are reported: YAML
       has already lost what was written (`1.10` is 1.1, `NO` is false).
     - `list`: a YAML list of such values; a single value is a list of one. `a, b` is one element with a comma in it,
-      because commas are legal in tags. Empty elements go silently.
+      because commas are legal in tags. Empty elements are dropped silently.
     - `integer`, `number`: numbers, or text that is one (the MultiMarkdown header has only text).
     - `date`: dates, the date of a datetime, ISO 8601 text; of Material's `date: {created: …}` that one.
     - `boolean`: booleans, or text that YAML would have read as one.
@@ -195,8 +195,8 @@ class FacetReader:
 
         Args:
             facets: fields to read.
-            declared: whether the author named them. If not, numbers and booleans are text as they stand in the source
-                (`1.10`), and what is no text is left out without a report.
+            declared: whether the author declared them. If not, numbers and booleans become text as written in the
+                source (`1.10`), and other values that are not text are left out without a report.
         """
         self._facets = tuple(facets)
         self._declared = declared
@@ -221,7 +221,7 @@ class FacetReader:
         return values
 
     def boost(self, document: Document) -> float:
-        """Returns `search: {boost: …}`, 1.0 where it is missing or not a positive number."""
+        """Returns `search: {boost: …}`; 1.0 if it is missing or not a positive number."""
         boost = _search_field(document, "boost")
         if boost is None:
             return 1.0
@@ -234,7 +234,7 @@ class FacetReader:
         return float(number)
 
     def kind(self, document: Document) -> PageKind | None:
-        """Returns `search: {kind: …}`, None where it is missing or not a kind of page."""
+        """Returns `search: {kind: …}`; None if it is missing or not a kind of page."""
         kind: PageKind | None = _search_field(document, "kind")
         if kind is None or kind in PAGE_KINDS:
             return kind
@@ -250,7 +250,7 @@ class FacetReader:
 
 
 def _as_written(document: Document, name: str, value: Any) -> Any:
-    """Returns a value with its numbers and booleans as text: that of the source where YAML has read them from it."""
+    """Returns a value with its numbers and booleans as text, as written in the source if they come from there."""
     if all(isinstance(element, str) for element in (value if isinstance(value, list | tuple) else (value,))):
         return value
     source = document.source or ""
@@ -271,7 +271,7 @@ def _search_field(document: Document, name: str) -> Any:
 
 
 class _Misfits:
-    """Pages on which one field does not fit."""
+    """Pages on which one field does not have its type."""
 
     def __init__(self) -> None:
         self._reasons: dict[str, str] = {}
@@ -287,7 +287,7 @@ class _Misfits:
 
 
 def _text(value: Any) -> str:
-    """Returns the text of a scalar, or refuses one that YAML has already changed."""
+    """Returns the text of a scalar; raises an error for one that YAML has already changed."""
     if isinstance(value, str):
         return plain_text(" ".join(value.split()))
     if isinstance(value, bool):
@@ -344,7 +344,7 @@ def _number(value: Any, problems: list[str]) -> float | int | None:
 def _date(value: Any, problems: list[str]) -> datetime.date | None:
     if isinstance(value, Mapping) and "created" in value:
         value = value["created"]
-    # A text of digits alone, 20240131, is a number to most authors and no date.
+    # For most authors a text of digits alone, 20240131, is a number and not a date.
     date = None if isinstance(value, str) and value.strip()[4:5] != "-" else as_date(value)
     if date is None:
         problems.append(_describe(value))

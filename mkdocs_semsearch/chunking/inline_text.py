@@ -1,4 +1,4 @@
-"""Tells which nodes of a page are content, and returns the text of inline elements and of titles."""
+"""Decides which nodes of a page are content, and returns the text of inline elements and of titles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MARKED_CODE = re.compile(f"{CODE_START}([^{CODE_START}{CODE_END}\0]*){CODE_END}")
 
 LINE_BREAK = "\0"
-"""Stands for `<br>` until white space is normalised; an HTML parser leaves no NUL in a text."""
+"""Represents `<br>` until white space is normalised; texts from an HTML parser never contain NUL."""
 
 CODE_TAGS = frozenset({"code", "samp", "tt"})
 
@@ -77,12 +77,12 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 
 def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
-    """Returns whether an element is left out: scripts, permalinks, line numbers, what the author hides."""
+    """Returns whether an element is left out: scripts, permalinks, line numbers, and what the author excludes."""
     if tag in _DROPPED_TAGS:
         return True
     if not attributes:
         return False
-    # Docusaurus hides the tabs that are not in front; a reader sees them after one click.
+    # Docusaurus hides all tabs except the selected one; a reader sees the others after one click.
     is_tab = attributes.get("role") == "tabpanel"
     if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and not _is_heading(tag)):
         return True
@@ -97,7 +97,7 @@ def _is_heading(tag: str) -> bool:
 
 
 def replacement_text(tag: str, attributes: dict[str, str | None]) -> str | None:
-    """Returns the text that stands for an element without one: a line break, what a picture shows."""
+    """Returns a text for an element without one: a line break, or the description of a picture."""
     if tag == "br":
         return LINE_BREAK
     if tag == "wbr":
@@ -108,15 +108,15 @@ def replacement_text(tag: str, attributes: dict[str, str | None]) -> str | None:
 
 
 def normalise(text: str) -> str:
-    """Returns text with white space normalised per line, invisible characters removed, no empty lines."""
+    """Returns text with normalised white space, without invisible characters and empty lines."""
     lines = (" ".join(line.split()) for line in text.translate(_INVISIBLE).split(LINE_BREAK))
     return "\n".join(line for line in lines if line)
 
 
 def join_inline(parts: Iterable[str]) -> str:
-    """Joins the texts of a paragraph; code in it stays between `CODE_START` and `CODE_END`, without white space there.
+    """Joins the texts of a paragraph; inline code stays between `CODE_START` and `CODE_END`, without white space there.
 
-    A paragraph that has backticks of its own gets no marks: in light Markdown they would pair with those of the code.
+    A paragraph that contains backticks gets no marks: in light Markdown they would pair with those of the code.
     """
     text = "".join(parts).replace(CODE_END + CODE_START, "")
     if "`" in text:
@@ -131,7 +131,7 @@ def _closely_marked(code: str) -> str:
 
 
 def child_nodes(node: LexborNode) -> list[LexborNode]:
-    """Returns the children of a node, texts included; of a formula only its TeX, where it has that beside MathML."""
+    """Returns the children of a node, texts included; of a formula with both TeX and MathML only the TeX."""
     children = list(node.iter(include_text=True))
     if node.tag == "semantics":
         return [child for child in children if child.tag == "annotation" and _is_tex(child)] or children
@@ -183,13 +183,13 @@ BLOCK_TAGS = frozenset(
         "ul",
     }
 )
-"""Elements that stand on lines of their own, except headings and `pre`."""
+"""Elements that begin and end a line, except headings and `pre`."""
 
 _SPACED_TAGS = BLOCK_TAGS | {"h1", "h2", "h3", "h4", "h5", "h6", "label", "pre"}
 
 
 def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
-    """Returns the text of an element on one line, whatever is in it; does not recurse, so any depth will do."""
+    """Returns all text of an element on one line; works at any depth, because it does not recurse."""
     parts: list[str] = []
     pending: list[LexborNode | str] = _children(node)[::-1]
     while pending:
@@ -216,7 +216,7 @@ def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
 
 
 def _children(node: LexborNode) -> list[LexborNode | str]:
-    """Returns the children of an element; VitePress shows the spans of an h1 on lines of their own."""
+    """Returns the children of an element; VitePress shows each span of an h1 on its own line."""
     found: list[LexborNode | str] = []
     before = ""
     for child in child_nodes(node):
@@ -237,18 +237,18 @@ _TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|s
 
 
 def plain_title(title: object) -> str:
-    """Returns a title of any type as text, without inline markup and entities; `Vec<T>` is no markup and stays."""
+    """Returns a title of any type as text, without inline markup and entities; `Vec<T>` is not markup and stays."""
     return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())
 
 
 def title_of_index(folder: str, heading: str | None) -> str:
-    """Returns the title of an index page without one of its own: its first heading, else the name of its folder."""
+    """Returns a title for an index page without one: its first heading, else the name of its folder."""
     if not folder:
         return "Home"
     return heading or title_of_name(folder.rpartition("/")[2])
 
 
 def title_of_name(name: str) -> str:
-    """Returns the title that MkDocs gives a folder or file: `getting-started` → `Getting started`."""
+    """Returns the title that MkDocs makes from the name of a folder or file: `getting-started` → `Getting started`."""
     title = name.replace("-", " ").replace("_", " ").strip()
     return title.capitalize() if title.lower() == title else title

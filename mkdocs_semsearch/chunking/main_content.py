@@ -108,11 +108,11 @@ class RenderedPage:
         leading_h1: text of the h1 that the content starts with, if it is one made from Markdown (they have ids).
         first_h1: text of the first h1, or None.
         head_title: text of `<title>`.
-        language: language of the page as the file tells, or None.
-        generator: the program that wrote the file, as it tells: `Hugo 0.150.0`; else `""`.
-        repeats: whether the page is a list of posts, which stand on pages of their own.
-        alternates: addresses of the page in other languages, as written.
-        translation_key: text that a page and its translations have in common, as Docusaurus writes it, or None.
+        language: language of the page according to the file, or None.
+        generator: the program that wrote the file, for example `Hugo 0.150.0`; `""` if the file does not name it.
+        repeats: whether the page is a list of posts, which have their own pages.
+        alternates: URLs of the page in other languages, as written.
+        translation_key: text that a page shares with its translations, as Docusaurus writes it, or None.
     """
 
     content: str
@@ -160,7 +160,7 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
 
 
 def read_alternates(html: str) -> tuple[str, ...]:
-    """Returns the addresses of a page in other languages, as the links in its head have them."""
+    """Returns the URLs of a page in other languages, from the links in its head."""
     from selectolax.lexbor import LexborHTMLParser
 
     head = html.partition("</head>")[0]
@@ -184,7 +184,7 @@ def _why_no_page(tree: LexborHTMLParser) -> str | None:
         attributes = meta.attributes
         if (attributes.get("http-equiv") or "").lower() == "refresh":
             return "redirect"
-        # The attribute is `name`; Docusaurus writes `property`, and some crawlers take it.
+        # The attribute is `name`; Docusaurus writes `property`, which some crawlers accept.
         name = attributes.get("name") or attributes.get("property") or ""
         if name.lower() == "robots" and "noindex" in (attributes.get("content") or "").lower():
             return "noindex"
@@ -202,14 +202,14 @@ def _page_classes(tree: LexborHTMLParser) -> Iterable[str]:
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode:
-    """Returns the element that holds the content, without what the theme puts inside it.
+    """Returns the element with the content, without the parts that the theme adds inside it.
 
-    A home page that a template draws may have its text around an empty content element; it is taken from the body.
+    A home page made by a template may have its text outside an empty content element; then the body is used.
     """
     empty = None
     for selector in _CONTENT:
         node = tree.css_first(selector)
-        # Several articles are cards or posts: one of them is not the content.
+        # If there are several articles, they are cards or posts, and none of them is the content.
         if node is None or (selector == "article" and len(tree.css(selector)) > 1):
             continue
         _remove_chrome(node, _CHROME)

@@ -17,13 +17,13 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ATX = re.compile(r"[ \t>]*#{1,6}(?!#)[ \t]*(\S.*)")
 _CLOSING_MARKS = " \t#"
 _MAX_HEADING = 1000
-"""Characters of a heading that are compared: a longer line is no heading."""
+"""Number of characters of a heading that are compared; a longer line is not a heading."""
 
 _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
 _HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
 _FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{?\s*)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
-# Every run is bounded, and an unclosed comment goes to the end: no text makes the search quadratic.
+# Every repetition is bounded, and an unclosed comment extends to the end, so no text makes the search quadratic.
 _NOT_TEXT = re.compile(
     r"`[^`\n]{1,500}`|\]\([^)\n]{0,1000}\)|\]\[[^\]\n]{0,300}\]|\[\^[^\]\n]{1,100}\]|<!--.*?(?:-->|\Z)"
     r"|</?[A-Za-z][^<>\n]{0,1000}>|\{[:#.%{][^}\n]{0,300}\}+|&#?\w{1,40};",
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class SourceHeading:
-    """A line that may be a heading: its words, the offset of its line, whether the search is to leave it out."""
+    """A line that may be a heading: its words, its offset, and whether it is excluded from the search."""
 
     comparable: str
     start: int
@@ -52,12 +52,12 @@ class MarkdownSource:
     """A Markdown source.
 
     Attributes:
-        text: as it is.
-        text_only: of the same length, with spaces in place of what no reader sees: link targets, tags, attributes,
-            comments, the opening lines of fences.
+        text: the unchanged source.
+        text_only: a text of the same length with spaces instead of everything invisible: link targets, tags,
+            attributes, comments, the opening lines of fences.
         body_start: offset after the front matter.
-        headings: in order.
-        fences: in order.
+        headings: possible headings, in order.
+        fences: fenced code blocks, in order.
     """
 
     text: str
@@ -68,7 +68,7 @@ class MarkdownSource:
 
 
 def read_markdown(source: str) -> MarkdownSource:
-    """Reads a source; never fails, since every text is Markdown."""
+    """Reads a source; never fails, because every text is Markdown."""
     header = read_front_matter(source)
     start = len(source) if not source else header.body_start
     reader = _LineReader(source, start)
@@ -103,7 +103,7 @@ def comparable_heading(text: str) -> str:
 
 
 class _LineReader:
-    """Goes through the lines once, aware of fences and comments."""
+    """Reads the lines once and keeps track of fences and comments."""
 
     def __init__(self, source: str, start: int) -> None:
         self.headings: list[SourceHeading] = []
@@ -131,7 +131,7 @@ class _LineReader:
             index += 1
 
     def _closable(self) -> list[bool]:
-        """Tells for each line whether a fence that it opens is closed further down; others are text."""
+        """Returns for each line whether a fence that it opens is closed later; unclosed fences are text."""
         longest = {"`": 0, "~": 0}
         closable = [False] * len(self._lines)
         for index in range(len(self._lines) - 1, -1, -1):
@@ -144,7 +144,7 @@ class _LineReader:
         return closable
 
     def _read_fence(self, opening: int, opener: re.Match[str]) -> int:
-        """Takes a fence in; returns the number of its last line."""
+        """Records a fence; returns the number of its last line."""
         offset, line = self._lines[opening]
         first_lines: list[str] = []
         index = opening + 1
@@ -184,11 +184,11 @@ def _language(info: str) -> str | None:
 
 
 _PROBES = ((6, 12), (3, 4))
-"""How many words are searched for together, and how many words at the end may be skipped before fewer are tried."""
+"""Number of words that are searched together, and of words at the end that may be skipped before fewer are tried."""
 
 _REACH = 4
 _REACH_AT_LEAST = 400
-"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words: the search stays linear."""
+"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words, so the search is linear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +196,8 @@ class SourceSpan:
     """A piece of a source file.
 
     Attributes:
-        start_line, end_line: 1-based, end inclusive.
-        char_start, char_end: in characters, end exclusive.
+        start_line, end_line: lines, 1-based, end inclusive.
+        char_start, char_end: offsets in characters, end exclusive.
     """
 
     start_line: int
@@ -210,7 +210,7 @@ class SourceMap:
     """Maps the headings of a page and the text under them to its Markdown source.
 
     Headings are matched in order by their words. Generated text (mkdocstrings, macros, snippets) is not in the source;
-    it gets the place of the nearest matched heading before it.
+    its place is that of the nearest matched heading before it.
     """
 
     def __init__(self, markdown: MarkdownSource, headings: Sequence[Heading]) -> None:
@@ -269,7 +269,7 @@ class SourceMap:
         return spans
 
     def _span(self, start: int, end: int) -> SourceSpan:
-        """Leaves white space at both ends out and adds the lines."""
+        """Removes white space at both ends and adds the line numbers."""
         text = self._markdown.text
         piece = text[start:end]
         if piece.strip():
@@ -297,7 +297,7 @@ class _Finder:
         self._cursor = 0
 
     def find(self, content: str) -> tuple[int | None, int | None]:
-        """Returns start and end of a chunk, each None where its words are not found."""
+        """Returns start and end of a chunk; each is None if its words are not in the source."""
         words = _WORD.findall(without_fences(content))
         start = self._start(words)
         return start, self._end(words)
@@ -308,12 +308,12 @@ class _Finder:
             place = next(self._places(probe, self._cursor, len(words)), None)
             if place is not None:
                 self._cursor = place + 1
-                # The skipped words may be a repeated table header, so the chunk is taken to begin with this line.
+                # The skipped words may be a repeated table header, so the chunk begins with this line.
                 return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
         return None
 
     def _end(self, words: list[str]) -> int | None:
-        """Returns the place after the last words, in their occurrence nearest to where they must at least be."""
+        """Returns the position after the last words: their occurrence nearest to the earliest possible position."""
         first = max(self._cursor - 1, 0)
         earliest = first + len(words) * 4 // 5
         for size, skipped in _probes(len(words)):
@@ -328,7 +328,7 @@ class _Finder:
         return None
 
     def _places(self, probe: list[str], start: int, length: int) -> Iterator[int]:
-        """Yields where the words of a probe follow one another, within reach of a chunk of that length."""
+        """Yields the positions where the words of a probe occur in order, within reach of a chunk of that length."""
         if not probe or start >= len(self._found):
             return
         wanted = " ".join(["", *probe, ""])
@@ -340,7 +340,7 @@ class _Finder:
 
 
 def _probes(length: int) -> Iterator[tuple[int, int]]:
-    """Yields how many words to search for, and after how many others; the most reliable attempt first."""
+    """Yields the number of words to search for, and of words before them; the most reliable attempt comes first."""
     if length <= _PROBES[-1][0]:
         yield length, 0
     for size, most_skipped in _PROBES:
@@ -360,7 +360,7 @@ def _without_gaps(starts: Sequence[int | None], ends: Sequence[int | None]) -> I
 
 
 def _to_line_start(text: str, offset: int, *, at_any_rate: bool) -> int:
-    """Takes in the markup before the first word of a line: `- **`, `> `, `| `."""
+    """Includes the markup before the first word of a line: `- **`, `> `, `| `."""
     line_start = text.rfind("\n", 0, offset) + 1
     return offset if not at_any_rate and _WORD.search(text, line_start, offset) else line_start
 

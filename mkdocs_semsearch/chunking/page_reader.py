@@ -53,8 +53,7 @@ def parse_html(html: str) -> LexborNode:
     """Parses HTML as a browser would and returns the body; never fails, whatever the input."""
     from selectolax.lexbor import LexborHTMLParser
 
-    # The doctype keeps the parser out of quirks mode; the body tag keeps a stray <frameset> or <script> from leading
-    # it away from the body.
+    # The doctype prevents quirks mode; the body tag prevents a stray <frameset> or <script> from ending the body.
     markup = "<!DOCTYPE html><body>" + html.encode("utf-8", "replace").decode("utf-8")
     body = LexborHTMLParser(markup).body
     assert body is not None
@@ -76,7 +75,7 @@ def read_body(body: LexborNode) -> list[Heading | Block]:
 
 
 def read_links(body: LexborNode) -> tuple[Link, ...]:
-    """Returns the links of a page to other pages of its site, in reading order; those of navigations are left out."""
+    """Returns the links of a page to other pages of its site, in reading order, without those in navigations."""
     left_out = {node.mem_id for node in body.css("nav a[href]")}
     links = []
     for node in body.css("a[href]"):
@@ -89,7 +88,7 @@ def read_links(body: LexborNode) -> tuple[Link, ...]:
 
 
 class _PageReader:
-    """Walks the tree once, with a stack of its own: pages may be nested deeper than Python can recurse."""
+    """Walks the tree once with an explicit stack, because pages may be nested deeper than Python can recurse."""
 
     def __init__(self) -> None:
         self._found: list[Heading | Block | FootnoteMark] = []
@@ -114,7 +113,7 @@ class _PageReader:
         return self._footnotes.placed(self._found)
 
     def _enter(self, node: LexborNode) -> Iterator[LexborNode | str]:
-        """Enters an element; yields what is to be visited next: child nodes and closing tags."""
+        """Enters an element; yields the next things to visit: child nodes and closing tags."""
         tag, attributes = node.tag or "", node.attributes
         note = footnote_reference(node, attributes) if tag in ("a", "sup") else None
         if note is not None:
@@ -201,7 +200,7 @@ class _PageReader:
                 self._found.append(Block("code", text, language))
 
     def _flush(self, *, as_item: bool = False) -> None:
-        """Ends the paragraph at hand."""
+        """Ends the current paragraph."""
         if not self._inline:
             return
         text = normalise(join_inline(self._inline))
@@ -212,7 +211,7 @@ class _PageReader:
         title, self._titles = self._titles, False
         if self._lists or self._marker or as_item:
             indent = "  " * min(max(len(self._lists) - 1, 0), _MAX_INDENT)
-            # A second paragraph of the same item goes under the first one.
+            # A second paragraph of the same item is placed below the first one.
             marker = self._marker
             if marker.strip():
                 self._marker = "  "
@@ -248,7 +247,7 @@ def _is_docstring_part(node: LexborNode) -> bool:
 
 
 def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:
-    """Puts each label of `pymdownx.tabbed` (alternate style) in front of what it labels."""
+    """Puts each label of `pymdownx.tabbed` (alternate style) before its panel."""
     labels = next((child for child in children if _has_class(child, "tabbed-labels")), None)
     content = next((child for child in children if _has_class(child, "tabbed-content")), None)
     if labels is None or content is None:

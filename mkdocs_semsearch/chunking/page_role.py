@@ -1,4 +1,4 @@
-"""What a page is in its site: its kind, version and language, and how other pages link to it."""
+"""Determines the role of a page in its site: its kind, version and language, and the links of other pages to it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import tantivy
 
 LEAST_DATED, DATED_SHARE = 3, 0.6
-"""How many of a page's top headings must be versions or dates, and which share of them. On the thirteen sites that the
-rules were tried on, change logs have a share of at least .98, guides of at most .33."""
+"""Least number and least share of a page's top headings that must be versions or dates. On the thirteen sites used to
+develop the rules, change logs have a share of at least .98, guides of at most .33."""
 
 LEAST_NAMED, NAMED_SHARE = 6, 0.7
-"""How many of a page's headings must be names in code, and which share of them. Guides that list some names at their
+"""Least number and least share of a page's headings that must be names in code. Guides that list some names at their
 end have a share of up to .69 (MkDocs' guide to themes)."""
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
@@ -63,10 +63,10 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     """Determines the kind of a page; `guide` in doubt.
 
     Args:
-        path: path of the source file, or of the HTML file where there is no source.
+        path: path of the source file, or of the HTML file if there is no source.
         title: title of the page.
         headings: heading path of every section, in reading order, without the page's title; empty for a lead.
-        documented: how many of these sections document an object, as mkdocstrings renders it.
+        documented: number of these sections that document an object, as mkdocstrings renders it.
     """
     folders, name = _place(path)
     root = folders[1:] if folders and _LANGUAGE.fullmatch(folders[0]) else folders
@@ -138,9 +138,9 @@ _NUMBER = re.compile(r"(?:v|version-|release-)?(\d+(?:\.\d+)*)(?:\.x)?((?:[-.]?(
 
 
 def split_version(path: str) -> tuple[str, str]:
-    """Returns the version that a path begins with, `""` where there is none, and the path without it.
+    """Returns the version at the beginning of a path, `""` if there is none, and the path without it.
 
-    Docusaurus has its versions inside of the folder of the documentation: `docs/2.0/`.
+    Docusaurus has its versions inside the folder of the documentation: `docs/2.0/`.
     """
     outer, slash, inner = path.partition("/") if path.startswith("docs/") else ("", "", path)
     folder, slash_too, rest = inner.partition("/")
@@ -149,7 +149,7 @@ def split_version(path: str) -> tuple[str, str]:
 
 
 def version_order(version: str) -> tuple[int, tuple[int, ...]]:
-    """Returns the place of a version: none, the stable one, numbers from the newest on, and what is not released."""
+    """Returns the sort key of a version: none, the stable one, numbers from the newest on, then unreleased ones."""
     if not version:
         return 0, ()
     if version in _NEWEST:
@@ -157,7 +157,7 @@ def version_order(version: str) -> tuple[int, tuple[int, ...]]:
     number = _NUMBER.fullmatch(version)
     if number is None:
         return 4, ()
-    # The end marks a shorter number as the older one: 2.1 comes before 2.
+    # The last entry makes the shorter number the older one: 2.1 comes before 2.
     parts = tuple(-int(part) for part in number[1].split("."))
     return (3 if number[2] else 2), (*parts, 1)
 
@@ -197,16 +197,16 @@ def _most_frequent(texts: Counter[str]) -> tuple[str, ...]:
 
 
 def link_target(href: str, folder: str, base: str) -> str:
-    """Returns the `page_address` that a link leads to; hosts are not compared.
+    """Returns the `page_address` of a link's target; hosts are not compared.
 
     Args:
-        href: as written.
+        href: the link as written.
         folder: folder of the page with the link, relative to the site.
         base: path of the site, without slashes around it.
     """
     try:
         path = unquote(urlsplit(href).path)
-    except ValueError:  # what a browser could not follow either
+    except ValueError:  # a browser could not follow it either
         return "\0"
     if path.startswith("/"):
         return page_address(posixpath.relpath(f"/{path.strip('/')}", f"/{base}"))
@@ -214,7 +214,7 @@ def link_target(href: str, folder: str, base: str) -> str:
 
 
 def page_address(path: str) -> str:
-    """Returns the same text for every address of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
+    """Returns the same text for every URL of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
     place = path.removesuffix("index.html").strip("/")
     return "" if place == "." else place
 
@@ -233,13 +233,13 @@ _CHARACTERS = 4000
 """Number of characters of a page that are examined; chosen, not measured."""
 
 _CERTAIN_SHARE = 0.3
-"""Share of letters of a script from which on a page is in a language of that script: the rest are names and code."""
+"""Least share of letters of a script on a page in a language of that script; the rest are names and code."""
 
 _FOREIGN_SHARE = 0.02
-"""Share of letters of a language's script below which a page that is said to be in it is not: it was not translated."""
+"""With a lower share of letters of its language's script, a page was not translated into that language."""
 
 _ENGLISH_SHARE = 0.15
-"""Share of words that are English stop words from which on a text is English; in code and names there are fewer."""
+"""Least share of English stop words in an English text; code and names have fewer."""
 
 _SCRIPTS: Mapping[str, str] = {
     "Jpan": "\u3040-\u30ff",
@@ -271,7 +271,7 @@ _PERSIAN = re.compile("[پچژگ]")
 
 
 def written_language(front_matter: Mapping[str, Any]) -> str | None:
-    """Returns the language tag that an author writes: `language`, `lang` or `locale`; None where there is none."""
+    """Returns the language tag that an author writes as `language`, `lang` or `locale`; None if there is none."""
     for key in _KEYS:
         written = front_matter.get(key)
         if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in _LANGUAGES:
@@ -280,14 +280,14 @@ def written_language(front_matter: Mapping[str, Any]) -> str | None:
 
 
 def page_language(document: Document, texts: Iterable[str]) -> str | None:
-    """Returns the language tag of a page whose author writes none, None where nothing tells.
+    """Returns the language tag of a page whose author writes none; None if it cannot be determined.
 
-    What the generator says, `document.language`, counts first, unless the script of the text is another: many themes
-    write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, where the text looks like
+    The language that the generator names, `document.language`, is used first, unless the text has another script: many
+    themes write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, if the text looks like
     that language.
 
     Args:
-        document: the page; only its address and language are looked at.
+        document: the page; only its URL and language are used.
         texts: texts of its chunks.
     """
     told = document.language.replace("_", "-") if document.language else None
@@ -295,7 +295,7 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     letters = sum(map(str.isalpha, text))
     scripts = {script: len(pattern.findall(text)) for script, pattern in _IN_SCRIPT.items()}
     certain = max(scripts, key=lambda script: scripts[script], default="") if letters else ""
-    if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is written in Chinese characters as well
+    if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is also written with Chinese characters
         certain, scripts["Jpan"] = "Jpan", letters
     placed = language_of_place(document.url)
     if certain and scripts[certain] > _CERTAIN_SHARE * letters:
@@ -311,7 +311,7 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
 
 
 def language_of_place(url: str) -> str | None:
-    """Returns the language that the first folders or the suffix of an address name."""
+    """Returns the language named by the first folders or the suffix of a URL."""
     _, path = split_version(url)
     *folders, name = path.split("/")
     for part in (*folders[:1], *name.split(".")[1:-1]):
@@ -329,7 +329,7 @@ def _language_in(script: str, text: str) -> str:
 
 
 def _reads_as(candidate: str, told: str | None, text: str) -> bool:
-    """Returns whether a text has more of the stop words of one language than of another; both in Latin letters."""
+    """Returns whether a text has more stop words of one language than of another; both are in Latin letters."""
     stemmer = STEMMERS.get(primary_subtag(candidate))
     if stemmer is None or script_of(candidate) != "Latn":
         return False
@@ -344,7 +344,7 @@ def _is_english(text: str) -> bool:
 
 
 def stop_words(stemmer: str, words: Sequence[str]) -> int:
-    """Returns how many of these words are stop words of a language."""
+    """Returns the number of these words that are stop words of a language."""
     analyzer = _telling(stemmer)
     return sum(not analyzer.analyze(word) for word in words if word.isalpha())
 

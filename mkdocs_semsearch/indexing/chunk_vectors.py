@@ -260,8 +260,8 @@ MULTILINGUAL_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v
 LANGUAGES_OF_DEFAULT_MODEL = frozenset({"en"})
 
 MOST_UNKNOWN = 0.1
-"""From this share of unknown tokens on, a model does not cover a language. The default model has 0.74 for Chinese, 0.4
-for Japanese, 1.0 for Thai and 0 for European languages; a multilingual model has about 0."""
+"""If a larger share of its tokens is unknown, a model does not cover a language. The default model has 0.74 for
+Chinese, 0.4 for Japanese, 1.0 for Thai and 0 for European languages; a multilingual model has about 0."""
 
 LEAST_LETTERS = 1.3
 """Below this mean length of a token, a tokenizer only spells words. The default model has 3.9 letters for English, 1.7
@@ -269,14 +269,15 @@ to 2.5 for other languages in Latin letters, and 1.0 for Ukrainian, Russian, Gre
 
 PARTLY_KNOWN = 0.5
 """Factor of the semantic weight for other languages in Latin letters than English, of which English models know names
-and shared words. Three words of a German or French section as a question (120, Rocky Linux): MRR .87 for a factor of 0,
-.88 for 0.25, .86 for 0.5, .81 for 0.75, .70 for 1. Such questions favour words; others were not tried."""
+and shared words. Measured with 120 questions of three words, each from a German or French section of Rocky Linux'
+documentation: MRR .87 for a factor of 0, .88 for 0.25, .86 for 0.5, .81 for 0.75, .70 for 1. Such questions favour
+words; other ones were not measured."""
 
 _SAMPLED_CHUNKS = 50
 _WORD = re.compile(r"[^\W\d_]+")
 _UNKNOWN = frozenset({"[UNK]", "<unk>", "<UNK>"})
 _SYLLABIC = frozenset({"Hani", "Jpan", "Thai", "Laoo", "Khmr", "Mymr"})
-"""Scripts in which a single character is a normal token."""
+"""Scripts with a sign for each syllable or word: for them, a token of one character is normal."""
 
 _NAMES = {
     "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "fa": "Persian",

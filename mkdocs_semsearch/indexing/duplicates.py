@@ -151,7 +151,7 @@ def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Se
 def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:
     """Yields pairs of an earlier section and its copy in another version of the same page, of any length.
 
-    One version may have no folder of its own, as the current one of Docusaurus has not.
+    One version may have no folder of its own, such as the current version in Docusaurus.
     """
     seen: dict[tuple[Any, ...], int] = {}
     section = -1

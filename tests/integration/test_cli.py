@@ -492,7 +492,7 @@ def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
     sentence(run("map", index, "--facet", "colour", code=1), "'colour'", "tags")
     sentence(run("map", index, "--output", "mkdocs.html", "--since", "soon", code=1), "2026-11-01")
     (tmp_path / "mine.html").write_text("mine")
-    sentence(run("map", index, "--output", "mine.html", code=1), "is no map")
+    sentence(run("map", index, "--output", "mine.html", code=1), "is not a map")
     assert (tmp_path / "mine.html").read_text() == "mine"
 
 

@@ -54,7 +54,7 @@ def test_reads_every_form(expression, expected):
         ("year=1..2..3", "two ends"),
         ("year=1..2,3", "two ends"),
         ('title="a', "not closed"),
-        ('title="a"b', "follows a closing"),
+        ('title="a"b', "after a closing"),
         ('title=a"b"', "in the middle"),
         ("author?yes", "there is text after ?"),
         ("path^=a,b", "one value"),

@@ -97,8 +97,8 @@ def test_a_search_without_words_needs_a_filter():
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        (b"", "The body is no JSON"),
-        (b"[]", "The body is no JSON"),
+        (b"", "The body is not a JSON object"),
+        (b"[]", "The body is not a JSON object"),
         (beacon(address="10.0.0.1"), "address: "),
         (beacon(matches="3"), "matches: "),
         (beacon(mode="other"), "mode: "),
