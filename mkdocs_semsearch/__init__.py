@@ -129,17 +129,18 @@ def open_searcher(
     """Opens an index for queries.
 
     Args:
-        index_dir: the index folder, which needs nothing beside it, neither site nor sources; by default the one that
-            `SEMSEARCH_INDEX` names, else `semsearch-index`. Or the URL of a published index: its copy in this user's
-            cache is brought up to date, and an encoder in it runs in a process with bounds on memory and time.
-        embedder: for queries, instead of the one that the index names; must give vectors of the same kind.
-        verify: compare every file with its hash first (about a second a gigabyte); by default where all files together
-            have at most 256 MiB, which are read anyway. Sizes are compared in any case.
-        store_url: of the cluster that holds the chunks, if they are in one; by default what `QDRANT_URL` says.
+        index_dir: the index folder, which is self-contained, or the URL of a published index. For a URL, the copy in
+            this user's cache is updated, and an encoder in it runs in a separate process with limited memory and time.
+            By default the folder in `SEMSEARCH_INDEX`, else `semsearch-index`.
+        embedder: embedder for queries, instead of the one that the index names; its vectors must be of the same kind.
+        verify: compare every file with its hash first (about a second per gigabyte); by default if all files together
+            have at most 256 MiB, which are read anyway. Sizes are always compared.
+        store_url: URL of the cluster with the chunks, if they are in one; by default the value of `QDRANT_URL`.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
-        StoreUnavailableError, ConfigurationError: it is in a cluster, which cannot be reached or is not named.
+        StoreUnavailableError, ConfigurationError: the index is in a cluster that cannot be reached or is not
+            configured.
     """
     import os
 
@@ -170,7 +171,7 @@ def _environment_defaults() -> QueryOptions:
     """Returns the options of queries that environment variables set.
 
     Raises:
-        ConfigurationError: a value that cannot be one.
+        ConfigurationError: a value is invalid.
     """
     import os
 

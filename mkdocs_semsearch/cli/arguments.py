@@ -23,7 +23,8 @@ examples:
   semsearch eval questions.jsonl --min-mrr 0.8    fail a CI job when search quality drops
 
 INDEX is the folder that `mkdocs build` or `semsearch index` wrote; by default the variable SEMSEARCH_INDEX, else
-semsearch-index in this folder. Exit codes: 0 fine (no results is fine), 1 failed, 2 wrong usage.
+semsearch-index in this folder. Exit codes: 0 success (also without results), 1 failure, 2 wrong
+usage.
 """
 
 _FILTERS = """\
@@ -34,7 +35,7 @@ filters (all must hold):
   page.path^=guide/       the text starts with this        chunk.kind=code       a field that the indexer adds
 
 a question may begin with a dash: semsearch query --no-livereload
-one that is an option of this command comes after two dashes: semsearch query -- --limit
+put two dashes before a question that is also an option of this command: semsearch query -- --limit
 """
 
 _MAP = """\
@@ -43,9 +44,9 @@ examples:
   semsearch map --facet tags --output tags.html          coloured by the first tag of each page
   semsearch map --insights /var/lib/semsearch --since 30d
 
-The file loads nothing: open it in a browser, or send it. Near dots say similar things. Squares are questions; orange
-ones find no good answer, and many of them where no section is are a page to write. An earlier map is replaced, another
-file never.
+The file loads nothing: open it in a browser, or send it to somebody. Sections near each other say similar things.
+Squares are questions; orange ones have no good answer. Many orange squares where there are no sections show that a page
+is missing. An earlier map is replaced, any other file is not.
 """
 
 
@@ -75,7 +76,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="semsearch",
-        description="Documentation search that understands the question and never loses the literal hit.",
+        description="Documentation search that understands questions and always finds literal matches.",
         epilog=_EPILOG,
         formatter_class=raw,
     )
@@ -94,7 +95,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         type=Path,
         metavar="mkdocs.yml",
         help="options of the plugin, and the docs folder that front matter is read from; default: mkdocs.yml in this "
-        "folder when it is there",
+        "folder, if it exists",
     )
     sub.add_argument("--index", type=Path, metavar="DIR", help="where to write; default: index_dir of the config")
     sub.add_argument(
@@ -120,7 +121,9 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--cors-origin-regex", metavar="RE", help="allow requests from pages whose whole origin matches")
     sub.add_argument("--rate-limit", metavar="N/UNIT", help="for each client address, such as 60/minute")
     sub.add_argument(
-        "--client-header", metavar="NAME", help="header of your proxy that holds the client's address (X-Forwarded-For)"
+        "--client-header",
+        metavar="NAME",
+        help="header in which your proxy writes the client's address (X-Forwarded-For)",
     )
     sub.add_argument("--max-concurrent", type=int, metavar="N", help="requests at a time, 503 beyond (default: 64)")
     sub.add_argument("--request-seconds", type=float, metavar="S", help="time limit of a request (default: 10)")
@@ -158,11 +161,11 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--config",
         type=Path,
         metavar="mkdocs.yml",
-        help="navigation and docs folder; default: mkdocs.yml in this folder when it is there",
+        help="navigation and docs folder; default: mkdocs.yml in this folder, if it exists",
     )
-    sub.add_argument("--insights", metavar="DIR", help="recorded searches: pages that readers opened are no orphans")
+    sub.add_argument("--insights", metavar="DIR", help="recorded searches: pages that readers opened are not orphans")
     sub.add_argument("--quiet", action="append", default=[], metavar="RULE", help="leave a rule out; repeat for more")
-    sub.add_argument("--strict", action="store_true", help="exit 1 when something is found")
+    sub.add_argument("--strict", action="store_true", help="exit with 1 if there is any problem")
     sub.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: %(default)s")
 
     sub = command(
@@ -171,8 +174,10 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         epilog=_MAP,
     )
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
-    sub.add_argument("--facet", metavar="FIELD", help="gives the colours; default: page.section, where pages differ")
-    sub.add_argument("--insights", metavar="DIR", help="recorded searches: their questions are laid over the map")
+    sub.add_argument(
+        "--facet", metavar="FIELD", help="field for the colours; default: page.section, if pages differ in it"
+    )
+    sub.add_argument("--insights", metavar="DIR", help="recorded searches: their questions are drawn on the map")
     sub.add_argument("--since", default="", metavar="DAY", help="questions from this day on, or of the last days (30d)")
     sub.add_argument(
         "--output", type=Path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
@@ -182,20 +187,20 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
     config = Path("mkdocs.yml")
-    sub.add_argument("--config", type=Path, default=config, metavar="mkdocs.yml", help="where it is written")
+    sub.add_argument("--config", type=Path, default=config, metavar="mkdocs.yml", help="file to write the weight into")
     sub.add_argument("--dry-run", action="store_true", help="write nothing")
     _add_format(sub)
 
-    sub = command("query", "ask one question", epilog=_FILTERS, allow_abbrev=False)
+    sub = command("query", "run one query", epilog=_FILTERS, allow_abbrev=False)
     sub.add_argument(
         "text",
         nargs="?",
         metavar="TEXT",
-        help='the question; all of it in "double quotes": that phrase; without it, pages that the filters leave',
+        help='the question, or a phrase in "double quotes"; without it, the pages that pass the filters are listed',
     )
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="maximum number of results, 1 to 50 (default: 10)")
-    sub.add_argument("--offset", type=int, default=0, metavar="N", help="results skipped")
+    sub.add_argument("--offset", type=int, default=0, metavar="N", help="results to skip")
     _add_granularity(sub, "section")
     _add_mode(sub, "static")
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
@@ -334,18 +339,18 @@ def parse_filter(expression: str) -> Filter:
     field, operator, rest = match["field"], match["operator"], match["rest"]
     if operator in ("?", "!?"):
         if rest.strip():
-            raise _wrong(expression, f"nothing may follow {operator}")
+            raise _wrong(expression, f"there is text after {operator}")
         return Exists(field, negate=operator == "!?")
     values, is_range = _values(expression, rest)
     if operator == "^=":
         if len(values) > 1 or is_range:
-            raise _wrong(expression, "a beginning is one value: put it in double quotes")
+            raise _wrong(expression, "a prefix is one value: put it in double quotes")
         return Prefix(field, values[0].text)
     negate = operator == "!="
     if is_range:
         low, high = (value.text if value.given else None for value in values)
         if low is None and high is None:
-            raise _wrong(expression, "the range has no end: give at least one")
+            raise _wrong(expression, "the range has no ends: give at least one")
         return Range(field, low, high, negate)
     if len(values) == 1:
         return Equals(field, values[0].text, negate)
@@ -377,12 +382,14 @@ def _split(expression: str, rest: str) -> tuple[list[_Value], list[str]]:
             values.append(_Value())
         elif match["quoted"] is not None:
             if value.given:
-                raise _wrong(expression, "a double quote stands in the middle of a value: quote all of it")
+                raise _wrong(
+                    expression, "a double quote is in the middle of a value: put the whole value in double quotes"
+                )
             value.text = re.sub(r"\\(.)", r"\1", match["quoted"], flags=re.DOTALL)
             value.given = value.quoted = True
         elif value.quoted:
             if match["plain"].strip():
-                raise _wrong(expression, "something follows a closing double quote")
+                raise _wrong(expression, "there is text after a closing double quote")
         else:
             value.text += match["plain"]
             value.given = bool(value.text.strip())

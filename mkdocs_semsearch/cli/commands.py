@@ -186,7 +186,7 @@ def _query(given: argparse.Namespace) -> int:
 
 
 def _engine(name: str) -> Callable[[str | Path], AbstractContextManager[Searcher]]:
-    """Returns what opens an index for the engine `sidecar` or `static`."""
+    """Returns the function that opens an index for the engine `sidecar` or `static`."""
     from mkdocs_semsearch import open_searcher
 
     if name != "static":
@@ -321,7 +321,7 @@ def _tune(given: argparse.Namespace) -> int:
     print_as(given.format, found.to_json(), tuning_text(found))
     line = f"ranking: {{semantic: {found.share:g}}}"
     if not found.helps:
-        _say("nothing to change: held-out questions gain no more than chance")
+        _say("nothing to change: held-out questions do not gain more than chance")
     elif given.dry_run:
         _say(f"not written: {line}")
     else:

@@ -213,7 +213,7 @@ def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool)
 def tuning_text(found: Tuning) -> str:
     """Returns the figures of `semsearch tune` as text."""
     return (
-        f"{found.questions} questions. MRR@10 of those held out: {found.held_out_before:.4f} with the share of meaning "
-        f"{found.before:g}, {found.held_out:.4f} with the share that the others chose (standard error "
-        f"{found.error:.4f}). Best over all: {found.share:g}."
+        f"{found.questions} questions. MRR@10 of those held out: {found.held_out_before:.4f} with the weight of "
+        f"meaning {found.before:g}, {found.held_out:.4f} with the weight fitted to the others (standard error "
+        f"{found.error:.4f}). Best for all questions: {found.share:g}."
     )

@@ -1,1 +1,1 @@
-"""What readers searched for: recorded on request, without anything that names them, and reported to the authors."""
+"""Records what readers search for, if enabled and without identifying them, and reports it to the authors."""

@@ -1,4 +1,4 @@
-"""Checks an index for what keeps readers from finding pages; each finding has a file and a line."""
+"""Checks an index for problems that keep readers from finding pages; each finding has a file and a line."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ RULES = {
 
 PAGES_WITH_A_HEADING = 4
 LONGEST_HEADING = 2
-"""Most words of a heading that is checked; longer headings say something on their own."""
+"""Greatest number of words of a heading that is checked; longer headings are specific enough."""
 
 LONGEST_SECTION = 8
-"""Most chunks of a section, about 1,500 words; a longer section is about several subjects."""
+"""Greatest number of chunks of a section, about 1,500 words; a longer section is about several subjects."""
 
 TITLE_RANK, CLEARLY_NEARER = 5, 0.1
-"""A title is reported if the texts of so many other pages are nearer to it than its own, by this cosine similarity."""
+"""A title is reported if this many other pages have a text nearer to it than its own page, by this cosine similarity."""
 
 RARER = 3
 """A value is reported as a typo of another one only if the other one is at least this many times as frequent."""
@@ -48,9 +48,9 @@ class Finding:
     """A problem that an author should look at.
 
     Attributes:
-        path: of the source file, relative to the docs folder.
+        path: path of the source file, relative to the docs folder.
         line: 1 for the page as a whole.
-        rule: of `RULES`.
+        rule: one of `RULES`.
         message: a sentence.
     """
 
@@ -69,7 +69,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """The tables of an index: a mapping a row."""
+    """The tables of an index, with one mapping for each row."""
 
     pages: Sequence[Row]
     chunks: Sequence[Row]
@@ -91,7 +91,7 @@ class _Site:
             raise SemsearchError("The chunks of this index are in a cluster: lint an index whose store is embedded.")
         columns = ["page", "section", "duplicate_group", "heading_hierarchy", "start_line", "content"]
         facets = {facet.name: facet_column(facet.name) for facet in manifest.facets if facet.type in ("string", "list")}
-        older = {"kind": "guide", "inbound_links": 1}  # what an index of version 0.1.0 does not know
+        older = {"kind": "guide", "inbound_links": 1}  # an index of version 0.1.0 lacks these columns
         pages = [older | page for page in pq.read_table(folder / PAGES).to_pylist()]
         chunks = pq.read_table(folder / CHUNKS, columns=columns).to_pylist()
         return cls(pages, chunks, facets, model, language, manifest.coverage, searcher, **others)
@@ -125,7 +125,7 @@ def findings_in(
 
     Args:
         index_dir: the index.
-        searcher: of the same index.
+        searcher: a searcher of the same index.
         quiet: rules to leave out.
         in_navigation: returns whether a page is in the navigation; None if all pages are.
         reached: paths of pages that readers opened.
@@ -152,7 +152,7 @@ def _place(page: Row, chunk: Row) -> str:
 
 
 def _duplicates(site: _Site) -> Iterator[Finding]:
-    """Reports sections that the index holds for near-duplicates of an earlier section on another page."""
+    """Reports near-duplicates of an earlier section on another page."""
     sections = list(site.sections())
     first_of: dict[int, tuple[Row, Row]] = {}
     for number, (page, chunk, _) in enumerate(sections):

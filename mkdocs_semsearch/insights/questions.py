@@ -21,7 +21,7 @@ first entries (`benchmarks/made_up_readers.py`); with higher values, questions a
 
 NEIGHBORS = 40
 MOST_QUESTIONS = 5000
-"""How many different questions are grouped, most frequent first; encoding one takes 2 to 3 ms."""
+"""Greatest number of different questions that are grouped, most frequent first; encoding one takes 2 to 3 ms."""
 
 OPENED_LOW = 4
 """First rank that counts as low: a reader who opens this result has passed over three."""
@@ -33,10 +33,10 @@ SURE = 2.5
 """A group is reported if its searches fail more often than all searches do, by this many standard deviations."""
 
 QUANTILE = 1.96
-"""Of the normal distribution, for an interval that holds the true share of failures in 95 of 100 cases."""
+"""Quantile of the normal distribution for a 95 % confidence interval of the share of failures."""
 
 AGREEING = 3
-"""How many readers must open the same page before it counts as the answer; two may be one reader who came back."""
+"""Number of readers who must open the same page before it counts as the answer; two may be one reader who came back."""
 
 FOUND_BY = 0.25
 """Least share of a group's searches that must open that page. With less, the first result of a question without an
@@ -48,9 +48,9 @@ class Question:
     """All searches with the same text, apart from case and spaces.
 
     Attributes:
-        text: as it was typed first.
+        text: the text as it was first typed.
         searches: the records.
-        vector: float32 `[d]`, of the text with its typos corrected; unit length.
+        vector: float32 `[d]`, unit length; vector of the text with its typos corrected.
     """
 
     text: str
@@ -70,16 +70,16 @@ class Group:
     Attributes:
         question: the most frequent one.
         ways: number of different texts.
-        searches: how often they were asked.
-        failures: how often without success.
-        opened: how often a result was opened.
-        rephrased: how often the reader asked otherwise next.
-        rank: mean rank of what was opened, or None.
+        searches: number of searches.
+        failures: number of failed searches.
+        opened: number of searches in which a result was opened.
+        rephrased: number of searches that the reader then rephrased.
+        rank: mean rank of the opened results, or None.
         similarity: mean similarity of the best result, or None.
         examples: further texts, the most frequent first.
         answer: path of the page that readers agree on, or None; see `AGREEING` and `FOUND_BY`.
         page: that page if it is in the index, else the nearest one in the index, or None.
-        answered: the index has a match for the question now.
+        answered: whether the index now has a match for the question.
     """
 
     question: str
@@ -106,7 +106,7 @@ def read_questions(searches: Iterable[Search], searcher: Searcher) -> list[Quest
 
     Args:
         searches: the records.
-        searcher: whose encoder reads them.
+        searcher: its encoder embeds the questions.
     """
     questions = _questions(searches)
     for question in questions:
@@ -124,7 +124,7 @@ def _questions(searches: Iterable[Search]) -> list[Question]:
 
 
 def _as_read(question: Question) -> str:
-    """Returns the text with its typos corrected, as the search did it."""
+    """Returns the text with its typos corrected, as in the search."""
     corrected = {word.casefold(): other for search in question.searches for word, other in search.corrected.items()}
     return re.sub(r"\w+", lambda match: corrected.get(match[0].casefold(), match[0]), question.text)
 
@@ -144,7 +144,8 @@ def failing_groups(groups: Sequence[Group]) -> list[Group]:
     """Returns the groups that fail clearly more often than all searches do, those that fail most surely first.
 
     They are sorted by the lower end of the confidence interval of their share of failed searches. Sorted by the number
-    of failed searches, rare questions that nobody could answer came behind frequent ones that half the readers could.
+    of failed searches, rare questions that fail for every reader would come after frequent ones that fail for half of
+    them.
     """
     usual = sum(group.failures for group in groups) / max(1, sum(group.searches for group in groups))
     failing = (group for group in groups if _is_failing(group, usual))
@@ -152,11 +153,11 @@ def failing_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> list[list[int]]:
-    """Groups rows greedily: the heaviest free row takes its free neighbours in the k-NN graph, then the next one does.
+    """Groups rows greedily: the free row with the highest weight takes its free neighbours in the k-NN graph.
 
     Args:
         vectors: float32 `[n, d]`, unit rows.
-        weights: of every row.
+        weights: weight of every row.
 
     Returns:
         The rows of each group; the row that took the others comes first.
@@ -175,7 +176,7 @@ def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> 
 
 
 def _neighbors(vectors: NDArray[np.float32]) -> list[list[int]]:
-    """Returns for every row its nearest rows that mean the same, nearest first (a cut k-NN graph)."""
+    """Returns for every row the nearest rows with the same meaning, nearest first (a k-NN graph with a threshold)."""
     lists: list[list[int]] = []
     for start in range(0, len(vectors), 512):
         similarity = vectors[start : start + 512] @ vectors.T
@@ -228,10 +229,10 @@ def _surely_failing(group: Group) -> float:
 
 
 def _agreed_page(searches: Iterable[Search]) -> tuple[str, int] | None:
-    """Returns the page that `AGREEING` searches or more opened, and more than half of all that opened any.
+    """Returns the page that at least `AGREEING` searches opened, and more than half of those that opened any page.
 
     Returns:
-        Its path with the number of searches that opened it, or None.
+        Its path and the number of searches that opened it, or None.
     """
     opened = Counter(search.opened for search in searches if search.opened and not search.rephrased)
     if not opened:

@@ -41,12 +41,12 @@ class Report:
         hard_to_find: such groups too, but readers who opened a result agree on its page.
         never_opened: groups with matches of which nothing was ever opened.
         opened_low: groups whose readers passed over the first results.
-        rephrased: groups whose readers mostly asked otherwise next.
+        rephrased: groups whose searches were mostly rephrased.
         words: words of readers that no page has, with the page for which each could be a keyword.
         found: pages that are among the first three for most searches.
         unreached: pages that are among the first ten of no question.
-        facets: every facet with how often it was used, and with which values.
-        corrections: words that were read as others, with how often.
+        facets: every facet, with the number of its uses by value.
+        corrections: corrected words, with the number of corrections.
     """
 
     site: str
@@ -73,8 +73,8 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
 
     Args:
         searches: the records.
-        searcher: of the present index; its encoder embeds the questions.
-        dropped: how many records were lost because the queue was full.
+        searcher: a searcher of the current index; its encoder embeds the questions.
+        dropped: number of records that were lost because the queue was full.
     """
     questions = read_questions(searches, searcher)
     groups = question_groups(questions)
@@ -116,10 +116,10 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
 
 
 class _Places:
-    """Looks up pages in the present index.
+    """Looks up pages in the current index.
 
     Args:
-        searcher: of the index.
+        searcher: a searcher of the index.
     """
 
     def __init__(self, searcher: Searcher) -> None:
@@ -171,7 +171,7 @@ def _first(groups: Iterable[Group], placed: _Places, wanted: Callable[[Group], b
 
 
 def _reached(questions: Sequence[Question], placed: _Places) -> tuple[Counter[str], set[str]]:
-    """Searches the present index for every question.
+    """Searches the current index for every question.
 
     Returns:
         For each page the number of searches that have it among the first three, and the pages among the first ten.

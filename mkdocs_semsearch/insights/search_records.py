@@ -1,4 +1,4 @@
-"""The record of a search: what a browser sends, and what is written of it."""
+"""Defines the record of a search: the part that a browser sends, and the part that is written."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 MAX_QUERY = 300
-"""How many characters of a query are kept; longer queries are pasted texts."""
+"""Number of characters of a query that are stored; longer queries are pasted texts."""
 
 Short = Annotated[str, StringConstraints(max_length=200)]
 AnsweredBy = Literal["online", "slow", "better", "degraded", "static", "fallback"]
 
 
 class Beacon(BaseModel):
-    """What the search dialog sends once a search has ended: the reader opened a result, left, or asked otherwise."""
+    """Record that the search dialog sends when a search has ended: the reader opened a result, left, or rephrased."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -49,14 +49,14 @@ class Beacon(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search, as it is written; every text is already redacted.
+    """One search, as it is stored; every text is already redacted.
 
     Attributes:
-        hour: in UTC, as `2026-11-22T14`.
-        site: name of the index, on a server with several.
+        hour: hour in UTC, such as `2026-11-22T14`.
+        site: name of the index on a server with several.
         opened: path of the page that was opened, or None.
-        rank: of that page among the results, from 1.
-        rephrased: the reader asked otherwise in the same open dialog.
+        rank: rank of that page among the results, from 1.
+        rephrased: whether the reader rephrased the query in the open dialog.
         others: as in `Beacon`.
     """
 
@@ -79,15 +79,15 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
     """Reads what a browser sent, and replaces everything in it that looks private.
 
     Args:
-        body: JSON.
+        body: the JSON text.
         site: name of the index.
-        now: by default the present moment, of which the hour is kept.
+        now: time of the record, by default now; only the hour is stored.
 
     Returns:
         None for a search without words and filters.
 
     Raises:
-        ValueError: it is no such JSON; the sentence names the first wrong field and never a value.
+        ValueError: the JSON is invalid; the sentence names the first wrong field and never a value.
     """
     try:
         sent = Beacon.model_validate_json(body)
@@ -120,7 +120,7 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
 def redact(text: str) -> str:
     """Replaces secrets, tokens, e-mail and network addresses, and long numbers.
 
-    In doubt it replaces: losing a word of a query does less harm than storing a secret that somebody pasted.
+    Doubtful text is replaced too: losing a word of a query does less harm than storing a secret that somebody pasted.
     """
     for pattern, instead in _PATTERNS:
         text = pattern.sub(instead, text)
@@ -135,7 +135,7 @@ _PREFIXES = (
     r"hf_|npm_|pypi-|dop_v1_|SG\.|eyJ|key-|hvs\.|dckr_pat_|shpat_|EAA|AGE-SECRET-KEY-|tskey-|lin_api_|ntn_"
 )
 _RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
-"""A version with its date, as the headings of release notes have it."""
+"""A version with its date, as in headings of release notes."""
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", re.DOTALL), "[secret]"),
@@ -168,7 +168,7 @@ _RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")
 
 
 def _unless_readable(match: re.Match[str]) -> str:
-    """Returns a long run of letters and digits, or `[secret]` if it has no readable words."""
+    """Returns a long run of letters and digits unchanged, or `[secret]` if it has no readable words."""
     run = match[0]
     if any(_is_random(part) for part in run.split("/")) or (_is_random(run) and "." not in run and run.count("/") < 3):
         return "[secret]"
@@ -176,7 +176,7 @@ def _unless_readable(match: re.Match[str]) -> str:
 
 
 def _is_random(run: str) -> bool:
-    """Returns whether a run looks random, and not like words, an identifier or a path."""
+    """Returns whether a run looks random rather than like words, an identifier or a path."""
     if len(run) < 16:
         return False
     if re.fullmatch(r"[0-9a-fA-F]+", run):

@@ -1,4 +1,4 @@
-"""A picture of all sections of a site in two dimensions, with readers' questions laid over it, as one HTML file."""
+"""Draws all sections of a site in two dimensions, with readers' questions over them, as one HTML file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ PERPLEXITY = 30.0
 """Effective number of neighbours of a section in t-SNE; the default of scikit-learn."""
 
 NEAREST, SHARPNESS = 10, 0.02
-"""How many nearest sections place a question, and the difference in similarity that divides a weight by e.
+"""Number of nearest sections that determine the place of a question, and the difference in similarity that divides a
+weight by e.
 
 Of 100 questions about NetBox (2,609 sections), 70 have a section of the answer's page among the ten sections that are
 nearest in the picture; with the median of ten neighbours (Kobak and Berens), 46 have.
@@ -39,11 +40,11 @@ WIDTH = 1000.0
 
 MARGIN = 30.0
 MOST_COLOURS = 8
-"""How many values of a facet have a colour of their own; rarer values share grey."""
+"""Number of values of a facet with a colour of their own; rarer values are grey."""
 
 COLOURS = ("#2f7ed8", "#d2691e", "#2c9a4b", "#d6404e", "#8f63d8", "#12939f", "#d14f9b", "#98740f")
 OTHER = "#7d8590"
-"""Each has a contrast of 3:1 or more with the light and with the dark background (WCAG 2.2, 1.4.11)."""
+"""Each colour has a contrast of at least 3:1 with the light and with the dark background (WCAG 2.2, 1.4.11)."""
 
 _MARK = '<meta name="generator" content="semsearch map">'
 
@@ -58,8 +59,8 @@ class SectionDot:
         x, y: where it is drawn.
         title: its headings, outermost first.
         page: path of its page.
-        url: its address, or a path from the site's root.
-        value: its place in the legend.
+        url: its URL, or a path from the site's root.
+        value: its position in the legend.
     """
 
     x: float
@@ -79,9 +80,9 @@ class AskedGroup:
         question: the most frequent one.
         searches: how often they were asked.
         failures: how often without success.
-        failing: the report has them as questions without a good answer.
+        failing: whether the report lists them as questions without a good answer.
         nearest: the section that is nearest in meaning.
-        similarity: to that section.
+        similarity: similarity to that section.
     """
 
     x: float
@@ -96,16 +97,16 @@ class AskedGroup:
 
 @dataclass(frozen=True, slots=True)
 class SiteMap:
-    """Everything that the picture shows.
+    """The contents of the map.
 
     Attributes:
         site: name of the site.
         facet: label of the facet that gives the colours.
-        legend: its values with the number of sections, most frequent first; the last may stand for all others.
+        legend: its values with the number of sections, most frequent first; the last entry may combine all others.
         sections: the dots.
-        questions: the marks, the most searched first.
-        failing: those without a good answer, in the order of the report.
-        height: of the picture.
+        questions: the marks, those with most searches first.
+        failing: the marks without a good answer, in the order of the report.
+        height: height of the picture.
     """
 
     site: str
@@ -129,10 +130,10 @@ def make_site_map(
 
     Args:
         index_dir: the index.
-        searcher: of the same index; its encoder reads the questions.
-        facet: a declared facet, or `page.section`, `page.kind`, `page.language`; by default the first that tells
-            pages apart.
-        searches: records whose questions are laid over it.
+        searcher: a searcher of the same index; its encoder embeds the questions.
+        facet: a declared facet, or `page.section`, `page.kind`, `page.language`; by default the first that
+            distinguishes pages.
+        searches: records whose questions are drawn on the map.
         projection: places the sections; by default `project`.
 
     Raises:
@@ -193,9 +194,9 @@ def project(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Projects vectors to two dimensions so that neighbours stay neighbours.
 
     By t-SNE (van der Maaten and Hinton: Visualizing data using t-SNE, JMLR 2008) over the k-NN graph of the sections,
-    as scikit-learn does it. It starts from the two principal components, which keeps what is far apart (Kobak and
-    Berens: The art of using t-SNE for single-cell transcriptomics, Nature Communications 2019). The same vectors give
-    the same places.
+    as scikit-learn does it. It starts from the two principal components, which preserves large distances (Kobak and
+    Berens: The art of using t-SNE for single-cell transcriptomics, Nature Communications 2019). Equal vectors give
+    equal places.
 
     Args:
         vectors: float32 `[n, d]`, unit rows, at least four.
@@ -220,12 +221,12 @@ def place_question(
 ) -> tuple[NDArray[np.float64], int, float]:
     """Places a question at the mean of the points of its nearest sections, weighted by similarity.
 
-    A question with an answer lies on it. A question whose nearest sections are scattered lies between them.
+    A question with an answer is placed on it. A question whose nearest sections are scattered is placed between them.
 
     Args:
-        vector: of the question, float32 `[d]`.
+        vector: vector of the question, float32 `[d]`.
         sections: float32 `[n, d]`.
-        points: of the sections, `[n, 2]`.
+        points: points of the sections, `[n, 2]`.
 
     Returns:
         The place, the nearest section and the similarity to it.

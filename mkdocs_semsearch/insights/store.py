@@ -22,16 +22,16 @@ log = logging.getLogger(__name__)
 
 FILE = "searches.sqlite3"
 QUEUE = 2000
-"""Most records that wait for the writer; further ones are dropped and counted."""
+"""Greatest number of records that wait for the writer; further ones are dropped and counted."""
 
 BATCH = 500
 SECONDS = 0.5
-"""How long the writer collects records before a commit, so that a busy server commits twice a second."""
+"""Seconds for which the writer collects records before a commit, so that a busy server commits twice a second."""
 
 SECONDS_BETWEEN_CLEANINGS = 600.0
 SECONDS_TO_CLOSE = 5.0
 SECONDS_FOR_OTHERS = 10.0
-"""How long a process waits while another one writes."""
+"""Seconds for which a process waits while another one writes."""
 
 
 _TABLE = """
@@ -51,16 +51,16 @@ _INSERT = f"INSERT OR IGNORE INTO searches (id, {', '.join(_COLUMNS)}) VALUES ({
 class InsightStore:
     """The records in one folder.
 
-    The file survives a crash of the process: SQLite keeps a log of what is being written (WAL). What is deleted is
-    overwritten. The order of searches within an hour is not kept.
+    The file survives a crash of the process, because SQLite writes changes to a log first (WAL). Deleted records are
+    overwritten. The order of searches within an hour is not stored.
 
     Args:
-        folder: created where it is not there.
-        days: records older than this go.
-        megabytes: when the records are larger than this, the oldest go.
+        folder: the folder, created if necessary.
+        days: records older than this are deleted.
+        megabytes: if the file is larger than this, the oldest records are deleted.
 
     Raises:
-        ConfigurationError: the folder cannot be written, or holds something else.
+        ConfigurationError: the folder cannot be written, or its file is not a store of records.
     """
 
     def __init__(self, folder: Path, *, days: int = 90, megabytes: int = 100) -> None:
@@ -77,10 +77,10 @@ class InsightStore:
 
     @classmethod
     def existing(cls, folder: Path) -> InsightStore:
-        """Opens records that are there, for reading and deleting.
+        """Opens existing records for reading and deleting.
 
         Raises:
-            SemsearchError: there are none.
+            SemsearchError: there are no records.
         """
         if not (folder / FILE).is_file():
             raise SemsearchError(
@@ -125,12 +125,12 @@ class InsightStore:
             return [_search(row) for row in found]
 
     def counters(self) -> dict[str, int]:
-        """Returns what was counted besides the records: `dropped`, which found the queue full."""
+        """Returns the counters stored with the records: `dropped`, the records for which the queue was full."""
         with self._connection() as database:
             return dict(database.execute("SELECT name, value FROM counters"))
 
     def forget(self, text: str) -> int:
-        """Deletes the records whose query, or a corrected word of it, contains a text; returns how many there were."""
+        """Deletes the records whose query, or a corrected word of it, contains a text; returns their number."""
         wanted = text.casefold()
         with self._connection() as database:
             database.create_function("holds", 1, lambda value: wanted in str(value).casefold(), deterministic=True)
@@ -141,7 +141,7 @@ class InsightStore:
         return count
 
     def clean(self, now: datetime | None = None) -> int:
-        """Deletes what is too old and, where the file is too large, the oldest tenth until it is not.
+        """Deletes records that are too old and, while the file is too large, the oldest tenth.
 
         Returns:
             Number of deleted records.
@@ -162,14 +162,14 @@ class InsightStore:
         return count
 
     def _shrink(self) -> None:
-        """Gives free pages back and empties the log, so that nothing of what was deleted stays on the disk."""
+        """Releases free pages and empties the log, so that no deleted record stays on the disk."""
         with self._connection() as database:
-            database.executescript("PRAGMA incremental_vacuum")  # `execute` frees one page only
+            database.executescript("PRAGMA incremental_vacuum")  # `execute` frees only one page
         with self._connection() as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def export(self, file: Path, since: str = "") -> int:
-        """Writes the records into a Parquet file; returns how many there are.
+        """Writes the records into a Parquet file; returns their number.
 
         Raises:
             SemsearchError: the file cannot be written.
@@ -198,7 +198,7 @@ class InsightStore:
 
 
 def _use_log(database: sqlite3.Connection) -> None:
-    """Turns SQLite's log on, for a new file; SQLite itself does not wait here while another process writes."""
+    """Enables SQLite's log for a new file; SQLite itself does not wait here while another process writes."""
     until = time.monotonic() + SECONDS_FOR_OTHERS
     while True:
         try:
@@ -211,10 +211,10 @@ def _use_log(database: sqlite3.Connection) -> None:
 
 
 class Recorder:
-    """Writes records in a thread of its own: a search never waits for the disk.
+    """Writes records in a background thread, so that a search never waits for the disk.
 
     Args:
-        store: where they are written.
+        store: the store for the records.
     """
 
     def __init__(self, store: InsightStore) -> None:
@@ -240,7 +240,7 @@ class Recorder:
         return True
 
     def close(self) -> None:
-        """Writes what waits, and ends the thread."""
+        """Writes the waiting records, and ends the thread."""
         self._waiting.put(None)
         self._thread.join(SECONDS_TO_CLOSE)
 
@@ -253,7 +253,7 @@ class Recorder:
                 self._write(batch)
             if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS:
                 cleaned = time.monotonic()
-                with contextlib.suppress(sqlite3.Error):  # the next batch says so
+                with contextlib.suppress(sqlite3.Error):  # the next batch reports it
                     self._store.clean()
 
     def _collect(self) -> tuple[list[Search], bool]:
@@ -292,7 +292,7 @@ def first_hour(since: str, now: datetime | None = None) -> str:
     """Reads `2026-11-01` or `30d`; an empty text is the beginning.
 
     Raises:
-        SemsearchError: it is neither.
+        SemsearchError: the text has neither form.
     """
     if not since:
         return ""

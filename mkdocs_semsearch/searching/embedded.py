@@ -186,7 +186,7 @@ class EmbeddedBackend:
         """Returns the chunks of the results that match, see `Ranked.rows`, for counts: nothing is ranked.
 
         Args:
-            scoring: of the query.
+            scoring: the scoring of the query.
             query: the query.
             filtered: bool `[chunks]`; the chunks that pass the query's other filters.
             fold: count one page among its translations.

@@ -231,8 +231,8 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
     known = [question for question in questions if any(map(searcher.has_page, question.pages))]
     if len(known) < FEWEST_QUESTIONS:
         raise SemsearchError(
-            f"{len(known)} questions have their answer in this index: {FEWEST_QUESTIONS} are needed, because the best "
-            "share of fewer is chance."
+            f"{len(known)} questions have their answer in this index: {FEWEST_QUESTIONS} are needed, because with "
+            "fewer the best weight is a matter of chance."
         )
     before = searcher.semantic_share
     shares = sorted({*SHARES, before})

@@ -172,7 +172,7 @@ class Scoring:
 
     @functools.cached_property
     def _headed(self) -> NDArray[np.bool_] | None:
-        """Whether the heading of a chunk has all words of the question, bool `[n]`; None if it is so for no chunk."""
+        """Whether the heading of a chunk has all words of the question, bool `[n]`; None if no heading has."""
         rows = self._sides.lexical.headed_rows(self._question) if self._by_words else ()
         if not len(rows):
             return None
@@ -234,7 +234,7 @@ class Scoring:
         if not self._sides.is_measured or self._vector is None or literal or not len(candidates.rows):
             return candidates
         assert candidates.semantic is not None
-        # If the model does not cover the language of the best lexical hit, similarities tell nothing about it.
+        # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
         if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] < 1:
             return candidates
         similarity = float(candidates.semantic.max())

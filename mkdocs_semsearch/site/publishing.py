@@ -39,7 +39,7 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
         embedder: the one that embedded it.
 
     Returns:
-        What was written for the search without a server; None where the options or the size of the site forbid it.
+        The report on the files of the search without a server; None if the options or the size of the site exclude it.
 
     Raises:
         IndexFolderError: there is no whole index, or no way to write.
@@ -51,19 +51,19 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
 
 
 def _wants_static(settings: Settings) -> bool:
-    """Returns whether the files for a search without a server belong into a site, whose index is built."""
+    """Returns whether a site with a finished index gets the files for a search without a server."""
     if settings.static.mode == "auto":
         return read_manifest(settings.index_dir).chunks <= MOST_CHUNKS_IN_BROWSER
     return settings.static.mode == "always"
 
 
 def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport:
-    """Writes what the reader's browser searches into a built site.
+    """Writes the files that the reader's browser searches into a built site.
 
     Args:
         site_dir: the site.
         settings: the options; their `index_dir` holds the index that was built from it.
-        embedder: the one that embedded it; used when the token table is tuned.
+        embedder: the embedder of that index; used if the token table is tuned.
 
     Raises:
         IndexFolderError: there is no whole index, or no way to write.
@@ -80,7 +80,7 @@ def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) 
 
 
 def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Path) -> BundleReport:
-    """Writes the bundle into the cache, unless the one that is there was made of the same, and copies it."""
+    """Writes the bundle into the cache, unless the cached one has the same source, and copies it."""
     from filelock import FileLock, Timeout
 
     from mkdocs_semsearch.static import copy_bundle, write_bundle
@@ -96,14 +96,14 @@ def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Pat
                 mark.write_text(source, encoding="utf-8")
             return copy_bundle(place, target)
     except (OSError, ValueError, KeyError, IndexWriteError, Timeout):
-        # The cache cannot be used, or the site cannot be written, which the following says as it should be said.
+        # The cache or the site cannot be written; in the second case the next call raises the right error.
         with contextlib.suppress(OSError):
             mark.unlink()
         return write_bundle(settings.index_dir, target, table)
 
 
 def _source_of_bundle(index_dir: Path, table: TokenTable | None) -> str:
-    """Returns a hash of all that a bundle is made of: the index, the table, and the code that writes it."""
+    """Returns a hash of everything from which a bundle is made: the index, the table, and the code that writes it."""
     from mkdocs_semsearch.embedding.token_table import shipped_table
     from mkdocs_semsearch.static.bundle_writer import code_digest
 
@@ -114,14 +114,14 @@ def _source_of_bundle(index_dir: Path, table: TokenTable | None) -> str:
 
 
 def copy_index(index_dir: Path, target: Path) -> None:
-    """Copies the current build into a folder that may hold other files; its manifest arrives last, in one step.
+    """Copies the current build into a folder that may contain other files; its manifest is copied last, in one step.
 
     Args:
         index_dir: the index.
-        target: created if it does not exist; a reader of it sees the build that was there before, or this one.
+        target: the folder, created if necessary; readers see either the previous build or this one.
 
     Raises:
-        IndexFolderError: there is no whole index to copy, or no way to write.
+        IndexFolderError: the index is not complete, or the target cannot be written.
     """
     index = open_index(index_dir)
     try:
@@ -183,7 +183,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
     """Replaces the placeholders in pages by links to the nearest pages.
 
     Args:
-        site_dir: the built site; only pages that hold a placeholder are touched.
+        site_dir: the built site; only pages with a placeholder are changed.
         settings: the options; their `index_dir` holds the index that was built from it.
 
     Raises:
@@ -212,7 +212,7 @@ def _file_of(url: str) -> str:
 
 
 def _relative(url: str, base: str) -> str:
-    """Address of a page as seen from another, both relative to the site root."""
+    """Returns the URL of a page relative to another page; both are relative to the site root."""
     start = base if base.endswith("/") or not base else posixpath.dirname(base)
     relative = posixpath.relpath(url or ".", start or ".")
     return f"{relative}/" if url.endswith("/") or not url else relative

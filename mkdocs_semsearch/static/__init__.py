@@ -28,7 +28,7 @@ __all__ = [
 
 @contextlib.contextmanager
 def open_static(folder: Path) -> Iterator[Searcher]:
-    """Opens the search that a browser would do.
+    """Opens an index for the search that a browser does.
 
     Args:
         folder: a folder with `static.json`, or a built site that has it in `SITE_FOLDER`, or an index, from which the

@@ -1,6 +1,6 @@
 /* Types of the HTTP API, generated from its OpenAPI document. Keys may be added within version 1. */
 
-/** What the search dialog sends once a search has ended: the reader opened a result, left, or asked otherwise. */
+/** Record that the search dialog sends when a search has ended: the reader opened a result, left, or rephrased. */
 export interface Beacon {
   /** As typed; empty for a list of pages. */
   query?: string;
