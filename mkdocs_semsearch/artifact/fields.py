@@ -72,7 +72,7 @@ def front_matter_values(front_matter: Sequence[Mapping[str, Any]], name: str) ->
 
     Args:
         front_matter: front matter of every page.
-        name: a key, or a path of keys parted by dots.
+        name: a key, or a path of keys separated by dots.
 
     Returns:
         The type, and for every page None, a value, or a list of values.
@@ -97,7 +97,7 @@ def _infer_type(values: Iterable[Any]) -> FacetType:
 
 
 def _look_up(front_matter: Mapping[str, Any], name: str) -> Any:
-    """Finds a key, or a path of keys parted by dots."""
+    """Finds a key, or a path of keys separated by dots."""
     if name in front_matter:
         return front_matter[name]
     value: Any = front_matter
@@ -226,8 +226,8 @@ ADDED_LATER = frozenset(
         "translations",
     }
 )
-"""Columns that an index of version 0.1.0 lacks: readers treat those of pages as empty, and take those of chunks from
-what they say of the main definition."""
+"""Columns that an index of version 0.1.0 lacks: readers treat those of pages as empty, and derive those of chunks from
+the main definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +262,7 @@ class ChunkRecord:
 
 
 TITLE_END = "\u00a0"
-"""Stands in `content` between the title of a note and its first paragraph, after a colon or the title's own mark."""
+"""Separates the title of a note from its first paragraph in `content`, after a colon or the title's own mark."""
 
 _MARKS = re.compile(
     r"^(`{3,})[^`\n]*\n.*?(?:^\1`*[ \t]*$|\Z)|(?<!`)`([^`\n]+)`(?!`)|:?\u00a0", re.DOTALL | re.MULTILINE
@@ -283,17 +283,17 @@ CHUNK_COLUMNS = tuple(item.name for item in fields(ChunkRecord))
 
 
 def facet_column(name: str) -> str:
-    """Returns the column of `pages.parquet` that holds a declared facet; cannot clash with the other columns."""
+    """Returns the column of `pages.parquet` for a declared facet; its name cannot clash with other columns."""
     return f"facet:{name}"
 
 
 def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
-    """Returns the schema of `pages.parquet`: a row a page, in the order of the site's navigation.
+    """Returns the schema of `pages.parquet`: one row per page, in the order of the site's navigation.
 
     `first_chunk` and `chunk_count` give the page's rows in `chunks.parquet`; `front_matter` is JSON; every declared
-    facet has one typed column, null where the page has no value. `kind` is a `PageKind`; `inbound_links` counts the
-    other pages whose text links to the page; `link_texts` are the different texts of these links, most frequent first.
-    `last_modified` is a day as ISO 8601 text; `content_hash` changes with what a reader sees of the page.
+    facet has one typed column, null if the page has no value. `kind` is a `PageKind`; `inbound_links` counts the other
+    pages whose text links to the page; `link_texts` are the different texts of these links, most frequent first.
+    `last_modified` is a day as ISO 8601 text; `content_hash` changes when the visible text of the page changes.
     `translations` is JSON: language tag to URL for the page and its translations.
     """
     import pyarrow as pa
@@ -333,8 +333,8 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
 def chunks_schema() -> pa.Schema:
     """Returns the schema of `chunks.parquet`: row i is vector i and graph node i; a `ChunkRecord` and its place.
 
-    Chunks of a page are neighbours, and so are those of a section. `page` is a row of `pages.parquet`; `section` is
-    the section's position in its page; `duplicate_group` is the running number, over all sections of the index, of the
+    Chunks of a page are neighbours, and so are those of a section. `page` is a row of `pages.parquet`; `section` is the
+    section's position in its page; `duplicate_group` is the number, counted over all sections of the index, of the
     first section that says nearly the same.
     """
     import pyarrow as pa

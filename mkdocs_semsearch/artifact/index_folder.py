@@ -70,7 +70,8 @@ def open_index(index_dir: Path, *, verify: bool = False, verify_up_to: int = 0) 
         verify_up_to: always verify an index of at most this many bytes.
 
     Raises:
-        IndexNotFoundError, IndexFormatError, IndexCorruptError: as `read_manifest`, and for a bad file with its name.
+        IndexNotFoundError, IndexFormatError, IndexCorruptError: as for `read_manifest`, or a file is damaged; the
+            message names it.
     """
     index_dir = Path(index_dir)
     for _ in range(3):
@@ -118,7 +119,7 @@ def _unreadable(path: Path, error: OSError) -> IndexCorruptError:
 
 def sha256_of(path: Path) -> str:
     """Returns the SHA-256 of a file in hex."""
-    import hashlib  # brings OpenSSL, which MkDocs would load with the plugin whatever it was started for
+    import hashlib  # loads OpenSSL, which MkDocs would otherwise load with the plugin for every command
 
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -140,7 +141,7 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
     """Writes a build and makes it the current one.
 
     Args:
-        index_dir: created if it does not exist. A folder that holds other things than an index is refused.
+        index_dir: the index folder, created if it does not exist. A folder with other files than an index is refused.
         build_id: name of the build's folder; if this build is already in place and undamaged, nothing is written.
         write: fills an empty folder and returns the manifest without `files`, which are added here.
 
@@ -242,8 +243,8 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Writes a folder's entries to disk, so that after a power cut every file that the manifest names is there."""
-    with contextlib.suppress(OSError):  # not every platform lets a folder be flushed
+    """Flushes a folder's entries to disk, so that after a power cut every file in the manifest exists."""
+    with contextlib.suppress(OSError):  # not every platform can flush a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

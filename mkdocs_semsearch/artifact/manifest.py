@@ -92,7 +92,7 @@ class Manifest:
         files: every file of the build, sorted by path.
         graph: how the k-NN lists were made: `method` (`exact`, `nndescent` or `none`) and `neighbors`.
         lexical: settings of the lexical index (`language`, `stemmer`, …).
-        encoder: whether the query encoder travels with the index.
+        encoder: place of the query encoder.
         site_name, site_url, language: name, URL and default language of the site, as configured.
         edit_url: URL for editing a page, with `{path}` or `{path_noext}` for its source path; empty if unknown.
         coverage: language to the factor of the semantic weight of its pages, from 0 to 1; languages with 1 are missing.
@@ -139,12 +139,13 @@ def manifest_from_json(text: str, place: str) -> Manifest:
     """Reads the text of a manifest.
 
     Args:
-        text: content of `manifest.json`; may come from anywhere and is checked in every field that leads to a file.
+        text: content of `manifest.json`, possibly from an untrusted source; every field that leads to a file is
+            checked.
         place: path of the file, for the messages.
 
     Raises:
-        IndexFormatError: another format number.
-        IndexCorruptError: not a manifest.
+        IndexFormatError: the format number is another one.
+        IndexCorruptError: the text is not a manifest.
     """
     try:
         body = json.loads(text)
@@ -246,8 +247,8 @@ class EmbedderIdentity:
         dimension: length of a vector.
         max_tokens: greatest number of tokens; the encoder truncates longer texts.
         query_prompt, document_prompt: prefix that the model needs for its input; `""` for none.
-        precision: of the weights that embedded the documents, `float32` or `int8`; the vectors of one can be compared
-            with those of the other, but are not the same.
+        precision: precision of the weights that embedded the documents, `float32` or `int8`; vectors of both can be
+            compared, but are not equal.
     """
 
     kind: str

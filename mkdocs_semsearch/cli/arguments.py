@@ -66,7 +66,7 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
 
 
 def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
-    """Builds the parser; the namespace it gives has the chosen command under `command`.
+    """Builds the parser; the parsed namespace has the chosen command under `command`.
 
     Args:
         commands: name of every command to the function that runs it.

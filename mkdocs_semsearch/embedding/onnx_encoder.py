@@ -1,7 +1,8 @@
 """Runs the exported encoder of an index, or the default encoder, with ONNX Runtime, a tokenizer and NumPy.
 
 The default encoder is all-MiniLM-L6-v2 with pooling, normalisation and 8-bit weights. It is part of this package and
-loads in a fraction of a second. `benchmarks/default_encoder.py` writes its folder, which also has licence and origin.
+loads in a fraction of a second. `benchmarks/default_encoder.py` writes its folder, which also contains its licence and
+origin.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def load_query_encoder(
     """Loads the encoder that `export_query_encoder` wrote to `folder`.
 
     Args:
-        folder: holds `encoder.onnx`, `tokenizer.json` and `encoder.json`.
+        folder: a folder with `encoder.onnx`, `tokenizer.json` and `encoder.json`.
         threads: threads for one query; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
             Queries that come from several threads are encoded side by side in any case.
         prompts: prefixes for queries and for documents, instead of those in `encoder.json`.
@@ -50,8 +51,8 @@ def load_query_encoder(
     Raises:
         MissingExtraError: ONNX Runtime is not installed.
         ModelNotFoundError: the folder lacks one of the files.
-        EmbeddingError: one of the files is damaged, or of another format.
-        ConfigurationError: the number of threads is not a number above 0.
+        EmbeddingError: one of the files is damaged, or has another format.
+        ConfigurationError: the number of threads is not a whole number above 0.
     """
     folder = Path(folder).expanduser()
     for name in ENCODER_FILES:
@@ -72,7 +73,7 @@ def load_query_encoder(
         quantized=bool(settings["quantized"]),
         lower_case=bool(settings["lower_case"]),
     )
-    # A runtime that is too old for 8-bit weights fails at the first computation, so compute once now.
+    # A runtime that is too old for 8-bit weights fails at the first computation, so run one now.
     embedder.embed(["probe"], "query")
     return embedder
 
@@ -81,7 +82,7 @@ def read_identity(folder: Path) -> EmbedderIdentity:
     """Returns the identity of an exported encoder without loading it.
 
     Raises:
-        EmbeddingError: its description is damaged, or of another format.
+        EmbeddingError: its description is damaged, or has another format.
     """
     return _identity(_read_settings(folder / SETTINGS))
 
@@ -95,12 +96,12 @@ def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case:
 class OnnxEmbedder:
     """An `Embedder` over an exported encoder; safe for use from several threads at once.
 
-    Its identity differs from that of the embedder it was exported from in the precision alone: vectors of both can be
-    compared. Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours.
+    Its identity differs from that of the exported embedder only in the precision, so vectors of both can be compared.
+    Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours.
 
     Attributes:
         identity: identity of the model, with the prompts and the precision.
-        encoder_folder: where it was loaded from.
+        encoder_folder: the folder from which it was loaded.
         tokenizer_file: the `tokenizer.json`.
         quantized: whether the weights have 8 bits.
     """
@@ -152,7 +153,7 @@ class OnnxEmbedder:
         try:
             (vectors,) = self._session.run(None, {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
             row: NDArray[np.float32] = vectors.reshape(self.identity.dimension)
-        except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
+        except Exception as error:  # ONNX Runtime's own classes derive directly from Exception
             raise EmbeddingError(
                 f"The exported encoder of {self.identity.model!r} failed ({error}): install onnxruntime "
                 f"{OLDEST_RUNTIME} or newer, or rebuild the index."
@@ -187,7 +188,7 @@ def _open_session(file: Path, threads: int) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's own classes derive from Exception alone
+    except Exception as error:  # ONNX Runtime's own classes derive directly from Exception
         raise EmbeddingError(f"{file} cannot be loaded by ONNX Runtime ({error}): rebuild the index.") from error
 
 

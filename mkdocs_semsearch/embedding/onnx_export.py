@@ -57,12 +57,12 @@ class EncoderExport:
     """Result of an export.
 
     Attributes:
-        exported: whether the folder holds an encoder.
-        reason: why nothing was exported, or why in float32; a sentence without its full stop.
+        exported: whether the folder contains an encoder.
+        reason: why nothing was exported, or why float32 was used; a sentence without its full stop.
         quantized: whether the weights have 8 bits.
         files: names of the files in the folder.
         similarity: lowest cosine between the original's and the encoder's vectors of a text; `None` when not measured
-            (nothing exported, or taken from the cache).
+            (nothing was exported, or the export comes from the cache).
     """
 
     exported: bool
@@ -82,11 +82,11 @@ def export_query_encoder(
     an index without an encoder still works with PyTorch.
 
     Args:
-        embedder: a `SentenceTransformerEmbedder` is exported; one with an `encoder_folder` is exported already and
-            copied; for others the result says that there is nothing to export.
+        embedder: a `SentenceTransformerEmbedder` is exported; one with an `encoder_folder` is already exported, so its
+            files are copied; for others the result says that there is nothing to export.
         folder: created if it does not exist; gets no encoder files if nothing is exported.
         sample: texts like the expected queries; the first 64 are used.
-        cache_dir: where exports are kept by the model's fingerprint; `None` for no cache.
+        cache_dir: folder for cached exports, named by the model's fingerprint; `None` for no cache.
     """
     exported: Path | None = getattr(embedder, "encoder_folder", None)
     if exported is not None:
@@ -113,7 +113,7 @@ def export_query_encoder(
 
 
 def cached_export(embedder: SentenceTransformerEmbedder, cache_dir: Path) -> Path:
-    """Returns the folder in which `cache_dir` keeps, or would keep, the export of `embedder`."""
+    """Returns the folder for the export of `embedder` in `cache_dir`; it may not exist."""
     described = repr((RECIPE, sorted(asdict(embedder.identity).items())))
     return cache_dir / f"encoder-{hashlib.sha256(described.encode()).hexdigest()[:32]}"
 
@@ -129,7 +129,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
     try:
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)
-    except Exception as error:  # the exporter raises all kinds of things on a model that it cannot trace
+    except Exception as error:  # the exporter raises all kinds of exceptions for a model that it cannot trace
         return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {first_line(error)})")
     doubt = None
     for quantized in (True, False):
@@ -153,7 +153,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
 
 
 def _failed(folder: Path, reason: str | None) -> EncoderExport:
-    """Writes the reason instead of an encoder, so that the next build does not try the same again."""
+    """Writes the reason instead of an encoder, so that the next build does not try again."""
     for file in folder.iterdir():
         file.unlink()
     note = {"reason": reason, "libraries": _libraries()}
@@ -197,7 +197,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _keep(source: Path, cached: Path) -> None:
-    """Copies the export into the cache in one step; does nothing where the disk is full."""
+    """Copies the export into the cache in one step; does nothing if the disk is full."""
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
@@ -226,7 +226,7 @@ INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "embedding"
 OPSET = 17
 TRACEABLE = frozenset({"Transformer", "Pooling", "Dense", "Normalize"})
-# A graph in one file is a protobuf message, which ends at 2 GiB.
+# A graph in one file is a protobuf message, which is limited to 2 GiB.
 LARGEST_WEIGHTS = 1_800_000_000
 
 
@@ -249,11 +249,11 @@ def why_not_traceable(embedder: SentenceTransformerEmbedder) -> str | None:
 def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
     """Writes the model of `embedder`, with its pooling and normalisation, to `file` in float32.
 
-    It uses the older exporter, based on TorchScript: that needs neither `onnxscript` nor several seconds for
-    torch.export, and gives the same bytes for the same model.
+    It uses the older exporter, based on TorchScript: it needs neither `onnxscript` nor several seconds for
+    torch.export, and writes the same bytes for the same model.
 
     Raises:
-        Exception: whatever the exporter raises on a model that it cannot trace.
+        Exception: any error of the exporter for a model that it cannot trace.
     """
     import torch
 
@@ -275,7 +275,7 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
         # The exporter cannot trace fused attention; the plain one computes the same.
         model = embedder.load_model(device="cpu", attention="eager").float().eval()
         encoder = QueryEncoder(model[0].auto_model, list(model)[1:]).eval()
-        # Ids that every vocabulary has, none of them the padding.
+        # Ids that every vocabulary has and that are not the padding.
         ids = torch.arange(12).reshape(2, 6) + 5
         mask = torch.ones_like(ids)
         mask[1, 4:] = 0

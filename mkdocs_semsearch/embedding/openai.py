@@ -60,17 +60,17 @@ def open_openai(
     neither is set.
 
     Args:
-        model: the name by which the endpoint knows the model.
-        base_url: what stands before `/embeddings`, usually ending in `/v1`; by default the environment's
+        model: the name that the endpoint uses for the model.
+        base_url: the part of the URL before `/embeddings`, usually ending in `/v1`; by default the environment's
             `SEMSEARCH_EMBEDDER_URL`, else `OPENAI_BASE_URL`, else OpenAI.
-        dimension: length of the model's vectors; by default one request to the endpoint finds it out.
-        dimensions: ask the endpoint to shorten vectors to this length.
+        dimension: length of the model's vectors; by default it is determined with one request to the endpoint.
+        dimensions: request vectors of this shorter length.
         revision: part of the fingerprint: change it when the endpoint serves other weights under the same name.
         max_tokens: tokens after which a text is cut (estimated at four characters each).
         query_prompt: prefix for questions.
         document_prompt: prefix for documents.
-        batch_size: texts in a request, at most; a request also has at most 100,000 characters.
-        concurrency: requests at the same time while documents are embedded.
+        batch_size: greatest number of texts in a request; a request also has at most 100,000 characters.
+        concurrency: number of simultaneous requests while documents are embedded.
         timeout: seconds for one request; a query gets at most 4, so that two attempts fit
             into the 10 seconds of a search.
         retries: further attempts after timeouts, 429 and 5xx; a question gets at most one.

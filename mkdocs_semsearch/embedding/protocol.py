@@ -29,7 +29,7 @@ class Embedder(Protocol):
         """Embeds texts.
 
         Args:
-            texts: any strings, empty and very long ones included; what exceeds `identity.max_tokens` is cut.
+            texts: any strings, including empty and very long ones; texts are cut after `identity.max_tokens`.
             role: `document` or `query`; chooses the model's prompt.
 
         Returns:
@@ -37,8 +37,8 @@ class Embedder(Protocol):
             finite. The vector of a text does not depend on its neighbours in the batch (within 1e-5).
 
         Raises:
-            EmbedderUnavailableError: it does not answer at the moment.
-            EmbeddingError: it answered with something that cannot be used.
+            EmbedderUnavailableError: the embedder does not answer at the moment.
+            EmbeddingError: its answer cannot be used.
         """
         ...
 
@@ -65,11 +65,11 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
 
 
 class TokenCounter(Protocol):
-    """Counts tokens as the embedder's tokenizer would, without special tokens; cheap enough for every block."""
+    """Counts tokens like the embedder's tokenizer, without special tokens; fast enough for every block."""
 
     @property
     def fingerprint(self) -> str:
-        """Hash that differs between counters that could count differently."""
+        """A hash that differs between counters that may count differently."""
         ...
 
     def __call__(self, text: str) -> int:
@@ -81,7 +81,7 @@ def check_text(**values: object) -> None:
     """Checks that each value is a text or `None`.
 
     Raises:
-        ConfigurationError: names the first option that is not.
+        ConfigurationError: a value is invalid; the message names the first such option.
     """
     for name, value in values.items():
         if value is not None and not isinstance(value, str):
@@ -92,7 +92,7 @@ def check_count(lowest: int, **values: object) -> None:
     """Checks that each value is a whole number of at least `lowest`, or `None`.
 
     Raises:
-        ConfigurationError: names the first option that is not.
+        ConfigurationError: a value is invalid; the message names the first such option.
     """
     for name, value in values.items():
         if value is None:
@@ -103,7 +103,7 @@ def check_count(lowest: int, **values: object) -> None:
 
 
 def well_formed(text: str) -> str:
-    """Returns `text` with lone surrogates replaced by `?`: neither tokenizers nor JSON servers take them."""
+    """Returns `text` with lone surrogates replaced by `?`, because tokenizers and JSON servers reject them."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -112,19 +112,19 @@ def well_formed(text: str) -> str:
 
 
 def unit_rows(rows: ArrayLike, *, count: int, dimension: int, source: str) -> NDArray[np.float32]:
-    """Returns the rows as the `Embedder` contract demands: float32, C-contiguous, length 1.
+    """Returns the rows in the form that the `Embedder` contract requires: float32, C-contiguous, length 1.
 
     A row of zeros, which some models return for a text without known tokens, becomes the unit vector with equal
     components.
 
     Args:
         rows: `[count, dimension]`, any float type.
-        count: how many rows there must be.
-        dimension: how long they must be.
-        source: what computed the rows; begins the error message.
+        count: required number of rows.
+        dimension: required length of the rows.
+        source: name of the embedder that computed the rows, for the error message.
 
     Raises:
-        EmbeddingError: another shape, or a value that is not finite.
+        EmbeddingError: the shape is wrong, or a value is not finite.
     """
     import numpy as np  # here, because the plugin imports this package in every command of MkDocs
 

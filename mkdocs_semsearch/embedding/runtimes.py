@@ -35,7 +35,7 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingE
 
 RUNTIMES = ("auto", "torch", "onnx")
 
-# Files of the drivers of graphics cards that PyTorch can use.
+# Driver files of graphics cards that PyTorch can use.
 _DRIVERS = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 _WINDOWS_DRIVER = Path("System32", "nvcuda.dll")
 
@@ -57,17 +57,17 @@ def open_model(
 
     Args:
         model: folder or hub id.
-        runtime: `torch`; `onnx`, for the default model the encoder of this package, for others an export in 8 bits
-            where that keeps the vectors (see `export_query_encoder`); or `auto`: `onnx`, unless PyTorch can use a
+        runtime: `torch`; `onnx`, for the default model the encoder of this package, for others an export in 8 bits if
+            that preserves the vectors (see `export_query_encoder`); or `auto`: `onnx`, unless PyTorch can use a
             graphics card, an option of PyTorch is set, or the model cannot be exported.
-        revision: branch, tag or commit on the hub; the default model is then looked for like any other.
+        revision: branch, tag or commit on the hub; the default model is then treated like any other.
         device: for PyTorch, see `open_sentence_transformer`.
         precision: for PyTorch, see there.
         batch_size: for PyTorch, see there.
         query_prompt: prefix for queries.
         document_prompt: prefix for documents.
         threads: threads of ONNX Runtime for one text.
-        cache_dir: where the export is kept.
+        cache_dir: folder for the export.
 
     Raises:
         MissingExtraError: the model needs the extra `models`, which is not installed.
@@ -108,7 +108,7 @@ def _prefers_onnx(original: SentenceTransformerEmbedder) -> bool:
 
 
 def _runs_on_card(model: str) -> bool:
-    """Returns whether PyTorch would compute on a graphics card, with weights that are on this disk already."""
+    """Returns whether PyTorch would use a graphics card, with weights that are already on this disk."""
     if find_spec("sentence_transformers") is None or not _sees_graphics_card():
         return False
     try:
@@ -147,10 +147,10 @@ def open_onnx(
         model: folder with `encoder.onnx`, `tokenizer.json` and `encoder.json` (of the other options only `threads` has
             an effect then); or folder or hub id of a sentence-transformers model.
         revision: branch, tag or commit on the hub.
-        query_prompt: prefix for queries instead of what the model's configuration says.
+        query_prompt: prefix for queries instead of the one in the model's configuration.
         document_prompt: the same for documents.
         threads: threads for one text; several texts are encoded side by side in any case.
-        cache_dir: where the export is kept; by default `mkdocs-semsearch` in the user's cache folder.
+        cache_dir: folder for the export; by default `mkdocs-semsearch` in the user's cache folder.
 
     Raises:
         ModelNotFoundError: the model is neither on disk nor on the hub.
@@ -188,9 +188,9 @@ class OnnxModelEmbedder:
 
         Args:
             original: the model to be exported.
-            cache_dir: where the export is kept.
+            cache_dir: folder for the export.
             threads: threads for one text.
-            falls_back: whether to use the original model if it cannot be exported; otherwise that is an error.
+            falls_back: use the original model if it cannot be exported; otherwise that is an error.
         """
         self.original = original
         self._cache_dir = cache_dir
@@ -202,7 +202,7 @@ class OnnxModelEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """That of the original in the precision of the export: vectors of both can be compared.
+        """The identity of the original with the precision of the export; vectors of both can be compared.
 
         The first call on a machine exports the model, which takes seconds.
         """
@@ -216,10 +216,10 @@ class OnnxModelEmbedder:
 
     @property
     def encoder_folder(self) -> Path | None:
-        """The folder of the exported encoder; None where the original is used because it cannot be exported.
+        """The folder of the exported encoder; None if the original is used because it cannot be exported.
 
         Raises:
-            EmbeddingError: the model cannot be exported, and the original must not be used in its place.
+            EmbeddingError: the model cannot be exported, and the original must not be used instead.
         """
         with self._lock:
             folder = cached_export(self.original, self._cache_dir)
@@ -239,7 +239,7 @@ class OnnxModelEmbedder:
         )
 
     def _temporary_folder(self) -> Path:
-        """Makes a folder that takes the place of a cache that cannot be written, for the life of this embedder."""
+        """Creates a temporary folder for this embedder, to be used instead of a cache that cannot be written."""
         folder = tempfile.mkdtemp(prefix="semsearch-encoder-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
@@ -279,6 +279,6 @@ def _is_writable(folder: Path) -> bool:
 
 
 def default_cache() -> Path:
-    """Returns the folder for exports where no build names one: in the user's cache folder."""
+    """Returns the default folder for exports, in the user's cache folder."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(home) if home else Path.home() / ".cache") / "mkdocs-semsearch"

@@ -1,9 +1,10 @@
-"""The token table: a vector for each token. Their sum approximates the vector that the model computes for a text.
+"""The token table: a vector for each token; the sum of a text's token vectors approximates the model's vector.
 
 A table for the default model is shipped; `benchmarks/token_table.py` makes it and lists its training texts.
 
 Words are split into tokens by greedy longest match (WordPiece: Wu et al., Google's Neural Machine Translation System,
-2016). Only letters and digits count and punctuation is dropped, so that the browser can do the same with little code.
+2016). Only letters and digits are used, and punctuation is dropped, so that the browser can do the same with little
+code.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _SHIPPED = Path(__file__).with_name("token_table.npz")
 
 
 class Vocabulary:
-    """Tokens, and how a text becomes their numbers."""
+    """A list of tokens; splits texts into the numbers of their tokens."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self.tokens = tuple(tokens)
@@ -52,7 +53,7 @@ class Vocabulary:
         return [number for word in question_words(text) for number in self.of_word(word)]
 
     def longest(self, text: str) -> str | None:
-        """Returns the longest token that a text begins with."""
+        """Returns the longest token at the beginning of a text."""
         least = len(CONTINUATION) if text.startswith(CONTINUATION) else 0
         return next((text[:end] for end in range(len(text), least, -1) if text[:end] in self._number), None)
 
@@ -74,7 +75,7 @@ class TokenTable:
         scales: NDArray[np.float32] | None = None,
         basis: NDArray[np.float32] | None = None,
     ) -> None:
-        """Puts tokens and vectors together.
+        """Makes a table of tokens and vectors.
 
         Args:
             tokens: the tokens, most frequent first.
@@ -101,7 +102,7 @@ class TokenTable:
         return digest.hexdigest()[:16]
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Returns the vector of a text at unit length: float32 `[D]`; zero where no token is known."""
+        """Returns the vector of a text at unit length: float32 `[D]`; zeros if no token is known."""
         total = self._vectors(self.vocabulary.numbers(text)).sum(axis=0)
         length = float(np.linalg.norm(total))
         return np.asarray(total / length if length else total, np.float32)
@@ -116,7 +117,7 @@ class TokenTable:
         return lambda texts: np.asarray(self._directions(tuple(texts)) @ target, np.float32)
 
     def _sum_up(self, texts: tuple[str, ...]) -> NDArray[np.float32]:
-        """Returns float32 `[texts, d]`, unit length; zero where no token is known."""
+        """Returns float32 `[texts, d]`, unit length; zeros if no token is known."""
         numbers = [self.vocabulary.numbers(text) for text in texts]
         known = [i for i, tokens in enumerate(numbers) if tokens]
         directions = np.zeros((len(texts), self._rows.shape[1]), np.float32)
@@ -151,9 +152,9 @@ def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32],
 
     Args:
         path: path of the file.
-        tokens: without line breaks.
+        tokens: the tokens, without line breaks.
         vectors: float32 `[tokens, d]`.
-        components: dimensions kept.
+        components: number of dimensions to keep.
     """
     _, _, basis = np.linalg.svd(vectors.astype(np.float64), full_matrices=False)
     basis = basis[:components].astype(np.float16)
@@ -194,7 +195,7 @@ def pieces_of(word: str, longest: Callable[[str], str | None]) -> Iterator[str]:
 
     Args:
         word: one of `question_words`.
-        longest: gives the longest token that a text begins with, or None; the text of a later piece begins with
+        longest: returns the longest token at the beginning of a text, or None; the text of a later piece begins with
             `CONTINUATION`.
     """
     rest, mark = word, ""

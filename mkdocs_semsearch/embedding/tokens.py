@@ -2,7 +2,7 @@
 
 This module implements WordPiece, the tokenizer of uncased BERT models, among them the default encoder and most small
 encoders. A test compares it with the package `tokenizers` for all of Unicode, except characters that only one of the
-two knows. That package and its dependencies have 34 MiB, so it is needed only for other tokenizers.
+two knows. That package and its dependencies take 34 MiB, so it is used only for other tokenizers.
 
     Wu et al.: Google's Neural Machine Translation System, 2016 (WordPiece)
     Devlin et al.: BERT, 2019 (normalisation and punctuation)
@@ -25,20 +25,20 @@ MEMO_LIMIT = 300_000
 """Greatest number of cached words (about 40 MB); a full cache is cleared. Chosen, not measured."""
 
 WORDS = re.compile(r"\S+")
-# BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the memo small.
+# BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the cache small.
 PUNCTUATED = re.compile(r"[^\W_]+|_|[^\w\s]")
 NEWLINES = re.compile(r"\n+")
 
 
 class Tokenizer(Protocol):
-    """Cuts texts into tokens: a `WordPieceTokenizer`, or one of the package `tokenizers`."""
+    """Splits texts into tokens: a `WordPieceTokenizer`, or a tokenizer of the package `tokenizers`."""
 
     def encode(self, text: str, *, add_special_tokens: bool = True) -> Any:
         """Returns an object whose `ids` are the numbers of the tokens."""
         ...
 
     def enable_truncation(self, max_length: int) -> None:
-        """Cuts texts so that they have at most so many tokens."""
+        """Truncates texts to this number of tokens."""
         ...
 
     def get_vocab(self) -> dict[str, int]:
@@ -49,8 +49,8 @@ class Tokenizer(Protocol):
 def open_token_counter(embedder: Embedder) -> TokenCounter:
     """Opens the counter that belongs to `embedder`; never needs PyTorch.
 
-    For an embedder without a tokenizer file (a remote endpoint) the counter estimates, rather too high. The
-    counter raises `EmbeddingError` when the `tokenizer.json` cannot be read.
+    For an embedder without a tokenizer file (a remote endpoint) the counter estimates, usually slightly too high. The
+    counter raises `EmbeddingError` if the `tokenizer.json` cannot be read.
     """
     file: Path | None = getattr(embedder, "tokenizer_file", None)
     return ApproximateTokenCounter() if file is None else WordTokenCounter(file)
@@ -61,7 +61,7 @@ def open_tokenizer(file: Path) -> Tokenizer:
 
     Raises:
         EmbeddingError: the file is missing or damaged.
-        MissingExtraError: it is of another kind than BERT's, and the package `tokenizers` is not installed.
+        MissingExtraError: it is not of BERT's kind, and the package `tokenizers` is not installed.
     """
     try:
         return WordPieceTokenizer.read(file.read_text(encoding="utf-8")) or _open_with_package(file)
@@ -98,7 +98,7 @@ class WordTokenCounter:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the tokenizer and of how its words are counted."""
+        """A hash of the tokenizer and of the way in which words are counted."""
         import hashlib  # here, because the plugin imports this package in every command of MkDocs
 
         try:
@@ -122,11 +122,11 @@ class WordTokenCounter:
 
     @cached_property
     def _byte_level(self) -> bool:
-        """Whether the tokenizer is byte-level BPE: a word has the space before it, and a run of newlines is a token."""
+        """Whether the tokenizer is byte-level BPE: a word includes the space before it, and newlines are one token."""
         return "ByteLevel" in self._pre_tokenizer
 
     def __call__(self, text: str) -> int:
-        """Returns the number of tokens in `text`, special tokens not counted."""
+        """Returns the number of tokens in `text`, without special tokens."""
         total = sum(map(self._count_word, WORDS.findall(text)))
         return total + len(NEWLINES.findall(text)) if self._byte_level else total
 
@@ -134,7 +134,7 @@ class WordTokenCounter:
         count = self._memo.get(word)
         if count is not None:
             return count
-        # Outside of ASCII, the tokenizer drops or joins some characters, so such a word is counted as a whole.
+        # Outside ASCII, the tokenizer drops or joins some characters, so such a word is counted as a whole.
         parts = PUNCTUATED.findall(word) if self._splits_punctuation and word.isascii() and word.isprintable() else ()
         count = sum(map(self._count_word, parts)) if len(parts) > 1 else self._encode(word)
         if len(self._memo) >= MEMO_LIMIT:
@@ -158,11 +158,11 @@ class ApproximateTokenCounter:
 
 
 _REMEMBERED = 100_000
-"""Words whose tokens are kept: texts repeat theirs."""
+"""Number of words whose tokens are cached, because texts repeat words."""
 
 _LONGEST_REMEMBERED = 64
 
-# What Rust calls white space; BERT drops the control characters among it, but for these three.
+# White space as Rust defines it; BERT drops its control characters except these three.
 _SPACE = "\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(f"[^{_SPACE}]+")
 _IDEOGRAPH = re.compile(
@@ -188,8 +188,8 @@ class WordPieceTokenizer:
 
         Args:
             vocabulary: token to its number; pieces inside a word begin with `##`.
-            special: tokens that stand for themselves wherever a text has them; `[UNK]`, `[CLS]`, `[SEP]` among them.
-            longest_word: characters from which on a longer word is unknown.
+            special: tokens that are kept wherever they occur in a text, with `[UNK]`, `[CLS]` and `[SEP]` among them.
+            longest_word: greatest length of a known word in characters.
         """
         self._vocabulary = dict(vocabulary)
         self._special = dict(special)
@@ -201,10 +201,10 @@ class WordPieceTokenizer:
 
     @classmethod
     def read(cls, text: str) -> WordPieceTokenizer | None:
-        """Reads a `tokenizer.json`; returns None where it describes another kind of tokenizer.
+        """Reads a `tokenizer.json`; returns None if it describes another kind of tokenizer.
 
         Raises:
-            ValueError: it is no JSON.
+            ValueError: the file is not JSON.
         """
         settings = json.loads(text)
         try:
@@ -213,7 +213,7 @@ class WordPieceTokenizer:
             return None
 
     def enable_truncation(self, max_length: int) -> None:
-        """Cuts texts so that they have at most so many tokens, the two around every text included."""
+        """Truncates texts to this number of tokens, including the two around every text."""
         self._most = max(0, max_length - 2)
 
     def get_vocab(self) -> dict[str, int]:
@@ -245,7 +245,7 @@ class WordPieceTokenizer:
         return known
 
     def _pieces(self, word: str) -> list[int]:
-        """Cuts a word into the longest pieces from its beginning on."""
+        """Splits a word into pieces, always taking the longest one."""
         if len(word) > self._longest_word:
             return [self._special["[UNK]"]]
         pieces: list[int] = []

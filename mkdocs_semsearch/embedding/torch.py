@@ -51,11 +51,11 @@ def open_sentence_transformer(
     Args:
         model: folder or hub id, see `models.resolve_model`.
         revision: branch, tag or commit on the hub.
-        device: `cpu`, `cuda`, `mps`, …; by default the best there is.
+        device: `cpu`, `cuda`, `mps`, …; by default the best available.
         precision: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.
         batch_size: texts per forward pass; by default 16 on a CPU, 128 on a GPU.
-        query_prompt: prefix for queries instead of what the model's configuration says (E5 models want
-            `query: ` but do not say so).
+        query_prompt: prefix for queries instead of the one in the model's configuration (E5 models need `query: `, but
+            their configuration does not say so).
         document_prompt: the same for documents.
 
     Raises:
@@ -69,7 +69,7 @@ def open_sentence_transformer(
     check_text(
         model=model, revision=revision, device=device, query_prompt=query_prompt, document_prompt=document_prompt
     )
-    if find_spec("sentence_transformers") is None:  # said before gigabytes of weights are downloaded
+    if find_spec("sentence_transformers") is None:  # checked before gigabytes of weights are downloaded
         raise MissingExtraError(f"The model {model!r} needs PyTorch and sentence-transformers: run {INSTALL}.")
     folder = read_model_folder(resolve_model(model, revision=revision))
     return SentenceTransformerEmbedder(
@@ -115,7 +115,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Tells which model computes the vectors; the first call reads the weights once, to hash them."""
+        """Identity of the model that computes the vectors; the first call reads the weights once, to hash them."""
         with self._lock:
             if self._identity is None:
                 self._identity = EmbedderIdentity(
@@ -173,7 +173,7 @@ class SentenceTransformerEmbedder:
 
         Args:
             device: as PyTorch names it; by default the best there is.
-            attention: the implementation that transformers shall use, such as `eager`.
+            attention: the implementation for transformers to use, such as `eager`.
 
         Raises:
             EmbeddingError: the library cannot load it.
@@ -196,7 +196,7 @@ class SentenceTransformerEmbedder:
                     local_files_only=True,
                     model_kwargs=None if attention is None else {"attn_implementation": attention},
                 )
-            except Exception as error:  # whatever the library and the model's own code raise
+            except Exception as error:  # the library and the model's own code may raise anything
                 raise EmbeddingError(
                     f"The model in {self.folder.path} cannot be loaded: {type(error).__name__}: {error}"
                 ) from error

@@ -34,7 +34,7 @@ LONGEST_SECTION = 8
 """Greatest number of chunks of a section, about 1,500 words; a longer section is about several subjects."""
 
 TITLE_RANK, CLEARLY_NEARER = 5, 0.1
-"""A title is reported if this many other pages have a text nearer to it than its own page, by this cosine similarity."""
+"""A title is reported if this many other pages have a text nearer to it than its own, by this cosine similarity."""
 
 RARER = 3
 """A value is reported as a typo of another one only if the other one is at least this many times as frequent."""

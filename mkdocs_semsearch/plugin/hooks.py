@@ -279,7 +279,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             self._hint_at_live_reload()
             return
         documents, site = tuple(self._collected), self._checked_site
-        # A preview holds drafts, so it has an index of its own and never writes to the cluster.
+        # A preview contains drafts, so it has its own index and never writes to the cluster.
         index_dir = self._checked_settings.cache_dir / "preview"
         settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())
 

@@ -24,7 +24,7 @@ class Value(BaseConfigOption[T], Generic[T]):
         Args:
             holds: returns whether a value is valid.
             message: follows the value in the error, as in "is neither true nor false.".
-            default: the value of an option that is not written.
+            default: the value of a missing option.
         """
         super().__init__()
         self.holds = holds
@@ -62,7 +62,7 @@ def text(default: str | None = None) -> Value[str | None]:
 
 
 def texts(what: str) -> Value[list[str]]:
-    """Returns an option that is a list of texts; `what` says of which, with an example."""
+    """Returns an option that is a list of texts; `what` describes them, with an example."""
     return Value(
         lambda value: isinstance(value, list) and all(isinstance(item, str) and item for item in value),
         f"is not a list of {what}.",
@@ -71,7 +71,7 @@ def texts(what: str) -> Value[list[str]]:
 
 
 def mapping(what: str) -> Value[dict[str, str]]:
-    """Returns an option that is a mapping of texts to texts; `what` says of which, with an example."""
+    """Returns an option that is a mapping of texts to texts; `what` describes it, with an example."""
     return Value(
         lambda value: isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair),
         f"is not a mapping of {what}.",

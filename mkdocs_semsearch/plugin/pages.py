@@ -31,7 +31,7 @@ REPEATING_PLUGINS = ("material/blog",)
 
 
 class MkDocsPages:
-    """A `DocumentSource` that is filled by the build events.
+    """A `DocumentSource` that the build events fill.
 
     A build calls `begin`, then `follow` for each language, then `read` and `collect` for every page. Pages are
     identified by their output file, so a build that renders only modified pages replaces only these.
@@ -80,20 +80,20 @@ class MkDocsPages:
         self._expected.update(file.dest_uri for file in files.documentation_pages(inclusion=inclusion))
 
     def in_navigation(self, path: str) -> bool:
-        """Returns whether the navigation has a page, or `not_in_nav` says that it need not."""
+        """Returns whether a page is in the navigation or matched by `not_in_nav`."""
         return path in self._in_navigation
 
     def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
         """Stores the source text of a page before any plugin edits it, if line numbers can refer to it."""
         if page.file.src_uri.endswith(".ipynb") or not _has_source(
             page.file, config
-        ):  # line numbers in JSON would be of no use
+        ):  # line numbers in JSON would be useless
             return
         try:
             source = page.file.content_string
         except (OSError, ValueError):  # another plugin reads the page, from somewhere else
             return
-        if source.endswith(markdown):  # else that plugin made something else of it
+        if source.endswith(markdown):  # otherwise that plugin made something else from it
             self._sources[page.file.dest_uri] = source
 
     def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
@@ -103,7 +103,7 @@ class MkDocsPages:
         self._documents.pop(key, None)
         if not self._is_left_out(page, context):
             docs_dir = Path(config.docs_dir)
-            if self._dates is None or self._dates.docs_dir != docs_dir:  # git is asked once, not for every rebuild
+            if self._dates is None or self._dates.docs_dir != docs_dir:  # git runs once, not for every rebuild
                 self._dates = PageDates(docs_dir)
             self._documents[key] = _document(page, self._sources.get(key), config, self._dates)
 
@@ -119,7 +119,7 @@ class MkDocsPages:
         if not page.meta.get("template"):
             return
         body = flat_text(parse_html(output))
-        # Headings may stand in a table of contents although the page itself does not show them.
+        # Headings may be in a table of contents although the page itself does not show them.
         blocks = [item for item in read_page(document.html) if isinstance(item, Block)]
         own = [" ".join(_MARKER.sub("", block.text).split()) for block in blocks]
         if own and 2 * sum(text in body for text in own) >= len(own):
@@ -142,7 +142,7 @@ class MkDocsPages:
     def _is_left_out(self, page: Page, context: Mapping[str, Any]) -> bool:
         if page.file.generated_by in REPEATING_PLUGINS:
             return True
-        # mkdocs-static-i18n builds a page that has no translation once more, in the default language.
+        # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
             return True
         return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
@@ -158,7 +158,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
         url=page.url,
         title=_title(page),
         html=content,
-        # Material's `meta` plugin leaves a note to itself, `__extends`, among the fields.
+        # Material's `meta` plugin adds a private field, `__extends`.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
         source=source,
         file_size=len(content.encode()) if generated else path.stat().st_size,

@@ -1,7 +1,7 @@
 """Answers queries in `mkdocs serve` on the same origin, also during a rebuild.
 
 The preview has its own index, `<cache_dir>/preview/`, so that drafts never enter the deployed index. A background
-thread builds it: pages show at once, and the previous index stays searchable until the new one is ready. The
+thread builds it: pages are shown at once, and the previous index stays searchable until the new one is ready. The
 application of the sidecar answers the requests; a bridge mounts it in the server of MkDocs.
 """
 
@@ -35,7 +35,7 @@ REQUEST_SECONDS = 120.0
 """Time limit of a request in seconds; long, because the first query may have to wait for the model. Not measured."""
 
 _NOT_PASSED_ON = frozenset({b"cache-control", b"connection", b"etag"})
-"""Headers of the sidecar that WSGI forbids, or that would let a browser keep an answer beyond the next edit."""
+"""Headers of the sidecar that WSGI forbids, or that would let a browser keep a response beyond the next edit."""
 
 log = get_plugin_logger("semsearch")
 
@@ -64,7 +64,7 @@ class Preview:
         self._bridge_lock = threading.Lock()
 
     def submit(self, job: Job) -> None:
-        """Runs a job in the background thread; replaces a job that has not begun.
+        """Runs a job in the background thread; replaces a job that has not started.
 
         Args:
             job: indexes the site and returns its searcher; if it fails, the old searcher stays.
@@ -95,10 +95,10 @@ class Preview:
         """Returns an application that answers search requests and passes all others to `app`.
 
         Args:
-            app: the one that serves the site.
+            app: the application that serves the site.
             mount_path: mount path of the site, with a slash at both ends.
-            address: that the server listens on; where that is this machine's own, other host names are refused, for a
-                web page could lead its own name here.
+            address: address on which the server listens. On a loopback address, other host names are refused, because a
+                web page could make its own name resolve to this machine.
         """
         load_sidecar()
         from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, host_name, is_loopback
@@ -119,7 +119,7 @@ class Preview:
         return answer
 
     def _opened_bridge(self) -> _Bridge:
-        """Returns the bridge to the application of the sidecar, which is made for the first request."""
+        """Returns the bridge to the application of the sidecar; creates it for the first request."""
         load_sidecar()
         with self._bridge_lock:
             if self._bridge is None:
@@ -198,7 +198,7 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
         parameters: parameters of the `serve` command. With click 8.3.0 and 8.3.1, MkDocs 1.6 turns live reload off,
             because these versions lose the default of a flag with two names.
     """
-    if "no_livereload" in parameters:  # ProperDocs, whose `livereload` says nothing
+    if "no_livereload" in parameters:  # ProperDocs, whose `livereload` does not tell
         return bool(parameters["no_livereload"])
     return "livereload" in parameters and not parameters["livereload"]
 
@@ -215,7 +215,7 @@ class _Bridge:
         self._stack.enter_context(self._portal.wrap_async_context_manager(app.router.lifespan_context(app)))
 
     def close(self) -> None:
-        """Ends the event loop, after the requests that are being answered."""
+        """Ends the event loop after the running requests."""
         self._stack.close()
 
     def __call__(self, path: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -271,7 +271,7 @@ def _scope(path: str, environ: WSGIEnvironment) -> Scope:
 
 
 def _body(environ: WSGIEnvironment) -> bytes:
-    """Reads the body as far as the sidecar does, which refuses a longer one."""
+    """Reads the body up to the limit of the sidecar, which refuses a longer one."""
     from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 
     length = environ.get("CONTENT_LENGTH") or "0"

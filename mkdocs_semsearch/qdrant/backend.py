@@ -117,7 +117,7 @@ class QdrantBackend:
 
     @classmethod
     def open(cls, manifest: Manifest, build_dir: Path, client: QdrantClient) -> QdrantBackend:
-        """Opens the collection that a manifest names, and what its build has in the folder.
+        """Opens the collection that a manifest names, and the files of its build in the folder.
 
         Raises:
             StoreUnavailableError: the cluster does not answer.

@@ -156,8 +156,8 @@ class CollectionField:
     """A field that filters and facets can name, and the key of its values in a payload.
 
     Attributes:
-        name: in queries.
-        type: how its values are read.
+        name: name of the field in queries.
+        type: type of its values.
         key: key of the payload.
     """
 
@@ -244,7 +244,7 @@ class TermList:
         """Opens a folder.
 
         Raises:
-            OSError, ValueError: it cannot be read.
+            OSError, ValueError: the folder cannot be read.
         """
         self.num_docs = chunks
         self._fields = {field: _SortedTerms(folder, field) for field in _FIELDS}

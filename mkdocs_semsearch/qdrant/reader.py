@@ -1,4 +1,4 @@
-"""Asks a Qdrant collection for chunks by meaning and by words, payloads, counts and neighbours.
+"""Requests chunks by meaning and by words, payloads, counts and neighbours from a Qdrant collection.
 
 Filters become conditions of Qdrant, and the words of a question become a sparse vector.
 """
@@ -213,7 +213,7 @@ class CollectionReader:
 
     Args:
         client: client of the cluster.
-        collection: that holds the build.
+        collection: the collection with the build.
         neighbors: length of a chunk's list of neighbours.
     """
 
@@ -364,7 +364,7 @@ class CollectionReader:
 
 
 def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
-    """Returns each row once, in rising order."""
+    """Returns each row once, in ascending order."""
     rows = np.array([point.id for point in points], np.int64)
     scores = np.array([point.score for point in points], np.float32)
     unique, first = np.unique(rows, return_index=True)

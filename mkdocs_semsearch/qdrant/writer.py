@@ -112,7 +112,7 @@ class QdrantWriter:
         }
 
     def holds(self, build_id: str, points: int) -> bool:
-        """Returns whether a build is there with all its points, see `StoreWriter.holds`."""
+        """Returns whether a build exists with all its points, see `StoreWriter.holds`."""
         with answering(_UNTOUCHED):
             return self._points(collection_name(self._collection, build_id)) == points
 
@@ -212,7 +212,7 @@ class QdrantWriter:
         return patiently(lambda: self._client.get_collection(name), retries=_RETRIES).config.metadata or {}
 
     def _builds(self) -> list[str]:
-        """Returns the names of the collections that hold builds."""
+        """Returns the names of the collections with builds."""
         ours = re.compile(re.escape(self._collection) + "-(.*)")
         found = [item.name for item in patiently(self._client.get_collections, retries=_RETRIES).collections]
         return [name for name in found if (match := ours.fullmatch(name)) and is_build_id(match[1])]
@@ -248,7 +248,7 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
 
 def _payload_indexes(fields: Sequence[CollectionField]) -> Iterator[tuple[str, Any]]:
     keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True)
-    # Without it, a prefix of a path would have to be looked for in every point.
+    # Without it, a prefix of a path would have to be searched in every point.
     with_prefix = keyword.model_copy(update={"prefix": True})
     yield KIND, keyword
     yield TITLE_NAME, keyword

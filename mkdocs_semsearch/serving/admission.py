@@ -313,7 +313,7 @@ def _limit_stacks(library: ctypes.CDLL) -> None:
 
 
 def threads_that_fit(most: int) -> int:
-    """Returns how many threads may answer requests at the same time, from 1 to `most`."""
+    """Returns the number of threads that may answer requests at the same time, from 1 to `most`."""
     limit = _limit()
     if limit is None:
         return most

@@ -56,11 +56,11 @@ class Opened(Protocol):
         ...
 
     def page(self, path: str) -> dict[str, Any]:
-        """Returns one page with its sections; raises `PageNotFoundError` where there is no such page."""
+        """Returns one page with its sections; raises `PageNotFoundError` if there is no such page."""
         ...
 
     def related(self, path: str, limit: int = 5) -> dict[str, Any]:
-        """Returns the pages nearest to one page; raises `PageNotFoundError` where there is no such page."""
+        """Returns the pages nearest to one page; raises `PageNotFoundError` if there is no such page."""
         ...
 
     def paths(self) -> Iterator[tuple[str, str]]:
