@@ -46,7 +46,7 @@ export function fill(bar, parts) {
       ),
       button("ss-quiet", {}, drop({}), t("clear_filters")),
     );
-    // The theme's own index knows no filters.
+    // The theme's own index has no filters.
     set(bar, "hidden", !chips.length || state.answer?.facets === null);
   });
 }

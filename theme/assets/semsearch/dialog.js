@@ -1,4 +1,4 @@
-/* <semsearch-dialog>: puts the parts together, opens and closes, announces. */
+/* <semsearch-dialog>: connects the parts, opens and closes, and makes announcements. */
 
 import { draw } from "./draw.js";
 import { Keys } from "./keys.js";
@@ -23,7 +23,7 @@ export class SemsearchDialog extends HTMLElement {
     store.on(["answer"], (state, { answer }) => {
       if (!sameQuestion(state.answer, answer)) this.scroller.scrollTop = this.main.scrollTop = 0;
     });
-    // What has the focus may go with a change.
+    // The focused element may disappear with a change.
     let held = false;
     const changing = ["answer", "nearest", "filters", "fields", "mode", "better"];
     store.on(changing, () => (held ||= this.contains(document.activeElement)));
@@ -74,7 +74,7 @@ export class SemsearchDialog extends HTMLElement {
     return this.dialog?.open;
   }
 
-  /** Opens with `query`, the address or the last search. `trigger` gets the focus back. */
+  /** Opens with `query`, the address or the last search. `trigger` gets the focus afterwards. */
   open({ query, trigger } = {}) {
     const shared = sharedSearch();
     if (!this.isOpen) {
@@ -91,7 +91,7 @@ export class SemsearchDialog extends HTMLElement {
     else this.input.select();
   }
 
-  /** Gives the focus a place where it has lost its own. On a phone the keyboard does not come up for that. */
+  /** Moves the focus if its element has disappeared. On a phone this does not open the keyboard. */
   refocus() {
     const place = matchMedia("(hover: none)").matches ? this.dialog : this.input;
     place.focus({ preventScroll: true });
@@ -142,7 +142,7 @@ export class SemsearchDialog extends HTMLElement {
     dialog.addEventListener("mousedown", (event) => event.target === dialog && this.close());
     this.main.addEventListener("pointerdown", (event) => (this.pressed = event));
     this.main.addEventListener("click", (event) => this.#onChoice(event));
-    // A phone's keyboard takes part of the screen.
+    // A phone's keyboard covers part of the screen.
     visualViewport?.addEventListener("resize", () =>
       dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`),
     );

@@ -1,4 +1,4 @@
-/* Says that nothing was found and offers what to leave out. Loaded when that first happens. */
+/* Says that there are no results and offers filters and words to remove. Loaded when that first happens. */
 
 import { chipsOf } from "./chips.js";
 import { button, h, replace } from "./ui.js";

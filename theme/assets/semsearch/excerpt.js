@@ -1,4 +1,4 @@
-/* Shows the lines of a section that fit best, with the matching words marked. */
+/* Shows the best lines of a section, with the matching words marked. */
 
 import { h } from "./ui.js";
 
@@ -8,7 +8,7 @@ export const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+/;
 const RULE = /^[\s|:-]*$/;
 const LINE = 80; // letters
 
-/** Makes lower case without accents. Offsets stay valid. */
+/** Converts to lower case without accents. Offsets stay valid. */
 export function fold(text) {
   const lower = text.toLowerCase();
   if (lower.length !== text.length) return text;
@@ -75,7 +75,7 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const root = h("div.ss-excerpt", { dir: "auto" });
   const lines = linesOf(text, highlights, kind);
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
-  // Of a table only the best row is shown.
+  // Only the best row of a table is shown.
   const shown = lines.filter(({ type }, index) => type && (type !== "table" || index === best));
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   let first = 0;

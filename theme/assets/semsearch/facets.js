@@ -1,4 +1,4 @@
-/* The facets beside the results. Loaded where a site has facets. */
+/* The facets beside the results. Loaded if a site has facets. */
 
 import { countFilters } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
@@ -44,7 +44,7 @@ export async function fill(panel, parts) {
   });
 }
 
-/** Puts a group in anew, so that the browser counts no layout shift when the groups above it have changed. */
+/** Inserts a group again, so that the browser counts no layout shift when the groups above it have changed. */
 function renew(group) {
   const { parentNode: panel, nextSibling: next } = group;
   group.remove();
@@ -74,7 +74,7 @@ function valueGroup(parts, field) {
   let whole = false;
 
   function narrow() {
-    const has = (field) => field === document.activeElement; // what has the focus stays
+    const has = (field) => field === document.activeElement; // the focused element stays
     const wanted = find.value.trim().toLowerCase();
     const rows = [...list.children].map((row) => [row, boxes.get(row.firstChild.value)]);
     const long = !whole && !wanted;
@@ -87,7 +87,7 @@ function valueGroup(parts, field) {
     rove();
   }
 
-  /** Makes the group one Tab stop: the value that has the focus, or the first. */
+  /** Makes the group one Tab stop: the focused value, or the first. */
   function rove(to = list.querySelector(":focus") ?? list.querySelector("label:not([hidden]) input")) {
     for (const { box } of boxes.values()) set(box, "tabindex", box !== to && "-1");
   }

@@ -1,6 +1,6 @@
 /*
- * Searches the theme's own index in the browser while the sidecar is gone. It finds words, not meanings, and answers in
- * the sidecar's form. Loaded when needed.
+ * Searches the theme's own index in the browser while the sidecar does not answer. It matches words, not meanings, and
+ * its answers have the form of the sidecar's. Loaded when needed.
  */
 
 import { fold, isWord, marksIn, occurrences } from "./excerpt.js";
@@ -42,7 +42,7 @@ function toEntry({ location, title, text }) {
   return { ...entry, foldedTitle: fold(entry.title), foldedText: fold(entry.text) };
 }
 
-/** Material keeps HTML in its index, MkDocs does not. What is left is shown as text in any case. */
+/** Material keeps HTML in its index, MkDocs does not. Everything that remains is shown as text. */
 function plain(text = "") {
   return text
     .replace(/<\/?[a-z][^>]*>/gi, " ")

@@ -1,6 +1,6 @@
 /*
- * Tells the server that records searches how each one ended. Loaded with the first answer, where searches are recorded.
- * Nothing is stored in the browser, and nothing that is sent connects two searches.
+ * Sends a record of how each search ended. Loaded with the first answer, if the server records searches. Nothing is
+ * stored in the browser, and nothing that is sent connects two searches.
  */
 
 import { optionsOf } from "./results.js";
@@ -10,7 +10,7 @@ import { h } from "./ui.js";
 const ENGLISH = {
   insights: "Searches are recorded here without names, to improve these pages.",
 };
-const READ = 1000; // milliseconds after which an answer was looked at, and was not just on the way while typing
+const READ = 1000; // milliseconds after which an answer counts as read, not as an intermediate one while typing
 
 export function fill(foot, { store, search, t, config, main, dialog, input, list, mac }) {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === "1") return;
@@ -43,7 +43,7 @@ export function fill(foot, { store, search, t, config, main, dialog, input, list
   const isRead = () => pending && Date.now() - pending.since > READ;
   const sameFilters = (filters) => JSON.stringify(filters) === JSON.stringify(pending.filters);
 
-  /** An answer to a query that goes on with the last one, or to the same query again, is the same search. */
+  /** An answer to a query that continues the last one, or repeats it, belongs to the same search. */
   function follow({ answer, filters }) {
     const recorded = answer && (answer.insights || config.insights_url);
     if (pending && answer) {

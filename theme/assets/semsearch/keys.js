@@ -3,7 +3,7 @@
 import { optionsOf } from "./results.js";
 import { isQuestion, sameQuestion } from "./state.js";
 
-const HOVER = 80; // milliseconds; on its way to the preview the pointer crosses rows
+const HOVER = 80; // milliseconds; the pointer crosses rows on its way to the preview
 const TEXT = "input:not([type=checkbox])";
 
 export class Keys {
@@ -32,7 +32,7 @@ export class Keys {
   }
 
   #onKey(event) {
-    event.stopPropagation(); // themes have keys of their own
+    event.stopPropagation(); // themes have their own keys
     if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
     const { parts } = this;
     const { key, target } = event;
@@ -49,7 +49,7 @@ export class Keys {
     else if (!event.shiftKey) this.#walk(event);
   }
 
-  /** Opens the active row. Where the answer to the question is not there yet, it waits for that one. */
+  /** Opens the active row; waits for the answer to the question if it has not arrived yet. */
   choose(newTab) {
     const { store, search, list, recents } = this.parts;
     const { active, answer, query } = store.state;
@@ -83,7 +83,7 @@ export class Keys {
     event.preventDefault();
   }
 
-  /** Returns the row that a key leads to; undefined where the key belongs to the text. */
+  /** Returns the row to which a key leads; undefined if the key belongs to the text. */
   #next(key, options) {
     const { active, walked } = this.parts.store.state;
     const last = options.length - 1;

@@ -1,4 +1,4 @@
-/* Chooses the engine that answers while the sidecar is gone or slow, and asks the sidecar again. Loaded when needed. */
+/* Chooses the engine that answers while the sidecar is missing or slow, and tries the sidecar again. Loaded when needed. */
 
 import { pick } from "./search.js";
 import { isQuestion, questionKey } from "./state.js";
@@ -37,7 +37,7 @@ export class Ladder {
     return null;
   }
 
-  /** Asks again later. `wait` is the number of seconds that the sidecar wants. */
+  /** Tries again later. `wait` is the number of seconds that the sidecar requests. */
   retryLater(wait) {
     clearTimeout(this.#timer);
     if (!this.search.store.state.open) return;
@@ -46,7 +46,7 @@ export class Ladder {
     this.#timer = setTimeout(() => this.#retry(), 1000 * seconds);
   }
 
-  /** Stops asking when the dialog has closed. */
+  /** Stops trying when the dialog has closed. */
   rest() {
     clearTimeout(this.#timer);
     this.#attempts = 0;

@@ -1,4 +1,4 @@
-/* The buttons in the line that says which engine answers. Loaded when there is something to press. */
+/* The buttons in the line that says which engine answers. Loaded when there is a button. */
 
 import { button, icon } from "./ui.js";
 
@@ -29,7 +29,7 @@ export function fill(line, { store, t, search, root, input }) {
     try {
       localStorage.setItem(key, "hidden");
     } catch {
-      // The storage is full or forbidden: the note is back with the next page.
+      // The storage is full or forbidden: the note appears again on the next page.
     }
     input.focus();
   }

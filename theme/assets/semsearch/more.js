@@ -1,4 +1,4 @@
-/* More of an answer: further pages, further sections, and what the filters hide. Loaded when first asked for. */
+/* More of an answer: further pages, further sections, and results that the filters hide. Loaded on first use. */
 
 import { pick } from "./search.js";
 
@@ -36,7 +36,7 @@ export async function expand(search, path) {
   search.store.set({ answer: { ...answer, results } });
 }
 
-/** Finds what the filters hide, where they leave nothing. */
+/** Finds the results that the filters hide, if no result passes them. */
 export async function findHidden(search, answer) {
   if (!answer.query.trim()) return;
   const found = await ask(search, { filters: {}, limit: 3 });

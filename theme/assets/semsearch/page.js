@@ -1,7 +1,7 @@
-/* The results page: the search box in the flow of a page, with the search in the query of its address. */
+/* The results page: the search box as part of a page, with the search in the query string of its URL. */
 
 import { SemsearchDialog, start } from "./dialog.js";
-// Named here, so that all of them are loaded at once and not one behind the other.
+// Imported here, so that all of them are loaded at once and not one after the other.
 import "./excerpt.js";
 import "./facets.js";
 import "./results.js";
@@ -42,7 +42,7 @@ class SemsearchPage extends SemsearchDialog {
     return h("div.ss-dialog.ss-inline", {}, parts);
   }
 
-  /* A page has nothing to close, and Tab leads out of the box. */
+  /* A page cannot be closed, and Tab leads out of the box. */
 
   hide() {}
 
@@ -63,7 +63,7 @@ class SemsearchPage extends SemsearchDialog {
     this.begin(parseSearch(location.search, NAME));
   }
 
-  /** Moves to the field, where the dialog would open elsewhere. */
+  /** Moves the focus to the field; on other pages the dialog opens instead. */
   take({ query }) {
     if (query) this.ask(query);
     this.input.focus();
@@ -71,7 +71,7 @@ class SemsearchPage extends SemsearchDialog {
   }
 }
 
-/** Puts the box in the place of the form that works without JavaScript. */
+/** Replaces the form that works without JavaScript by the box. */
 async function mount() {
   const form = document.querySelector("form[data-semsearch=page]:not([hidden])");
   if (!form) return;

@@ -1,8 +1,8 @@
-/* Pastes a long message: the field has one line, so the lines that say most are picked while there are lines. */
+/* Pastes a long message: the field has one line, so the relevant lines are picked before line breaks are lost. */
 
 import { tellingLines } from "./static/text.js";
 
-/** Puts the telling lines of a text where the selection is, as if they had been typed. */
+/** Replaces the selection by the relevant lines of a text, as if they had been typed. */
 export function paste(input, text) {
   const line = tellingLines(text).replace(/\s*\n\s*/g, " ");
   input.setRangeText(line.slice(0, input.maxLength), input.selectionStart, input.selectionEnd, "end");

@@ -1,4 +1,4 @@
-/* Shows the section of the active row beside the list. Loaded with the first answer where there is room. */
+/* Shows the section of the active row beside the list. Loaded with the first answer if there is room. */
 
 import { marksIn, wordsOf } from "./excerpt.js";
 import { renderMarkdown } from "./markdown.js";
@@ -13,7 +13,7 @@ const ENGLISH = {
   on_page: "On this page",
 };
 const REST = 250; // milliseconds on a row before its page is fetched
-const SAID = 2000; // milliseconds that a button says what it did
+const SAID = 2000; // milliseconds for which a button says what it did
 
 export async function fill(pane, { store, t, list, href }) {
   t.add(ENGLISH);
@@ -33,7 +33,7 @@ export async function fill(pane, { store, t, list, href }) {
     pane.replaceChildren();
   }
 
-  /** Shows what the answer has of a section; then the whole section, and the names of its neighbours. */
+  /** Shows the part of a section that the answer has; then the whole section, and the names of its neighbours. */
   function show(hit) {
     if (hit === shown) return;
     shown = hit;
@@ -45,7 +45,7 @@ export async function fill(pane, { store, t, list, href }) {
     timer = setTimeout(async () => {
       const page = await engine.page(hit.page.path).catch(() => null);
       if (!page || hit !== shown) return;
-      // A reader who has scrolled goes on at the same line.
+      // A reader who has scrolled stays at the same line.
       const line = () => pane.querySelector(".ss-current")?.offsetTop ?? 0;
       const [scrolled, before] = [pane.scrollTop, line()];
       render(hit, page.sections);

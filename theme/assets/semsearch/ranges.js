@@ -1,4 +1,4 @@
-/* From and to, for numbers and dates. Loaded where a site has such facets. */
+/* The fields From and To for numbers and dates. Loaded if a site has such facets. */
 
 import { activeFilters } from "./state.js";
 import { h, set } from "./ui.js";
@@ -29,7 +29,7 @@ export function fill(group, { t, store, setFilters, prefix }, field) {
   const ends = inputs.map((input, index) => h("label.ss-end", {}, h("span", {}, t(index ? "to" : "from")), input));
   group.append(h("div.ss-ends", { role: "group", "aria-label": field.label }, ends), complaint);
 
-  /** Says so beside the fields, and changes nothing, where nothing can lie between the ends. */
+  /** Shows a message beside the fields, and changes nothing, if the minimum is above the maximum. */
   function refuse() {
     const [from, to] = inputs.map(({ value }) => (type === "date" ? value : +value));
     const inverted = inputs.every(({ value }) => value) && from > to;

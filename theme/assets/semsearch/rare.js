@@ -1,5 +1,5 @@
 /*
- * What the loader needs on few pages: a button of our own, hidden headings, the theme's own search, and the marks of
+ * Parts of the loader that few pages need: our own button, hidden headings, the theme's own search, and the marks of
  * Material on a page.
  */
 
@@ -32,7 +32,7 @@ export function reveal(target) {
   if (moved) target.scrollIntoView();
 }
 
-/** Starts the worker of the theme's own search in the place of its stand-in. Material passes it the `index`. */
+/** Starts the worker of the theme's own search instead of its replacement. Material passes it the `index`. */
 export async function startWorker(idle, index) {
   const worker = new Worker(idle.url);
   const tell = (data) => worker.postMessage(data);
@@ -46,7 +46,7 @@ export async function startWorker(idle, index) {
   idle.postMessage = tell;
 }
 
-/** Marks the words of `?h=` on the page as Material does, which has no index to do it with. */
+/** Marks the words of `?h=` on the page, which Material cannot do without its index. */
 export async function highlight() {
   const settings = document.getElementById("__config")?.textContent ?? "";
   const page = document.querySelector("[data-md-component=content]");

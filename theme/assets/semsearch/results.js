@@ -75,7 +75,7 @@ export function createResults(parts) {
         action("div.ss-option.ss-more.ss-unfold", t("weaker", { count: folded }), () => search.extend("addPages", true)),
       );
     const { parentNode: scroller, nextSibling: next } = list;
-    // A list that is put in anew is not a layout shift: the browser takes its rows for new ones, not for moved ones.
+    // Inserting the list again is not a layout shift: the browser treats its rows as new, not as moved.
     list.remove();
     list.replaceChildren(...groups);
     scroller?.insertBefore(list, next);
@@ -104,7 +104,7 @@ export function createResults(parts) {
   return list;
 }
 
-/** Links never lead off the site. `h` makes Material highlight words on the page. */
+/** Links never lead to another site. `h` makes Material highlight words on the page. */
 function linkMaker(root) {
   const settings = document.getElementById("__config")?.textContent ?? "";
   const highlights = settings.includes('"search.highlight"');

@@ -1,4 +1,4 @@
-/* Asks a search engine, and puts its answers into the state; never a late one. */
+/* Sends queries to a search engine, and puts its answers into the state unless they are outdated. */
 
 import { activeFilters, appendFilters, isQuestion } from "./state.js";
 
@@ -9,8 +9,8 @@ const SLOW = 1500; // before another engine answers too
 const TIMEOUT = 20000;
 
 /*
- * An engine has `search(question, signal)`, which returns an answer as `toAnswer` does; its `facets` are null where the
- * engine knows none. The `first` engine also has `facets()`, `page(path)` and `mode`.
+ * An engine has `search(question, signal)`, which returns an answer as `toAnswer` does; its `facets` are null if the
+ * engine has none. The `first` engine also has `facets()`, `page(path)` and `mode`.
  */
 
 /** The HTTP API. Its answers can be cached. */
@@ -23,7 +23,7 @@ export class Sidecar {
     this.names = names;
   }
 
-  /** Asks for a fourth section to know whether there is more. */
+  /** Requests a fourth section to know whether there are more. */
   async search({ query, filters, ...options }, signal) {
     const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
     if (this.names.length) given.facets = this.names;
@@ -75,7 +75,7 @@ export class Search {
   #request = new AbortController();
   down = false;
 
-  /** `engine` promises the module of an engine in the browser, or nothing where a sidecar answers. */
+  /** `engine` is a promise of the module of an engine in the browser, or of nothing if a sidecar answers. */
   constructor({ engine, ...parts }) {
     Object.assign(this, parts);
     this.ready = engine.then((module) => {
@@ -199,7 +199,7 @@ export class Search {
     return (await ladder?.answer(question, signal)) ?? null;
   }
 
-  /** Null where the site cannot be reached either. */
+  /** Null if the site cannot be reached either. */
   async #loadLadder() {
     const { Ladder } = await import("./ladder.js").catch(() => ({}));
     return (this.ladder ??= Ladder ? new Ladder(this) : null);

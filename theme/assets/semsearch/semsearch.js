@@ -32,8 +32,8 @@
       .then((found) => (config = found)));
 
   /*
-   * Runs before the scripts of the theme. Its search gets a stand-in for a worker, and loads nothing until it is needed.
-   * Material reads its index and `?q=` only if its form has a name.
+   * Runs before the scripts of the theme. The theme's search gets a replacement for its worker, and loads nothing until
+   * it is needed. Material reads its index and `?q=` only if its form has a name.
    */
   let idle = null;
   const form = document.forms.namedItem("search");
@@ -70,8 +70,8 @@
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
   /*
-   * Starts what a search without a server needs, beside the dialog: on a slow line each file that names the next one
-   * costs a second. Returns the worker, or nothing where it is forbidden.
+   * Loads the files of a search without a server together with the dialog: on a slow line each file that names the next
+   * one costs a second. Returns the worker, or nothing if workers are forbidden.
    */
   let begun = null;
   const ahead = () => {
@@ -81,7 +81,7 @@
       const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
       for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
     };
-    fetchFiles().catch(() => {}); // the search asks for them again and reports what is wrong
+    fetchFiles().catch(() => {}); // the search requests them again and reports the error
     try {
       begun.worker = new Worker(new URL("static/worker.js", base), { type: "module" });
       begun.worker.onerror = () => (begun.worker.broken = true);
@@ -118,10 +118,10 @@
     if (loading) return;
     loading = true;
     typed = "";
-    const theirs = trigger || shortcut === "theme"; // what the theme itself opens its search for
+    const theirs = trigger || shortcut === "theme"; // the events with which the theme opens its own search
     try {
       await load();
-      // The settings may have come only now.
+      // The settings may have just arrived.
       if ((!theirs || takes()) && (!shortcut || allowed(shortcut))) {
         const field = trigger?.matches(INPUTS) ? trigger : null;
         const query = (field?.value ?? "") + typed;

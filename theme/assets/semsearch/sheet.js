@@ -23,7 +23,7 @@ export async function fill(panel, parts) {
   panel.append(h("div.ss-sheet-foot", {}, done));
   store.on(["answer"], ({ answer }) => (done.textContent = t("show", { count: answer?.total ?? 0 })));
 
-  /** Keeps focus and screen readers out of what the sheet covers. */
+  /** Keeps focus and screen readers out of the part that the sheet covers. */
   function cover(on) {
     main.classList.toggle("ss-filtering", on);
     set(toggle, "aria-expanded", `${on}`);

@@ -1,9 +1,9 @@
-/* Names the languages in which there is a page of the results. Loaded on sites with several languages. */
+/* Links each result to its page in other languages. Loaded on sites with several languages. */
 
 import { optionsOf } from "./results.js";
 import { h, set } from "./ui.js";
 
-/** Returns what the speakers of a language call it. */
+/** Returns the name of a language in that language. */
 const nameOf = (tag) => {
   try {
     return new Intl.DisplayNames([tag], { type: "language" }).of(tag);

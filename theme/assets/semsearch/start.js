@@ -23,7 +23,7 @@ class Recents {
     this.enabled = enabled;
   }
 
-  /** The newest first; null where the reader wants none kept. */
+  /** Newest first; null if the reader wants none to be stored. */
   get queries() {
     try {
       const stored = JSON.parse(localStorage.getItem(this.key) ?? "[]");
@@ -87,7 +87,7 @@ export async function fill(view, parts) {
   }
 
   function render(state) {
-    // The view stays until an answer takes its place.
+    // The view stays until an answer replaces it.
     set(view, "hidden", !!state.answer);
     if (!state.answer) replace(view, recentSection(state), suggestions(), chips);
   }
@@ -121,7 +121,7 @@ function fillChips(place, parts, { facetBox, RANGES }) {
   });
 }
 
-/** Says which keys do what. */
+/** Lists the keys. */
 function fillFoot({ t, mac, foot }) {
   const mod = mac ? "⌘" : "Ctrl ";
   const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);

@@ -8,7 +8,7 @@ const INITIAL = {
   fields: [], // all facets
   busy: false,
   answer: null, // see search.js
-  nearest: [], // what the filters hide
+  nearest: [], // results that the filters hide
   better: null, // a better answer, while the reader is in the list
   mode: "online", // names a text mode_…
   active: -1, // the row, or -1
@@ -52,7 +52,7 @@ export function toggled(filters, field, value, on) {
   return { ...filters, [field]: on ? [...others, value] : others };
 }
 
-/** Says whether there is anything to search for: words, or filters to browse by. */
+/** Returns whether there is anything to search for: words, or filters to browse by. */
 export const isQuestion = ({ query, filters }) => !!query.trim() || activeFilters(filters).length > 0;
 
 /** Adds filters as the API's query parameters. */
@@ -73,15 +73,15 @@ function parseFilters(params) {
   return filters;
 }
 
-/** Writes a question as in addresses. Equal questions have equal keys. */
+/** Writes a question as in URLs. Equal questions have equal keys. */
 export const questionKey = ({ query, filters }, name = "semsearch") =>
   `${appendFilters(new URLSearchParams({ [name]: query.trim() }), filters)}`;
 
-/** Says whether two questions are one, of which an answer has its own. */
+/** Returns whether two questions are the same; an answer has a copy of its question. */
 export const sameQuestion = (one, other) =>
   one === other || (!!one && !!other && one.literal === other.literal && questionKey(one) === questionKey(other));
 
-/** Reads the search in a part of an address, or null. */
+/** Reads the search in a part of a URL; null if there is none. */
 export function parseSearch(text, name) {
   const params = new URLSearchParams(text);
   const query = params.get(name)?.slice(0, 1000);
@@ -108,7 +108,7 @@ export class Address {
     this.#replace(isQuestion(search) ? `#${questionKey(search)}` : start);
   }
 
-  /** Removes the search from the address when the dialog was closed in another way than by Back. */
+  /** Removes the search from the URL if the dialog was not closed with Back. */
   leave() {
     if (!sharedSearch()) return;
     if (this.#pushed) history.back();

@@ -25,7 +25,7 @@ export function fill(place, { store, t, setFilters, input, status }) {
     return replace(place, button("ss-chip", { "aria-keyshortcuts": key }, () => take?.(), text, hint));
   });
 
-  // At the end of the text the arrow has nothing else to do.
+  // At the end of the text the arrow key has no other function.
   input.addEventListener("keydown", (event) => {
     const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey && !event.isComposing;
     const atEnd = input.selectionStart === input.value.length;
@@ -36,7 +36,7 @@ export function fill(place, { store, t, setFilters, input, status }) {
   });
 }
 
-/** Returns the longest value of a facet that stands in the question and narrows its answer. */
+/** Returns the longest value of a facet that occurs in the question and narrows its results. */
 function named({ query, facets, total }, fields, filters) {
   const words = ` ${plain(query)} `;
   const found = fields.flatMap((field) =>

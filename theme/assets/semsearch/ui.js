@@ -17,7 +17,7 @@ export function h(selector, attributes = {}, ...children) {
   return element;
 }
 
-/** Replaces the children of an element. A link, button or field that has the focus passes it on to the one in its place. */
+/** Replaces the children of an element. A link, button or field with the focus passes it on to its replacement. */
 export function replace(place, ...children) {
   const stops = () => [...place.querySelectorAll("a, button, input")];
   const at = stops().indexOf(document.activeElement);
@@ -89,7 +89,7 @@ export const ENGLISH = {
 
 const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
 
-/** Returns `t(key, values)`. A text that a language lacks is English. */
+/** Returns `t(key, values)`. Texts that a language lacks are in English. */
 export async function loadStrings(base, language, overrides) {
   const [wanted] = language.toLowerCase().split(/[-_]/);
   const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();

@@ -1,4 +1,4 @@
-/* One value of a facet, as a text and as a check box. Loaded where a site has facets. */
+/* One value of a facet, as text and as a check box. Loaded if a site has facets. */
 
 import { toggled } from "./state.js";
 import { h } from "./ui.js";

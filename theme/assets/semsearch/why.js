@@ -1,4 +1,4 @@
-/* Says beside a result why it is there where its text does not show it. Loaded with the first results. */
+/* Says beside a result why it is in the list if its text does not show this. Loaded with the first results. */
 
 import { fold } from "./excerpt.js";
 import { h } from "./ui.js";
@@ -23,7 +23,7 @@ export function fill(list, { store, t }) {
     if (!answer?.query.trim()) return;
     const results = answer.results.length ? answer.results : nearest;
     const marked = new Map(results.map((result) => [result, markedIn(result)]));
-    // Only words that another result has are named: nobody misses "how" and "the".
+    // Only words that another result has are listed: nobody misses "how" and "the".
     const telling = [...new Set(wordsIn(answer.query))].filter((word) =>
       [...marked.values()].some((words) => words.some((other) => akin(word, other))),
     );

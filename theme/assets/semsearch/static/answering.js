@@ -1,4 +1,4 @@
-/* Answers calls over an open bundle, and opens it again when the site was published anew in the meantime. */
+/* Answers calls from an open bundle, and opens it again if the site has been published again. */
 
 import { Searcher } from "./searcher.js";
 
@@ -13,7 +13,7 @@ export function createAnswering(root, cache) {
     } catch (error) {
       if (error.status === 422) throw error;
       if (opening === current) opening = null;
-      // The files are gone where the site was published anew: open the new bundle.
+      // After the site was published again, the files are gone: open the new bundle.
       if (error.status === 404 && again) return ask(call, argument, false);
       throw error;
     }

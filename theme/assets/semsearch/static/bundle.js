@@ -1,4 +1,4 @@
-/* Reads the files of a static bundle. Each file is fetched once, when something in it is first needed. */
+/* Reads the files of a static bundle. Each file is fetched once, when it is first needed. */
 
 const FORMAT = 2;
 const START = 4; // bytes before the first shard of a pack
@@ -24,7 +24,7 @@ export class Bundle {
     return new Bundle(pointer, new URL(`${pointer.bundle}/`, url));
   }
 
-  /** Returns what `make` makes of the blocks of a file. */
+  /** Returns the result of `make` for the blocks of a file. */
   read(name, make = (blocks) => blocks) {
     if (!this.#files.has(name)) {
       const reading = this.#fetch(name).then(make);
@@ -34,7 +34,7 @@ export class Bundle {
     return this.#files.get(name);
   }
 
-  /** Returns the shard of a kind whose range holds a key. */
+  /** Returns the shard of a kind whose range contains a key. */
   shard(kind, key, make) {
     return this.read(`${kind}/${shardOf(this.pointer.shards[kind], key)}.bin`, make);
   }
@@ -51,7 +51,7 @@ export class Bundle {
     return first.then(Blocks.from).catch(again);
   }
 
-  /** Returns a part of a pack. Parts that are needed at the same time and lie close together are one request. */
+  /** Returns a part of a pack. Parts that are needed at the same time and are close together are one request. */
   #part(part) {
     if (!this.#wanted.length) queueMicrotask(() => this.#fetchWanted());
     return new Promise((resolve, reject) => this.#wanted.push({ ...part, resolve, reject }));
@@ -65,7 +65,7 @@ export class Bundle {
       if (last?.path === part.path && part.begin - last.end <= GAP) groups.at(-1).push(part);
       else groups.push([part]);
     }
-    // What is needed first is requested first.
+    // Shards that are needed first are requested first.
     const first = (group) => Math.min(...group.map(({ asked }) => asked));
     for (const group of groups.sort((a, b) => first(a) - first(b))) this.#fetchGroup(group);
   }
@@ -73,7 +73,7 @@ export class Bundle {
   async #fetchGroup(group) {
     const { path, begin } = group[0];
     const url = new URL(path, this.#folder);
-    // Browsers load several parts of one address one after the other, so each part has an address of its own.
+    // Browsers load several parts of one URL one after the other, so each part has its own URL.
     if (this.#parts) url.search = begin;
     try {
       const response = await get(url, "force-cache", { Range: `bytes=${begin}-${group.at(-1).end - 1}` });
@@ -139,10 +139,10 @@ class Blocks {
     this.#start = 4 + length;
   }
 
-  /** Decompresses a file. A damaged one throws, since gzip has a checksum. */
+  /** Decompresses a file. Throws an error for a damaged one, which the checksum of gzip reveals. */
   static async from(buffer) {
     const [first, second] = new Uint8Array(buffer, 0, 2);
-    if (first !== 0x1f || second !== 0x8b) return new Blocks(buffer); // the browser has unpacked it
+    if (first !== 0x1f || second !== 0x8b) return new Blocks(buffer); // the browser has decompressed it
     const plain = new Response(buffer).body.pipeThrough(new DecompressionStream("gzip"));
     return new Blocks(await new Response(plain).arrayBuffer());
   }

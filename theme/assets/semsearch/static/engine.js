@@ -21,7 +21,7 @@ export async function choose({ api_url: api, static: files }, root) {
   return { openIndex };
 }
 
-/** Returns whether a sidecar answers. It is asked once a visit, since on a host of files the request fails. */
+/** Returns whether a sidecar answers. This is tested once per visit, because on a static host the request fails. */
 async function answers(url) {
   try {
     const known = sessionStorage.getItem(url);
@@ -29,7 +29,7 @@ async function answers(url) {
     const response = await fetch(url, { signal: AbortSignal.timeout(PROBE) });
     const { facets, error } = await response.json().catch(() => ({}));
     const found = !!(facets || error?.code);
-    // 500 and above come from a proxy whose sidecar is down for now.
+    // 500 and above come from a proxy whose sidecar is down at the moment.
     if (response.status < 500) sessionStorage.setItem(url, found);
     return found;
   } catch {
@@ -37,7 +37,7 @@ async function answers(url) {
   }
 }
 
-/** Opens the bundle of the site, once. `mode` says which note is shown with the answers. */
+/** Opens the bundle of the site once. `mode` decides which note is shown with the answers. */
 export function openIndex({ root, t, names, store }, mode = "static") {
   t.add(ENGLISH);
   opened ??= new StaticEngine(root);
@@ -69,17 +69,17 @@ class StaticEngine {
     return answer;
   }
 
-  /** Words that are finished are fetched while the reader types on; the last one when the reader pauses. */
+  /** Fetches finished words while the reader is typing, and the last word when the reader pauses. */
   #prepare(query) {
     clearTimeout(this.pausing);
     if (query.trim().length > 2) this.pausing = setTimeout(() => this.#call("foresee", query).catch(() => {}), PAUSE);
     const [finished] = query.match(/^.*\S(?=\s)/s) ?? [];
     if (finished === this.finished) return;
     this.finished = finished;
-    if (finished) this.#call("prepare", finished).catch(() => {}); // the search reports what is wrong
+    if (finished) this.#call("prepare", finished).catch(() => {}); // the search reports the error
   }
 
-  /** Replaces an answer that was given before all files had come: of words alone, or with the first results only. */
+  /** Replaces an answer from before all files had arrived: by words alone, or with the first results only. */
   async #complete(answer, asked, given) {
     const body = await this.#call("search", given);
     const whole = toAnswer(this, asked, body);
@@ -125,7 +125,7 @@ class StaticEngine {
     this.post = (message) => worker.postMessage(message);
   }
 
-  /** Searches on the page's own thread, where a worker is forbidden or the assets are on another host. */
+  /** Searches on the page's own thread, if workers are forbidden or the assets are on another host. */
   #stay(take) {
     const answering = import("./answering.js").then(({ createAnswering }) => createAnswering(this.root));
     this.post = async (message) => {

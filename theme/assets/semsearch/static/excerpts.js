@@ -1,4 +1,4 @@
-/* The piece of a chunk that shows why it was found. See searching/excerpts.py; offsets are code points as there. */
+/* Cuts the piece of a chunk that shows why it is a result. See searching/excerpts.py; offsets are code points as there. */
 
 import { isAscii, prepare } from "./text.js";
 
@@ -8,7 +8,7 @@ const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?!
 const CODE_SPAN = /`[^`\n]{1,80}`/g;
 const SENTENCE_END = /(?<=[.!?。！？])\s+|\n/g;
 
-/** Cuts the piece with the most different words of the question, in whole blocks where they fit. */
+/** Cuts the piece with the most different words of the question, in whole blocks if they fit. */
 export function makeExcerpt(content, matcher) {
   const { text: single, restored } = withoutPairs(content);
   const blocks = blocksOf(single, matcher);
@@ -105,7 +105,7 @@ function cut(block) {
   return block.fenced ? cutCode(block) : cutProse(block);
 }
 
-/** Cuts whole lines from the first match on, inside the block's fence; of a very long line a part. */
+/** Cuts whole lines from the first match on, inside the block's fence; a very long line is cut. */
 function cutCode({ text, found }) {
   const [fence, ...lines] = text.split("\n");
   const closing = lines.pop();
@@ -142,13 +142,13 @@ function cutProse({ text, found }) {
   };
 }
 
-/** Moves a place inside of short code in a line to the start of that code. */
+/** Moves a position inside inline code to the start of that code. */
 function beforeCode(text, place) {
   const inside = ({ 0: span, index }) => index < place && place < index + span.length;
   return [...text.matchAll(CODE_SPAN)].find(inside)?.index ?? place;
 }
 
-/** Returns the start of the window with the most different stems; of equals the first. */
+/** Returns the start of the window with the most different stems; the first one wins a tie. */
 function windowStart(found) {
   let [best, bestStart] = [0, 0];
   found.forEach(({ start }, at) => {

@@ -63,7 +63,7 @@ class Column {
     return filter.negate ? mask.map((bit) => 1 - bit) : mask;
   }
 
-  /** Counts pages by value: [{value, count}], most frequent first. `pageOf(row)`: undefined where it does not count. */
+  /** Counts pages by value: [{value, count}], most frequent first. `pageOf(row)` is undefined for rows that are not counted. */
   counts(pageOf) {
     const members = this.values.map(() => new Set());
     this.entryRows.forEach((row, at) => members[this.entryCodes[at]].add(pageOf(row)));
@@ -72,7 +72,7 @@ class Column {
     return found.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
   }
 
-  /** Returns the date of each row as YYYY-MM-DD; of several the latest. */
+  /** Returns the date of each row as YYYY-MM-DD; the latest of several. */
   days() {
     const found = [];
     this.entryRows.forEach((row, at) => {
@@ -116,7 +116,7 @@ export class Fields {
     return this.#columns.get(name);
   }
 
-  /** Declared facets are in the core; what else pages and chunks have is in a file of its own. */
+  /** Declared facets are in the core; all other fields of pages and chunks are in a separate file. */
   async #build(name) {
     const { facets, pages: rows } = this.bundle.pointer;
     const number = facets.findIndex((facet) => facet.name === name);
@@ -147,7 +147,7 @@ export class Fields {
   }
 }
 
-/** Makes a column of a field that the configuration does not declare; its type follows from the values. */
+/** Makes the column of a field that the configuration does not declare; its values decide its type. */
 function frontMatter(name, pages) {
   const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const values = pages.map((page) => {
@@ -194,14 +194,14 @@ function asBoolean(value) {
   return { true: true, false: false }[`${value}`.toLowerCase()] ?? null;
 }
 
-/** Throws where a value cannot be one of the field's type. */
+/** Throws an error for a value that does not have the field's type. */
 function readValue(value, type, field) {
   const found = READERS[type](value);
   if (found === null) throw misfit(value, type, field);
   return found;
 }
 
-/** Returns a function that says whether a value lies in a range. Text compares as the ends do: numbers or dates. */
+/** Returns a function that tests whether a value is in a range. Text compares like the ends: as numbers or dates. */
 function rangeTest({ field, min, max }, type) {
   const ends = [min, max].filter((end) => end != null);
   if (!ends.length) throw wrong(`The range on '${field}' has neither min nor max: give at least one.`);

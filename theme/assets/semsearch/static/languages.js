@@ -4,7 +4,7 @@ const primary = (tag) => tag.split("-")[0];
 
 export class Languages {
   constructor({ languages: { tags, coverage }, language }, core) {
-    this.codes = core.array("languages"); // 0 where a page has none
+    this.codes = core.array("languages"); // 0 if a page has none
     this.groups = core.array("translation_of");
     this.tags = tags;
     const share = (code) => coverage[this.tags[code - 1] ?? language] ?? 1;
@@ -20,7 +20,7 @@ export class Languages {
     return (page) => own.length > 0 && this.codes[page] > 0 && !own.includes(this.codes[page]);
   }
 
-  /** Leaves one page of each group of translations: the reader's own where it matches as well, else the best. */
+  /** Keeps one page of each group of translations: the one in the reader's language if it matches, else the best. */
   oneTranslation(found, pageOf, isForeign) {
     if (!this.groups.length) return found;
     const pages = new Map();

@@ -24,7 +24,7 @@ export class Lexical {
     this.common = new Set(lexical.common);
   }
 
-  /** Leaves out the words that say nothing on this site. Needs no file. */
+  /** Leaves out the words that do not distinguish pages of this site. Needs no file. */
   sift(question) {
     const words = question.text.split(/\s+/).filter(Boolean);
     const kept = words.filter((word) => !all(termsOf(word), this.common));
@@ -58,7 +58,7 @@ export class Lexical {
     return Promise.all([this.load(words), short && this.#completions(words.at(-1) ?? "")]);
   }
 
-  /** Fetches all that the words of a question need. The `asked` that it returns needs no more files. */
+  /** Fetches everything for the words of a question. The returned `asked` needs no further files. */
   async read(question, correct = true) {
     const last = question.words.at(-1) ?? "";
     const exact = question.phrases.length > 0;
@@ -124,7 +124,7 @@ class Asked {
     return found ? Math.max(found.chunks, found.postings.rows.length) : 0;
   }
 
-  /** Returns the scores of the rows that a mask leaves, in parts of `unit`; 0 for a row without any of the words. */
+  /** Returns the scores of the rows that a mask allows, in parts of `unit`; 0 for a row without any of the words. */
   totals(mask) {
     const totals = new Float64Array(this.rows);
     for (const [term, factor] of this.#clauses()) {
@@ -136,7 +136,7 @@ class Asked {
     return totals;
   }
 
-  /** Returns a mask: 1 for the rows whose heading has all words of the question; null where there is no such row. */
+  /** Returns a mask: 1 for the rows whose heading has all words of the question; null if there is no such row. */
   headed() {
     const { least, most } = this.headings;
     if (this.words.length < least || this.words.length > most) return null;
@@ -166,7 +166,7 @@ class Asked {
     for (const term of this.completions) yield find(term, tenths(completion));
   }
 
-  /** Returns the rows that hold the identifier, if the question is one. */
+  /** Returns the rows that contain the identifier, if the question is one. */
   identifierRows() {
     const [{ forms: [form] } = { forms: [] }] = this.all;
     const found = form === undefined ? null : this.known.identifier(form);
@@ -186,11 +186,11 @@ class Asked {
   }
 }
 
-/** Says which words of a text match a question. */
+/** Decides which words of a text match a question. */
 class Matcher {
   #stemOf = new Map();
 
-  /** `stems` maps a stem to all words that have it. `last` may not be finished: words that begin so match too. */
+  /** `stems` maps a stem to all words that have it. `last` may be unfinished: longer words that begin with it match too. */
   constructor(stems, last = "") {
     for (const [stem, words] of stems) for (const word of words) this.#stemOf.set(word, stem);
     this.last = [...last].length > 2 ? last : null;

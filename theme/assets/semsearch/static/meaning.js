@@ -1,6 +1,6 @@
 /*
  * Search by meaning without a model: a table of tokens turns the question into a vector, which is compared with the
- * vectors of all chunks. All sums are whole numbers below 2^53, so static/meaning.py gets the same bits.
+ * vectors of all chunks. All sums are whole numbers below 2^53, so static/meaning.py computes the same bits.
  */
 
 import { isAscii } from "./text.js";

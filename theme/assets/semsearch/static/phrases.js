@@ -12,7 +12,7 @@ export async function phraseRows(bundle, terms) {
   return [...first].filter(([row, places]) => places.some((place) => follows(row, place))).map(([row]) => row);
 }
 
-/** Maps each word to its rows, and each row to the places of the word. */
+/** Maps each word to its rows, and each row to the positions of the word. */
 function readPositions(blocks) {
   const [nextRow, nextCount, nextPlace] = ["rows", "counts", "places"].map((name) => varintReader(blocks.array(name)));
   const sizes = blocks.array("sizes");

@@ -11,14 +11,14 @@ const KINDS = ["guide", "reference", "changelog", "blog", "archive"];
 const ASKS_FOR_CHANGES =
   /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
 
-/** Returns the factor of each kind of page; 1 for a kind that the question asks for. */
+/** Returns the factor of each kind of page; 1 for a kind that the question is about. */
 export function kindPriors(question, kinds) {
   const changes = ASKS_FOR_CHANGES.test(question.text);
   const named = question.words.some((word) => identifierForms(word).length);
   return KINDS.map((kind) => fround(kind !== "guide" && (kind === "reference" ? named : changes) ? 1 : (kinds[kind] ?? 1)));
 }
 
-/** Returns whether the site answers the question at all, by its best similarity and its best score of words. */
+/** Returns whether the site answers the question at all, judged by its best similarity and its best lexical score. */
 function isAnswerable({ known, weight, telling }, similarity, words, { rule, chunks }) {
   if (known === 1 && telling.length <= rule.short) return true;
   const held = weight ? Math.min(1, words / weight) : 0;
@@ -60,7 +60,7 @@ export function findCandidates(given) {
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
-  // Similarities say nothing where the best chunk by words is in a language that the model does not know.
+  // Similarities say nothing if the best chunk by words is in a language that the model does not know.
   const best = meaning && words > 0 && meaning(lexical.indexOf(words)) < 1;
   const answers = !side?.measured || !semantic || !rows.length || ranks.size || best;
   if (phrased) matching.fill(1);
@@ -94,7 +94,7 @@ function fuse([scaled, lexical], { weight, meaning }) {
   });
 }
 
-/** Returns the places of the values that are not 0; without values, all places up to `length`. */
+/** Returns the positions of the values that are not 0; without values, all positions up to `length`. */
 export function rowsOf(values, length = values.length) {
   const rows = new Uint32Array(length);
   let count = 0;
@@ -109,7 +109,7 @@ function picked(values, rows, unit = 1) {
   return found;
 }
 
-/** Maps rows to ranks: 1 where the question is an identifier of the row, 2 its heading, 3 its title. */
+/** Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. */
 function literalRanks({ question, asked, core, mask }) {
   const ranks = new Map();
   if (question.words.length === 1) for (const row of asked.identifierRows()) ranks.set(row, 1);
@@ -138,14 +138,14 @@ function scaleLexical(scores) {
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
 
-/** Returns how many hits by words take part in the ranking; with filters, in proportion to the rows that they leave. */
+/** Returns the number of lexical hits in the ranking; with filters, in proportion to the rows that pass them. */
 export function lexicalDepth(mask, { lexical_limit, lexical_least }) {
   if (!mask) return lexical_limit;
   const kept = mask.reduce((sum, bit) => sum + bit, 0);
   return Math.max(lexical_least, rounded((lexical_limit * kept) / Math.max(1, mask.length), 0));
 }
 
-/** Keeps the best scores and sets the others to 0; of equals the first stay. */
+/** Keeps the best scores and sets the others to 0; the first of equal ones are kept. */
 function keepBest(totals, depth) {
   const sorted = Float64Array.from(totals).sort();
   const edge = sorted.at(-depth) ?? 0;
@@ -161,7 +161,7 @@ function applyLiteralRule(scores, ranks, rows) {
   return holds ? scores.map((score, at) => lifted(score, ranks.get(rows[at]))) : scores;
 }
 
-/** Returns the place of the best row of each section, of equals the first, and the number of sections. */
+/** Returns the position of the best row of each section (the first one wins a tie), and the number of sections. */
 function bestOfSections(rows, scores, sectionOf) {
   const best = new Uint32Array(rows.length);
   let count = 0;
@@ -224,7 +224,7 @@ export function rankPages({ rows, scores, pageScores, matching }, { sectionOf, p
     pages.push({ page, score, weak: !shown.length, sections: shown.length ? shown : sections });
   }
   pages.sort((a, b) => a.weak - b.weak || b.score - a.score);
-  let lowest = Infinity; // scores never rise down the list, not even from the matches to the weak pages
+  let lowest = Infinity; // scores never increase down the list, not even from the matches to the weak pages
   for (const page of pages) page.score = lowest = Math.min(lowest, page.score);
   const kept = new Set(pages.filter(({ weak }) => !weak).map(({ page }) => page));
   return { pages, total: kept.size, matched: rows.filter((row, at) => matching[at] && kept.has(pageOf[row])) };

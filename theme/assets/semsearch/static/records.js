@@ -1,4 +1,4 @@
-/* Reads the texts of sections and pages, only of those that an answer shows. */
+/* Reads the texts of the sections and pages that an answer shows. */
 
 import { shardOf } from "./bundle.js";
 
@@ -10,7 +10,7 @@ export class Records {
     Object.assign(this, { bundle, pageOf, pageRows: new Map() });
   }
 
-  /** Returns {chunk, page} of each row as stored, and notes the page's row under its path in `pageRows`. */
+  /** Returns {chunk, page} of each row as stored, and records the page's row under its path in `pageRows`. */
   read(rows) {
     return Promise.all(
       [...rows].map(async (row) => {

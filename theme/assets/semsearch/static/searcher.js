@@ -10,7 +10,7 @@ import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
 const FEW = 3; // results that are fetched first
-const AHEAD = 60; // milliseconds that what is shown first has the line to itself
+const AHEAD = 60; // milliseconds in which only the first results are loaded
 
 export class Searcher {
   constructor(bundle, core) {
@@ -101,7 +101,7 @@ export class Searcher {
     };
   }
 
-  /** Lists the pages that filters leave, newest first: the answer without a question. See searching/results.py. */
+  /** Lists the pages that pass filters, newest first: the answer to an empty question. See searching/results.py. */
   async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3, sort }) {
     if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
     const day = this.fields.column(sort === "newest" ? "page.last_modified" : "date");
@@ -154,7 +154,7 @@ export class Searcher {
     return { ...found, ...rankPages(found, this, options.min_score) };
   }
 
-  /** Fetches what the finished words of a question need. */
+  /** Fetches the shards for the finished words of a question. */
   async prepare(text) {
     const { embedded, words } = this.lexical.sift(readQuestion(text.trim()));
     await Promise.all([this.lexical.load(words), this.meaning?.load(embedded)]);
@@ -167,7 +167,7 @@ export class Searcher {
 
   /** Returns every declared facet with the number of pages of each value. Called when the dialog opens. */
   async facets() {
-    const load = () => this.meaning?.load("").catch(() => {}); // the search reports what is wrong
+    const load = () => this.meaning?.load("").catch(() => {}); // the search reports the error
     if (!navigator.connection?.saveData) setTimeout(load, AHEAD);
     const { build_id, facets } = this.bundle.pointer;
     const columns = await Promise.all(facets.map(({ name }) => this.fields.column(name)));
@@ -186,7 +186,7 @@ export class Searcher {
     return { build_id: this.bundle.pointer.build_id, page: pageRecord(records[0].page), sections };
   }
 
-  /** Returns a mask: 1 for the chunks that filters leave; null for all. */
+  /** Returns a mask: 1 for the chunks that pass filters; null for all. */
   async #filtered(filters) {
     const [mask = null, ...others] = await Promise.all(filters.map((filter) => this.#filterMask(filter)));
     return others.reduce(both, mask);
@@ -272,9 +272,9 @@ export class Searcher {
 /** Compares two days: above 0 if the first is later. A missing day is before all others. */
 const later = (day = "", other = "") => (day > other) - (day < other);
 
-/** Returns what both masks leave; null leaves all. */
+/** Returns the intersection of two masks; null allows all. */
 const both = (mask, other) => (mask && other ? mask.map((bit, row) => bit & other[row]) : (mask ?? other));
 
-/** Returns what a promise gives, or undefined after `limit` milliseconds. */
+/** Returns the value of a promise, or undefined after `limit` milliseconds. */
 const inTime = (promise, limit) =>
   limit ? Promise.race([promise, new Promise((resolve) => setTimeout(resolve, limit))]) : promise;

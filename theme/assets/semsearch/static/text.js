@@ -47,8 +47,8 @@ const MAX_WORDS = 64;
 const inside = (groups) => (groups.slice(0, 4).find(Boolean) ?? "").trim();
 
 /**
- * Reads a question as far as that needs no index: its text without quotation marks, its words, and the phrase that
- * must occur if the whole question stands in double quotes.
+ * Reads a question as far as possible without an index: its text without quotation marks, its words, and the phrase
+ * that must occur if the whole question is in double quotes.
  */
 export function readQuestion(text) {
   const bare = tellingLines(text).replace(PHRASE, (_, ...groups) => ` ${inside(groups)} `);
@@ -76,7 +76,7 @@ const FRAME =
   /^\s*(?:File ".*", line \d+|at [\p{L}\p{N}_.$<>]+\s?\(|Traceback \(most recent|During handling of the above|The above exception|[\^~]+\s*$|\.{3}|goroutine \d+|\d+: 0x|from .+:\d+:in)/u;
 const DETAIL_LINES = 4;
 
-/** Picks the lines of a long pasted text that say most: error lines, and what the reader wrote before them. */
+/** Picks the relevant lines of a long pasted text: error lines, and the reader's own lines before them. */
 export function tellingLines(text) {
   const lines = text
     .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)

@@ -32,7 +32,7 @@ class TermShard {
     return number < 0 ? null : this.#term(number, 0, true);
   }
 
-  /** Returns all words with a stem. The shard has all of them, also those outside its range. */
+  /** Returns all words with a stem. The shard has all of them, including those outside its range. */
   wordsWith(stem) {
     const number = this.stems.indexOf(stem);
     return this.keys.filter((_, place) => this.list[place] === number);
@@ -53,7 +53,7 @@ class TermShard {
     };
   }
 
-  /** Returns rows and scores of a list. The lists follow each other without an index, so all are read at once. */
+  /** Returns rows and scores of a list. The lists are stored one after the other without an index, so all are read at once. */
   #postings(number) {
     if (!this.#lists.size) {
       const next = varintReader(this.blocks.array("rows"));
