@@ -198,20 +198,20 @@ def same_text(one: str, other: str) -> bool:
 
 Group = list[Block]
 Cost = Callable[[str], int]
-"""Tokens of a text."""
+"""A function that returns the number of tokens of a text."""
 
 
 def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) -> list[Group]:
-    """Packs whole blocks greedily; a block that is too long by itself is split first.
+    """Packs whole blocks greedily; a block that is longer than the budget is split first.
 
-    A block that introduces the next one stays with it. Where the last group is small, the last two groups share their
+    A block that introduces the next one stays with it. If the last group is small, the last two groups share their
     blocks evenly. Between two groups of prose, the second repeats the last sentences of the first.
 
     Args:
-        blocks: in reading order.
-        budget: tokens a group may cost.
-        overlap: tokens of the budget that the repeated sentences may take.
-        cost: tokens of a text; that of a group is taken to be the sum over its blocks.
+        blocks: the blocks of a section in reading order.
+        budget: greatest number of tokens of a group.
+        overlap: greatest number of tokens of repeated sentences, within the budget.
+        cost: returns the tokens of a text; those of a group are the sum over its blocks.
     """
     groups = _greedy(blocks, budget, max(budget - overlap, budget // 2, 1), cost)
     if len(groups) < 2:
@@ -222,7 +222,7 @@ def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) 
 
 
 def _greedy(blocks: Iterable[Block], budget: int, room: int, cost: Cost) -> list[Group]:
-    """Returns groups within the budget; `room` is how large pieces of a split block may be."""
+    """Returns groups within the budget; `room` is the greatest size of a piece of a split block."""
     groups: list[Group] = []
     group: Group = []
     used = 0
@@ -250,7 +250,7 @@ def _carried(group: Group, room: int, cost: Cost) -> tuple[Group, int]:
 
 
 def _evened_out(before: Group, rest: Group, budget: int, cost: Cost) -> list[Group]:
-    """Divides the blocks of the last two groups evenly where the last one is small: few words give a poor vector."""
+    """Divides the blocks of the last two groups evenly if the last one is small: few words give a poor vector."""
     blocks, best = [*before, *rest], len(before)
     costs = [cost(block.text) for block in blocks]
     if sum(costs[best:]) * 4 >= budget:
@@ -294,9 +294,9 @@ def sentences(text: str) -> list[str]:
 def split_block(block: Block, budget: int, cost: Cost) -> list[Block]:
     """Returns pieces of a block that cost at most `budget` tokens each.
 
-    Prose and list items are cut at sentence ends, code between lines and preferably at blank ones, a table between
-    rows with its header on each piece. Only where one such unit is too long by itself it is cut between words, and
-    only a word that is too long by itself inside.
+    Prose and list items are cut at sentence ends, code between lines and preferably at blank ones, a table between rows
+    with its header on each piece. Only a unit that is itself too long is cut between words, and only a word that is
+    itself too long is cut inside.
     """
     if cost(block.text) <= budget:
         return [block]

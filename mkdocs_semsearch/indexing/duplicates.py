@@ -229,11 +229,11 @@ def _root(first: NDArray[np.int32], section: int) -> int:
 
 
 def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[ChunkedPage]:
-    """Returns pages that know their translations.
+    """Returns the pages with their `translations` filled in.
 
-    Translations have the same address but for a folder or suffix that names their language (`guide/`, `uk/guide/`), or
-    the same `translation_key`, or name each other in `<link rel="alternate" hreflang>`. Links that only one of two
-    pages has say nothing: some themes link every page to the home page of each language.
+    Translations have the same URL except for a folder or suffix that names their language (`guide/`, `uk/guide/`), or
+    the same `translation_key`, or link to each other with `<link rel="alternate" hreflang>`. A link in only one of two
+    pages is ignored, because some themes link every page to the home page of each language.
 
     Args:
         pages: pages of the site.
@@ -245,7 +245,7 @@ def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[
         if page.language:
             by_address.setdefault(_address_without_language(page.url, page.language), []).append(number)
     for group in by_address.values():
-        if _languages_differ(pages, group):  # two pages of one language at one address are no translations
+        if _languages_differ(pages, group):  # two pages in the same language are not translations
             for number in group:
                 groups[number] = group
     for number, other in (*_pairs_with_one_key(pages), *_pairs(pages, site_url)):
@@ -281,7 +281,7 @@ def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
 
 
 def _words_of_its_language(page: ChunkedPage) -> float:
-    """Counts the stop words of the language that the page's address names; without such a language, infinity."""
+    """Counts the stop words of the language that the page's URL names; without such a language, infinity."""
     placed = language_of_place(page.url)
     if placed is None:
         return math.inf
@@ -295,14 +295,14 @@ def _languages_differ(pages: Sequence[ChunkedPage], group: Sequence[int]) -> boo
 
 
 def _pairs_with_one_key(pages: Sequence[ChunkedPage]) -> list[tuple[int, int]]:
-    """Returns pairs of pages with the same `translation_key`: the first of them with each of the others."""
+    """Returns pairs of pages with the same `translation_key`: the first one with each of the others."""
     first: dict[str, int] = {}
     numbered = [(number, page.translation_key) for number, page in enumerate(pages) if page.language]
     return [(first[key], number) for number, key in numbered if key and first.setdefault(key, number) != number]
 
 
 def _pairs(pages: Sequence[ChunkedPage], site_url: str) -> list[tuple[int, int]]:
-    """Returns pairs of pages that name each other as the same page in another language."""
+    """Returns pairs of pages that link to each other as the same page in another language."""
     base = unquote(urlsplit(site_url).path).strip("/")
     numbers = {page_address(unquote(page.url)): number for number, page in enumerate(pages) if page.language}
     named: set[tuple[int, int]] = set()
@@ -314,7 +314,7 @@ def _pairs(pages: Sequence[ChunkedPage], site_url: str) -> list[tuple[int, int]]
 
 
 def _address_without_language(url: str, language: str | None) -> tuple[str, str]:
-    """Returns version and path of an address without the folder or suffix of its language."""
+    """Returns version and path of a URL without the folder or suffix of its language."""
     version, path = split_version(url)
     folder, slash, rest = path.partition("/")
     if slash and language and _same_tag(folder, language):

@@ -78,8 +78,8 @@ class AskedGroup:
     Attributes:
         x, y: where it is drawn.
         question: the most frequent one.
-        searches: how often they were asked.
-        failures: how often without success.
+        searches: number of searches.
+        failures: number of failed searches.
         failing: whether the report lists them as questions without a good answer.
         nearest: the section that is nearest in meaning.
         similarity: similarity to that section.

@@ -355,7 +355,7 @@ def score(
         priors: float32 `[m]`, score factors, equal for all chunks of a page.
         sections: int32 `[m]`, section of every chunk.
         pages: int32 `[m]`, page of every chunk.
-        headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if it is so for none.
+        headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
         scale: scale of the similarities; by default it is computed from `similarities`.
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
     """

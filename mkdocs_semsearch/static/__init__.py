@@ -35,7 +35,7 @@ def open_static(folder: Path) -> Iterator[Searcher]:
             files of the static search are written into a temporary folder.
 
     Raises:
-        IndexFolderError: the folder is something else, or damaged.
+        IndexFolderError: the folder is none of these, or is damaged.
     """
     for place in (folder, folder / SITE_FOLDER):
         if is_bundle(place):

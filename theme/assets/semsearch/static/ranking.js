@@ -230,7 +230,7 @@ export function rankPages({ rows, scores, pageScores, matching }, { sectionOf, p
   return { pages, total: kept.size, matched: rows.filter((row, at) => matching[at] && kept.has(pageOf[row])) };
 }
 
-/** Rounds as Python does, halves to even; exact for 32-bit floats. */
+/** Rounds halves to even like Python; exact for 32-bit floats. */
 export function rounded(value, digits) {
   const scaled = value * 10 ** digits;
   const whole = Math.floor(scaled);
