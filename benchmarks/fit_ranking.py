@@ -95,7 +95,8 @@ class Case:
             sides, (self.semantic, self.lexical), self.sections, self.pages, weight=numbers["fusion", "semantic"],
             evidence=numbers["pages", "evidence"], each_side=numbers["pages", "each_side"],
         )  # fmt: skip
-        scores = add_heading_bonus(of_pages, self.headed, numbers["headings", "bonus"])
+        bonus = numbers["headings", "bonus"]
+        scores = add_heading_bonus(of_pages, self.headed, bonus) if self.headed.any() else of_pages
         scores = scores * np.array(factors, np.float32)[self.kinds]
         if self.literal.any():
             scores = apply_literal_rule(scores, self.literal)

@@ -13,6 +13,21 @@ from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
 from mkdocs_semsearch.searching import Searcher, open_searcher
 from tests.word_hash import WordHashEmbedder
 
+TRANSLATED_TEXTS = {
+    "en": "The firewall blocks what comes in from the network, and lets out what was asked for.",
+    "de": "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will.",
+    "pl": "Zapora sieciowa blokuje to, co przychodzi z sieci, i przepuszcza to, o co poproszono.",
+    "uk": "Мережевий екран блокує все, що надходить із мережі, та випускає те, про що просили.",
+    "el": "Το τείχος προστασίας μπλοκάρει ό,τι έρχεται από το δίκτυο και αφήνει τα υπόλοιπα.",
+    "zh": "防火墙会阻止来自网络的流量。背包问题空间优化。最短路算法有负权边怎么办。",
+    "ja": "ファイアウォールはネットワークからの通信を遮断します。最短経路を検索します。",
+    "ko": "방화벽은 네트워크에서 들어오는 것을 막고 요청한 것은 내보냅니다.",
+    "ar": "جدار الحماية يمنع ما يأتي من الشبكة ويسمح بما طلب.",
+    "he": "חומת האש חוסמת את מה שמגיע מהרשת ומאפשרת את מה שביקשו.",
+    "th": "ไฟร์วอลล์บล็อกสิ่งที่มาจากเครือข่าย",
+}
+"""The same sentence, or nearly so, in several languages and scripts."""
+
 
 def made_page(
     path: str,

@@ -156,18 +156,16 @@ def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> 
 def add_heading_bonus(
     scores: NDArray[np.float32], headed: NDArray[np.bool_], bonus: float = HEADING_BONUS
 ) -> NDArray[np.float32]:
-    """Lifts chunks whose heading has all words of the question. If there is no such chunk, the scores stay as they are.
+    """Lifts chunks whose heading has all words of the question.
 
     Args:
         scores: float32 `[m]`, 0 to 1.
-        headed: bool `[m]`; whether the heading has all words.
+        headed: bool `[m]`; whether the heading has all words; it has for at least one chunk.
         bonus: the amount to add.
 
     Returns:
         float32 `[m]`, 0 to 1.
     """
-    if not headed.any():
-        return scores
     lifted = scores + np.float32(bonus) * headed.astype(np.float32)
     return np.asarray(lifted / np.float32(1 + bonus), np.float32)
 

@@ -257,8 +257,8 @@ class PageDates:
         if file not in self._days:  # links are followed once for each file, not in every rebuild of a preview
             try:
                 path = file.resolve().relative_to(self._resolved).as_posix()
-            except (OSError, ValueError):
-                return None
+            except (OSError, ValueError):  # outside of the folder, or a circle of links
+                path = ""
             self._days[file] = self._committed.get(path)
         return self._days[file]
 

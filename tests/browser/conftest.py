@@ -27,7 +27,6 @@ FLAGS = [
     "--no-first-run",
 ]
 ROOT = Path(__file__).parents[2]
-THEMES = ("mkdocs", "readthedocs", "material")
 
 DOCS = {
     "index.md": "# Welcome\n\nThe front page.\n\n" + "Filler text for scrolling.\n\n" * 60,

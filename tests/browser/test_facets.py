@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import put_question
+from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
@@ -14,7 +15,6 @@ OPTION = "[data-semsearch=option]"
 PANEL = "#semsearch-facets"
 GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 FOCUSED = "element => element === document.activeElement"
-THEMES = ["mkdocs", "readthedocs", "material"]
 TOPICS = [{"value": f"topic-{number:03}", "count": 500 - number} for number in range(410)]
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.browser.asking import expect_titles, put_question, switch_fallback_on, until
+from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
@@ -19,7 +20,6 @@ INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 PANEL = "#semsearch-facets"
 PREVIEW = "[data-semsearch=preview]"
-THEMES = ["mkdocs", "readthedocs", "material"]
 HELD = 60  # seconds after which an answer comes although no test has released it
 
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import put_question, switch_fallback_on, until
+from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
@@ -13,7 +14,6 @@ pytestmark = pytest.mark.browser
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 PREVIEW = "[data-semsearch=preview]"
-THEMES = ["mkdocs", "readthedocs", "material"]
 CLIPBOARD = "() => navigator.clipboard.readText()"
 
 

@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import DRAWN, expect_titles, put_question, read_config, type_question, until
+from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
-THEMES = ["mkdocs", "readthedocs", "material"]
 HELD = 60  # seconds after which an answer comes although no test has released it
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.asking import put_question
+from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
-THEMES = ["mkdocs", "readthedocs", "material"]
 WHOLE = """() => {
   const frame = document.querySelector('.ss-scroll').getBoundingClientRect();
   const bottom = Math.min(frame.bottom, innerHeight);

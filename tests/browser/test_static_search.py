@@ -24,13 +24,13 @@ from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over
     test_a_result_on_this_page_is_a_jump,
     titles,
 )
+from tests.integration.sites import THEMES
 from tests.made_index import built, made_page
 from tests.static_engine import node
 from tests.word_hash import WordHashEmbedder
 
 pytestmark = pytest.mark.browser
 
-THEMES = ["mkdocs", "readthedocs", "material"]
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 MODE = "[data-semsearch=mode]"

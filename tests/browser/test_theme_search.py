@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.asking import put_question, read_config, switch_fallback_on, until
+from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 DIALOG = "semsearch-dialog dialog[open]"
-THEMES = ["mkdocs", "readthedocs", "material"]
 TRIGGERS = {
     "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
     "readthedocs": "#rtd-search-form input[name=q]",

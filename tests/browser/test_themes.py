@@ -9,13 +9,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import switch_fallback_on, type_question, until
+from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 DIALOG = "semsearch-dialog dialog[open]"
-THEMES = ["mkdocs", "readthedocs", "material"]
 TRIGGERS = {
     "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
     "readthedocs": "#rtd-search-form input[name=q]",

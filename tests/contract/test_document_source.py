@@ -16,8 +16,7 @@ from mkdocs_semsearch.chunking import ChunkedPage, Chunker, ChunkSettings, Docum
 from mkdocs_semsearch.plugin.pages import MkDocsPages
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.source_files import load_site_config
-
-THEMES = ("mkdocs", "readthedocs", "material")
+from tests.integration.sites import THEMES
 
 PAGES = {
     "index.md": "# Welcome\n\nStart [here](guide/auth.md).\n\n## First steps\n\nInstall, then run.\n",

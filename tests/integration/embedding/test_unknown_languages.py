@@ -12,16 +12,8 @@ from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.indexing import BuildOptions, build_index
 from mkdocs_semsearch.searching import open_searcher
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
-from tests.made_index import made_page
+from tests.made_index import TRANSLATED_TEXTS, made_page
 from tests.static_engine import StaticEngine
-
-TEXTS = {
-    "en": "The firewall blocks what comes in from the network, and lets out what was asked for.",
-    "uk": "Мережевий екран блокує все, що надходить із мережі, та випускає те, про що просили.",
-    "el": "Το τείχος προστασίας μπλοκάρει ό,τι έρχεται από το δίκτυο και αφήνει τα υπόλοιπα.",
-    "ar": "جدار الحماية يمنع ما يأتي من الشبكة ويسمح بما طلب.",
-    "he": "חומת האש חוסמת את מה שמגיע מהרשת ומאפשרת את מה שביקשו.",
-}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +31,7 @@ def test_chunks_of_spelled_text_are_as_long_as_english_ones(default_model, tag):
     lengths = {
         language: statistics.median(
             len(chunk.content)
-            for chunk in chunker.chunk(Document("a.md", "a/", "A", paragraphs(TEXTS[language]))).chunks
+            for chunk in chunker.chunk(Document("a.md", "a/", "A", paragraphs(TRANSLATED_TEXTS[language]))).chunks
         )
         for language in ("en", tag)
     }

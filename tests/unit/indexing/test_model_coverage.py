@@ -6,21 +6,7 @@ import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.indexing.chunk_vectors import coverage_warning, model_coverage
-from tests.made_index import made_page
-
-TEXTS = {
-    "en": "The firewall blocks what comes in from the network, and lets out what was asked for.",
-    "de": "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will.",
-    "pl": "Zapora sieciowa blokuje to, co przychodzi z sieci, i przepuszcza to, o co poproszono.",
-    "uk": "Мережевий екран блокує все, що надходить із мережі, та випускає те, про що просили.",
-    "el": "Το τείχος προστασίας μπλοκάρει ό,τι έρχεται από το δίκτυο και αφήνει τα υπόλοιπα.",
-    "zh": "防火墙会阻止来自网络的流量。背包问题空间优化。最短路算法有负权边怎么办。",
-    "ja": "ファイアウォールはネットワークからの通信を遮断します。最短経路を検索します。",
-    "ko": "방화벽은 네트워크에서 들어오는 것을 막고 요청한 것은 내보냅니다.",
-    "ar": "جدار الحماية يمنع ما يأتي من الشبكة ويسمح بما طلب.",
-    "he": "חומת האש חוסמת את מה שמגיע מהרשת ומאפשרת את מה שביקשו.",
-    "th": "ไฟร์วอลล์บล็อกสิ่งที่มาจากเครือข่าย",
-}
+from tests.made_index import TRANSLATED_TEXTS, made_page
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +15,16 @@ def default_model():
 
 
 def pages(*languages):
-    return [made_page(f"{tag}.md", TEXTS[tag], language=tag) for tag in languages]
+    return [made_page(f"{tag}.md", TRANSLATED_TEXTS[tag], language=tag) for tag in languages]
 
 
 def test_default_model_knows_english_other_latin_letters_a_little_and_no_other_script(default_model):
-    found = model_coverage(pages(*TEXTS), default_model, "en")
-    assert found == {tag: 0.5 if tag in ("de", "pl") else 0.0 for tag in TEXTS if tag != "en"}
+    found = model_coverage(pages(*TRANSLATED_TEXTS), default_model, "en")
+    assert found == {tag: 0.5 if tag in ("de", "pl") else 0.0 for tag in TRANSLATED_TEXTS if tag != "en"}
 
 
 def test_site_in_english_needs_no_tokenizer(default_model):
-    assert model_coverage([made_page("a.md", TEXTS["uk"])], default_model, "en-GB") == {}
+    assert model_coverage([made_page("a.md", TRANSLATED_TEXTS["uk"])], default_model, "en-GB") == {}
 
 
 def test_model_of_an_endpoint_is_not_judged():

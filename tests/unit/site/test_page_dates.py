@@ -59,6 +59,14 @@ def test_a_page_has_the_date_of_the_last_commit_that_changed_it(site):
 
 
 @needs_git
+def test_a_file_outside_of_the_docs_folder_is_looked_up_once(site, monkeypatch):
+    dates = PageDates(site / "docs")
+    assert dates.committed(site / "mkdocs.yml") is None
+    monkeypatch.setattr("pathlib.Path.resolve", lambda path: pytest.fail(f"{path} is looked up again"))
+    assert dates.committed(site / "mkdocs.yml") is None
+
+
+@needs_git
 def test_the_first_commit_of_a_shallow_clone_dates_nothing(site, tmp_path_factory):
     clone = tmp_path_factory.mktemp("clone")
     subprocess.run(("git", "clone", "-q", "--depth", "2", site.as_uri(), str(clone)), check=True)
