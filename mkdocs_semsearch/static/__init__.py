@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
-from mkdocs_semsearch.embedding.token_table import fitting_table
-from mkdocs_semsearch.searching import Searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
 from mkdocs_semsearch.static.bundle_writer import BundleReport, copy_bundle, write_bundle
-from mkdocs_semsearch.static.search import open_static_searcher
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.static.search import open_static, open_static_searcher
 
 __all__ = [
     "BundleReport",
@@ -26,22 +21,10 @@ __all__ = [
 ]
 
 
-@contextlib.contextmanager
-def open_static(folder: Path) -> Iterator[Searcher]:
-    """Opens an index for the search that a browser does.
+def __getattr__(name: str) -> Any:
+    """Loads the search on first use, because a build only writes."""
+    if name not in ("open_static", "open_static_searcher"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from mkdocs_semsearch.static import search
 
-    Args:
-        folder: a folder with `static.json`, or a built site that has it in `SITE_FOLDER`, or an index, from which the
-            files of the static search are written into a temporary folder.
-
-    Raises:
-        IndexFolderError: the folder is none of these, or is damaged.
-    """
-    for place in (folder, folder / SITE_FOLDER):
-        if is_bundle(place):
-            yield open_static_searcher(place)
-            return
-    table = fitting_table(open_index(folder).manifest.embedder)
-    with tempfile.TemporaryDirectory(prefix="semsearch-") as made:
-        write_bundle(folder, Path(made), table)
-        yield open_static_searcher(Path(made))
+    return getattr(search, name)

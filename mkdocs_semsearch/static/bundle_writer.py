@@ -41,7 +41,7 @@ from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.bundle import WrittenShards
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
-from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, hash_of, read_parts, write_parts
+from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, Shards, hash_of, read_parts, write_parts
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -60,7 +60,7 @@ from mkdocs_semsearch.static.postings import (
     write_terms,
     write_words,
 )
-from mkdocs_semsearch.static.search import Record, language_tags, write_site
+from mkdocs_semsearch.static.site_writer import NameHashes, Record, language_tags, write_site
 
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000
@@ -207,9 +207,10 @@ def _write_contents(
     """Writes the files of a bundle; returns its pointer and its parts."""
     manifest, build_dir = index.manifest, index.build_dir
     pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
-    site = write_site(folder, pages, chunks, manifest.facets, ReaderWords.of(manifest.lexical), earlier)
+    readers, names, shards = ReaderWords.of(manifest.lexical), NameHashes(earlier.names), Shards(earlier.shards)
+    texts = write_site(folder, pages, chunks, manifest.facets, readers, hash_of_name=names, compressed=shards)
     keys, words = _split(manifest, pages, chunks, earlier)
-    parts, lexical_part = _write_words(folder, manifest, pages, words)
+    parts, lexical_part = _write_words(folder, manifest, pages, words, shards)
     semantic = None
     if table is not None and len(chunks):
         vectors: NDArray[np.float16] = np.load(build_dir / VECTORS, allow_pickle=False)
@@ -234,11 +235,11 @@ def _write_contents(
         "semantic": semantic,
         "weights": WEIGHTS,
         "lexical": lexical_part,
-        "shards": {"texts": sum(map(len, site.packs)), **{kind: part.firsts for kind, part in parts.items()}},
-        "packs": {"texts": site.packs, **{kind: part.packs for kind, part in parts.items()}},
+        "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
+        "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
     spans = _spans(pages)
-    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, site.names, site.texts)
+    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, names.used, shards.used)
 
 
 def _spans(pages: Sequence[Record]) -> list[tuple[int, int]]:
@@ -283,7 +284,7 @@ def _split(
 
 
 def _write_words(
-    folder: Path, manifest: Manifest, pages: Sequence[Record], words: ChunkWords
+    folder: Path, manifest: Manifest, pages: Sequence[Record], words: ChunkWords, shards: Shards
 ) -> tuple[dict[str, WrittenShards], dict[str, Any]]:
     """Writes the words; returns their shards and the entry `lexical` of the pointer."""
     analysis = Analysis.of(manifest.lexical)
@@ -299,9 +300,9 @@ def _write_words(
     analyzer = telling_words(stop_words)
     postings = index_words(words, stem, lambda word: not analyzer.analyze(word))
     parts = {
-        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(words.added))),
+        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(words.added)), shards),
         "words": write_words(folder, postings.frequency),
-        "positions": write_positions(folder, postings.places),
+        "positions": write_positions(folder, postings.places, shards),
     }
     return parts, {
         "unit": WEIGHT_UNIT * CLAUSE_UNIT,

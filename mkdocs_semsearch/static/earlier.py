@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.static.chunk_words import ChunkWords
-from mkdocs_semsearch.static.format import plain_blocks, unpack_blocks
+from mkdocs_semsearch.static.format import Value, compressed, plain_blocks, unpack_blocks
 
 _DIGEST_BYTES = 16
 
@@ -50,29 +51,42 @@ class ChunkTable:
         """Returns a hash of the rows of each span, without their numbers in the index: 16 bytes."""
         if not spans:
             return []
-        parts = [part for name in self._table.column_names if name not in ROW_NUMBERS for part in self._bytes(name)]
         found = []
         for first, end in spans:
             digest = _hash()
-            for data, begins in parts:
+            for data, begins in self._bytes:
                 digest.update(data[begins[first] : begins[end]])
             found.append(digest.digest())
         return found
 
-    def _bytes(self, name: str) -> list[tuple[memoryview, Sequence[int]]]:
-        """Returns the bytes of a column, in parts, each with the place where every row begins."""
+    @functools.cached_property
+    def _bytes(self) -> list[tuple[memoryview, Sequence[int]]]:
+        """The bytes of all columns, in few parts, each with the place where every row begins."""
         import pyarrow as pa
 
-        column = self._table.column(name)
-        values = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        if pa.types.is_list(values.type):
-            begins = _offsets(values)
-            return [_fixed(np.diff(begins)), *_texts(values.values, begins)]
-        if pa.types.is_string(values.type):
-            return [_fixed(_present(values)), *_texts(values, np.arange(len(values) + 1))]
-        return [_fixed(values.to_numpy(zero_copy_only=False).astype(np.float64))]  # where a value is missing, NaN
+        numbers: list[NDArray[np.float64]] = []
+        texts: list[tuple[memoryview, Sequence[int]]] = []
+        for name in self._table.column_names:
+            if name in ROW_NUMBERS:
+                continue
+            column = self._table.column(name)
+            values = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+            if pa.types.is_dictionary(values.type):
+                numbers.append(_hashed(values))
+            elif pa.types.is_list(values.type):
+                begins = _offsets(values)
+                numbers.append(np.diff(begins).astype(np.float64))
+                if begins[-1]:
+                    texts += _texts(values.values, begins)
+            elif pa.types.is_string(values.type):
+                lengths = np.diff(_offsets(values)).astype(np.float64)
+                numbers.append(np.where(_present(values), lengths, np.nan))
+                texts.append(_texts(values, np.arange(len(values) + 1))[1])
+            else:
+                numbers.append(values.to_numpy(zero_copy_only=False).astype(np.float64))  # where one is missing, NaN
+        table = np.stack(numbers, axis=1)
+        width = table.strides[0]
+        return [(memoryview(table.tobytes()), range(0, (len(table) + 1) * width, width)), *texts]
 
 
 ROW_NUMBERS = ("page", "section", "duplicate_group")
@@ -80,15 +94,19 @@ ROW_NUMBERS = ("page", "section", "duplicate_group")
 
 
 def _texts(values: Any, begins: NDArray[Any]) -> list[tuple[memoryview, Sequence[int]]]:
-    """Returns the bytes of texts and their lengths; row `i` has the texts from `begins[i]` on."""
+    """Returns the lengths of texts and their bytes; row `i` has the texts from `begins[i]` on."""
     places = _offsets(values)
     data = memoryview(values.buffers()[2] or b"")
     lengths = memoryview(np.diff(places).tobytes())
     return [(lengths, (begins.astype(np.int64) * places.itemsize).tolist()), (data, places[begins].tolist())]
 
 
-def _fixed(values: NDArray[Any]) -> tuple[memoryview, Sequence[int]]:
-    return memoryview(values.tobytes()), range(0, (len(values) + 1) * values.itemsize, values.itemsize)
+def _hashed(values: Any) -> NDArray[np.float64]:
+    """Returns a number for every value of a column with few different ones, the same in every build."""
+    numbers = [int.from_bytes(hash_of(text.encode())[:6], "little") for text in values.dictionary.to_pylist()]
+    codes = values.indices.to_numpy(zero_copy_only=False)
+    missing = np.isnan(codes)
+    return np.where(missing, np.nan, np.array([*numbers, 0], np.float64)[np.where(missing, -1, codes).astype(np.int64)])
 
 
 def _offsets(values: Any) -> NDArray[np.int32]:
@@ -97,12 +115,12 @@ def _offsets(values: Any) -> NDArray[np.int32]:
     return np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
 
 
-def _present(values: Any) -> NDArray[np.uint8]:
+def _present(values: Any) -> NDArray[np.bool_]:
     """Returns which values are not null."""
     if not values.null_count:
-        return np.ones(len(values), np.uint8)
+        return np.ones(len(values), np.bool_)
     bits = np.unpackbits(np.frombuffer(values.buffers()[0], np.uint8), bitorder="little")
-    return bits[values.offset : values.offset + len(values)]
+    return bits[values.offset : values.offset + len(values)].astype(np.bool_)
 
 
 def _hash() -> Any:
@@ -127,16 +145,43 @@ class Parts:
             its last one.
         words: the words of all chunks.
         names: titles and headings with their hashes.
-        texts: compressed text shards by a hash of everything in them.
+        shards: compressed shards by a hash of everything in them.
     """
 
     pages: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
     words: ChunkWords = field(default_factory=lambda: ChunkWords.of(()))
     names: Mapping[str, int] = field(default_factory=dict)
-    texts: Mapping[bytes, bytes] = field(default_factory=dict)
+    shards: Mapping[bytes, bytes] = field(default_factory=dict)
 
 
 NO_PARTS = Parts()
+
+
+class Shards:
+    """Compresses shards; those that the last bundle had are taken from it.
+
+    Attributes:
+        used: all shards that were asked for, see `Parts.shards`.
+    """
+
+    def __init__(self, known: Mapping[bytes, bytes] = NO_PARTS.shards) -> None:
+        self.used: dict[bytes, bytes] = {}
+        self._known = known
+
+    def packed(self, blocks: Mapping[str, Value], *, level: int = 9) -> bytes:
+        """Returns the bytes of a block file.
+
+        Args:
+            blocks: the blocks by name.
+            level: of the compression; 9 makes positions 0.6 % smaller than 6 and takes four times as long.
+        """
+        plain = plain_blocks(blocks)
+        return self.made(hash_of(plain), lambda: compressed(plain, level))
+
+    def made(self, key: bytes, make: Callable[[], bytes]) -> bytes:
+        """Returns the shard with a key, a hash of everything in it; it is made if the last bundle did not have it."""
+        self.used[key] = found = self._known.get(key) or make()
+        return found
 
 
 def read_parts(path: Path, made_with: bytes) -> Parts:
@@ -155,15 +200,15 @@ def read_parts(path: Path, made_with: bytes) -> Parts:
         return NO_PARTS
     sizes = blocks.array("page_sizes").astype(np.int64)
     spans = zip((np.cumsum(sizes) - sizes).tolist(), np.cumsum(sizes).tolist(), strict=True)
-    text_sizes = blocks.array("text_sizes").astype(np.int64)
-    ends = np.cumsum(text_sizes).tolist()
-    shards = blocks.array("texts").tobytes()
-    texts = (shards[end - size : end] for end, size in zip(ends, text_sizes.tolist(), strict=True))
+    shard_sizes = blocks.array("shard_sizes").astype(np.int64)
+    ends = np.cumsum(shard_sizes).tolist()
+    content = blocks.array("shards").tobytes()
+    shards = (content[end - size : end] for end, size in zip(ends, shard_sizes.tolist(), strict=True))
     return Parts(
         dict(zip(_hashes(blocks.array("page_keys")), spans, strict=True)),
         ChunkWords.read(blocks),
         dict(zip(blocks.texts("names"), blocks.array("name_hashes").tolist(), strict=True)),
-        dict(zip(_hashes(blocks.array("text_keys")), texts, strict=True)),
+        dict(zip(_hashes(blocks.array("shard_keys")), shards, strict=True)),
     )
 
 
@@ -177,9 +222,9 @@ def write_parts(path: Path, made_with: bytes, parts: Parts) -> None:
             **parts.words.blocks(),
             "names": list(names),
             "name_hashes": np.array(list(names.values()), np.uint32),
-            "text_keys": _bytes_block(parts.texts),
-            "text_sizes": np.array([len(shard) for shard in parts.texts.values()], np.uint32),
-            "texts": _bytes_block(parts.texts.values()),
+            "shard_keys": _bytes_block(parts.shards),
+            "shard_sizes": np.array([len(shard) for shard in parts.shards.values()], np.uint32),
+            "shards": _bytes_block(parts.shards.values()),
         }
     )
     part = path.with_name(f".{path.name}.part")

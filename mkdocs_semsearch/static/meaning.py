@@ -205,11 +205,12 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: 
     tokens = table.vocabulary.tokens
     number = {token: i for i, token in enumerate(tokens)}
 
+    packed = pack_codes(codes, ((codes.shape[1], TOKEN_BITS),))
+
     def blocks(keys: Iterable[str]) -> Mapping[str, Value]:
         kept = list(keys)
         rows = [number[key] for key in kept]
-        packed = pack_codes(codes[rows], ((codes.shape[1], TOKEN_BITS),))
-        return {"keys": kept, "scale": scales[rows], "codes": packed.reshape(-1)}
+        return {"keys": kept, "scale": scales[rows], "codes": packed[rows].reshape(-1)}
 
     shards = cut_shards(dict.fromkeys(tokens, codes.shape[1] * TOKEN_BITS // 8 + 8), TOKEN_BYTES, MOST_TOKEN_SHARDS)
     contents = []

@@ -17,6 +17,7 @@ from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_f
 from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
 from mkdocs_semsearch.static.chunk_words import HEADING, IDENTIFIERS, ChunkWords, Terms
+from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
     LEAST_BEFORE_SUFFIX,
@@ -162,7 +163,11 @@ def _field_scores(
         int64 `[k]`, stem times the number of chunks plus row, ascending; float64 `[k]`, their scores.
     """
     chunks = max(1, len(field.lengths))
-    keys, counts = np.unique(stem_of[field.numbers] * chunks + field.rows, return_counts=True)
+    pairs = stem_of[field.numbers] * chunks + field.rows
+    if pairs.max(initial=0) < 2**32:
+        pairs = pairs.astype(np.uint32)  # NumPy sorts these faster
+    keys, counts = np.unique(pairs, return_counts=True)
+    keys = keys.astype(np.int64)
     if not len(keys):
         return keys, np.zeros(0)
     stem, row = np.divmod(keys, chunks)
@@ -227,7 +232,8 @@ def _best_field(
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     stem, row = np.divmod(keys[starts], max(1, chunks))
     begins = np.searchsorted(stem, np.arange(len(stems)))
-    in_heading = np.where(np.isin(keys[starts], headed), np.uint8(IN_HEADING), np.uint8(0))
+    in_heading = np.zeros(len(starts), np.uint8)
+    in_heading[np.searchsorted(keys[starts], headed)] = IN_HEADING  # the words of a heading are in a field
     return dict(zip(stems, _quantized(begins, row, total, in_heading), strict=True))
 
 
@@ -300,13 +306,14 @@ _LEAST_SUFFIX_WORDS = 3
 """Greatest number of suffix rules in `static.json`, and least number of words for a rule; chosen, not measured."""
 
 
-def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool]) -> WrittenShards:
+def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool], shards: Shards) -> WrittenShards:
     """Writes words and identifiers with their posting lists.
 
     Args:
         folder: folder of the bundle.
         postings: postings of the site.
         is_telling: returns whether a word may be highlighted in excerpts.
+        shards: compresses the shards.
     """
     words_of = defaultdict(list)
     for word, stem in postings.stems.items():
@@ -316,9 +323,9 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
         costs[min(words)] += _list_bytes(postings.lists.get(stem))
     for form, found in postings.identifiers.items():
         costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
-    shards = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
-    contents = [_term_blocks(shard.keys, words_of, postings, is_telling) for shard in shards]
-    return WrittenShards([shard.first for shard in shards], write_shards(folder, "terms", map(pack_blocks, contents)))
+    parts = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
+    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling)) for part in parts)
+    return WrittenShards([part.first for part in parts], write_shards(folder, "terms", contents))
 
 
 def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
@@ -331,11 +338,11 @@ def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
     return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", map(pack_blocks, contents)))
 
 
-def write_positions(folder: Path, places: Places) -> WrittenShards:
+def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShards:
     """Writes the positions of every word; returns the first key of every shard."""
-    shards = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
-    contents = (pack_blocks(_position_blocks(shard.keys, places), level=6) for shard in shards)
-    return WrittenShards([shard.first for shard in shards], write_shards(folder, "positions", contents))
+    parts = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
+    contents = (shards.packed(_position_blocks(part.keys, places), level=6) for part in parts)
+    return WrittenShards([part.first for part in parts], write_shards(folder, "positions", contents))
 
 
 def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:

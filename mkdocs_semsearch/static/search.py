@@ -1,49 +1,43 @@
-"""Writes the tables of a static bundle (structure, facets, names, texts), and opens a bundle as a `Searcher` over them.
+"""Opens a static bundle as a `Searcher`.
 
 That searcher is the reference for the engine in the browser, and `semsearch eval` measures it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest
+from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest, open_index
 from mkdocs_semsearch.artifact.fields import (
-    CHUNK_FIELDS,
-    PAGE_KINDS,
     chunks_schema,
     facet_column,
     pages_schema,
-    stored_field,
 )
+from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
+from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
-from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.searching.embedded import EmbeddedBackend
-from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
-from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
-from mkdocs_semsearch.static.bundle import Bundle, Packs, open_bundle, write_shards
-from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, hash_of
+from mkdocs_semsearch.static.bundle import Bundle, is_bundle, open_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import (
     CORE,
     FIELDS,
     Blocks,
-    Value,
     fnv1a,
     normalised_name,
-    pack_blocks,
     shard_name,
-    smallest_unsigned,
 )
 from mkdocs_semsearch.static.lexical_side import StaticLexical
 from mkdocs_semsearch.static.meaning import StaticEncoder, StaticVectors
@@ -51,208 +45,26 @@ from mkdocs_semsearch.static.meaning import StaticEncoder, StaticVectors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
-CHUNK_COLUMNS = tuple(dict.fromkeys(stored_field(name)[0] for name in CHUNK_FIELDS))
-"""Columns of chunks that filters can use."""
-
-TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700
-"""Target size of a text shard, and greatest number of shards; each result needs one download. Not measured."""
-
-Record = Mapping[str, Any]
-
-
-def write_site(
-    folder: Path,
-    pages: Sequence[Record],
-    chunks: ChunkTable,
-    facets: Sequence[FacetDeclaration],
-    readers: ReaderWords = NO_READER_WORDS,
-    earlier: Parts = NO_PARTS,
-) -> WrittenSite:
-    """Writes core, texts and fields.
+@contextlib.contextmanager
+def open_static(folder: Path) -> Iterator[Searcher]:
+    """Opens an index for the search that a browser does.
 
     Args:
-        folder: folder of the bundle.
-        pages: rows of `pages.parquet`.
-        chunks: rows of `chunks.parquet`.
-        facets: declared facet fields.
-        readers: the questions pinned to pages.
-        earlier: parts of the last bundle, from which equal texts and names are taken.
+        folder: a folder with `static.json`, or a built site that has it in `SITE_FOLDER`, or an index, from which the
+            files of the static search are written into a temporary folder.
+
+    Raises:
+        IndexFolderError: the folder is none of these, or is damaged.
     """
-    shards = _cut_texts(chunks)
-    records = [_page_record(page) for page in pages]
-    hashes = NameHashes(earlier.names)
-    blocks: dict[str, Value] = {
-        "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
-        "text_starts": smallest_unsigned([first for first, _ in shards]),
-        **_sections(chunks),
-        **_names(chunks, pages, readers, hashes),
-    }
-    if any(page["boost"] != 1 for page in pages):
-        blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
-    for number, facet in enumerate(facets):
-        blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
-    tags = [None, *language_tags(pages)]
-    blocks["languages"] = smallest_unsigned([tags.index(page["language"]) for page in pages])
-    groups = PageLanguages.of([None] * len(pages), [page.get("translations") for page in pages], {}, "")
-    if groups.have_translations:
-        blocks["translation_of"] = smallest_unsigned(groups.group_of)
-    kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
-    if any(kinds):
-        blocks["kinds"] = np.array(kinds, np.uint8)
-    (folder / CORE).write_bytes(pack_blocks(blocks))
-    texts = _text_shards(shards, chunks, records, earlier.texts)
-    columns: dict[str, Value] = {f"chunk_{name}": {"json": chunks.column(name)} for name in CHUNK_COLUMNS}
-    (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
-    packs = write_shards(folder, "texts", (shard for _, shard in texts))
-    return WrittenSite(packs, dict(texts), hashes.used)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenSite:
-    """The tables of a bundle that were written.
-
-    Attributes:
-        packs: the sizes of the text shards.
-        texts, names: see `Parts`.
-    """
-
-    packs: Packs
-    texts: Mapping[bytes, bytes]
-    names: Mapping[str, int]
-
-
-def language_tags(pages: Sequence[Record]) -> list[str]:
-    """Returns the languages of some pages, in the order in which they occur first."""
-    return list(dict.fromkeys(page["language"] for page in pages if page["language"]))
-
-
-def _sections(chunks: ChunkTable) -> dict[str, Value]:
-    sections = chunks.integers("section")
-    starts = np.ones(len(chunks), np.uint8)
-    starts[1:] = (np.diff(chunks.pages) != 0) | (np.diff(sections) != 0)
-    group = chunks.integers("duplicate_group")[starts > 0]
-    twins = np.flatnonzero(group != np.arange(len(group)))
-    return {
-        "section_starts": starts,
-        "twins": smallest_unsigned(twins),
-        "twin_of": smallest_unsigned(group[twins]),
-    }
-
-
-class NameHashes:
-    """Hashes titles and headings; those of the last bundle are known.
-
-    Attributes:
-        used: the names that were asked for, with their hashes.
-    """
-
-    def __init__(self, known: Mapping[str, int]) -> None:
-        self.used: dict[str, int] = {}
-        self._known = known
-
-    def __call__(self, text: str) -> int:
-        """Returns the hash of a name."""
-        found = self.used.get(text)
-        if found is None:
-            found = self.used[text] = self._known[text] if text in self._known else _name_hash(text)
-        return found
-
-
-def _names(
-    chunks: ChunkTable, pages: Sequence[Record], readers: ReaderWords, hash_of_name: NameHashes
-) -> dict[str, Value]:
-    """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections."""
-    found: set[tuple[int, int, int]] = set()
-    paths = chunks.column("heading_hierarchy")
-    places = list(zip(chunks.pages.tolist(), chunks.integers("section").tolist(), strict=True))
-    generic = generic_headings((page, path) for (page, _), path in zip(places, paths, strict=True))
-    page, section = -1, (-1, -1)
-    for row, (place, path) in enumerate(zip(places, paths, strict=True)):
-        if place[0] != page:
-            page = place[0]
-            titles = (
-                path[0],
-                *(question for question, pinned in readers.pins.items() if pinned == pages[page]["path"]),
-            )
-            found.update((hash_of_name(name), TITLE, row) for name in titles)
-            keywords = keywords_of(json.loads(pages[page]["front_matter"]))
-            found.update((hash_of_name(name), HEADING, row) for name in keywords)
-        if place != section:
-            section = place
-            found.update((hash_of_name(name), HEADING, row) for name in section_names(path, generic))
-    nothing = _name_hash("")
-    names = np.array(sorted(name for name in found if name[0] != nothing), np.int64).reshape(-1, 3)
-    return {
-        "name_hash": names[:, 0].astype(np.uint32),
-        "name_rank": names[:, 1].astype(np.uint8),
-        "name_row": smallest_unsigned(names[:, 2]),
-    }
-
-
-def _name_hash(text: str) -> int:
-    return fnv1a(normalised_name(text))
-
-
-def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
-    """Encodes a declared field as its values and (page, value) pairs."""
-    codes: dict[Any, int] = {}
-    pairs: list[tuple[int, int]] = []
-    for row, value in enumerate(column):
-        for item in value if isinstance(value, list) else [value]:
-            if item is not None:
-                pairs.append((row, codes.setdefault(item, len(codes))))
-    values = [value.isoformat() if isinstance(value, datetime.date) else value for value in codes]
-    return {
-        f"facet_{number}_values": {"json": values},
-        f"facet_{number}_rows": smallest_unsigned([row for row, _ in pairs]),
-        f"facet_{number}_codes": smallest_unsigned([code for _, code in pairs]),
-    }
-
-
-def _page_record(page: Record) -> dict[str, Any]:
-    """Returns the page part of a result, and the other fields that filters can use."""
-    info = page_info(page, None)
-    shown = {field.name: getattr(info, field.name) for field in fields(info)}
-    return {**shown, "section": page["section"], "kind": page.get("kind")}
-
-
-def _cut_texts(chunks: ChunkTable) -> list[tuple[int, int]]:
-    """Divides the rows into spans of a few kilobytes; a page begins a new span if the last one is half full."""
-    sizes = [len(content) + 300 for content in chunks.column("content")]
-    target = max(TEXT_BYTES, sum(sizes) // MOST_TEXT_SHARDS * 3 // 2)
-    firsts: list[int] = []
-    filled, previous = 0, -1
-    for row, page in enumerate(chunks.pages.tolist()):
-        if not firsts or filled + sizes[row] > target or (page != previous and filled > target // 2):
-            firsts.append(row)
-            filled = 0
-        filled += sizes[row]
-        previous = page
-    return list(zip(firsts, [*firsts[1:], len(chunks)], strict=True)) if firsts else []
-
-
-def _text_shards(
-    spans: Sequence[tuple[int, int]], chunks: ChunkTable, pages: Sequence[Record], known: Mapping[bytes, bytes]
-) -> list[tuple[bytes, bytes]]:
-    """Returns a hash of the content of every text shard, and the shard."""
-    shards = []
-    for (first, end), digest in zip(spans, chunks.digests(spans), strict=True):
-        rows = chunks.pages[first:end].tolist()
-        here = {str(page): pages[page] for page in rows}
-        key = hash_of(digest, json.dumps([rows, here]).encode())
-        shards.append((key, known.get(key) or _text_shard(chunks.rows(first, end), here)))
-    return shards
-
-
-def _text_shard(rows: Sequence[Record], pages: Mapping[str, Record]) -> bytes:
-    return pack_blocks({"chunks": {"json": [_chunk_record(row) for row in rows]}, "pages": {"json": pages}})
-
-
-def _chunk_record(chunk: Record) -> dict[str, Any]:
-    left_out = ("page", "section", "duplicate_group")
-    return {name: value for name, value in chunk.items() if name not in left_out and value is not None and value != []}
+    for place in (folder, folder / SITE_FOLDER):
+        if is_bundle(place):
+            yield open_static_searcher(place)
+            return
+    table = fitting_table(open_index(folder).manifest.embedder)
+    with tempfile.TemporaryDirectory(prefix="semsearch-") as made:
+        write_bundle(folder, Path(made), table)
+        yield open_static_searcher(Path(made))
 
 
 def open_static_searcher(folder: Path) -> Searcher:

@@ -18,6 +18,7 @@ from mkdocs_semsearch.embedding.token_table import (
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
+from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules, write_positions
@@ -184,7 +185,7 @@ def test_an_index_without_words_has_no_lists_and_no_positions(tmp_path):
         assert (postings.lists, postings.identifiers, dict(postings.frequency)) == ({}, {}, {})
         folder = tmp_path / str(len(texts))
         folder.mkdir()
-        assert write_positions(folder, postings.places).firsts == [""]
+        assert write_positions(folder, postings.places, Shards()).firsts == [""]
 
 
 def test_words_of_ascii_texts_are_those_of_any_text():

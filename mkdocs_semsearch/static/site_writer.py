@@ -1,0 +1,214 @@
+"""Writes the tables of a static bundle: structure, facets, names, texts."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, facet_column, stored_field
+from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
+from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
+from mkdocs_semsearch.searching.ranking import RULES
+from mkdocs_semsearch.static.bundle import Packs, write_shards
+from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
+from mkdocs_semsearch.static.format import CORE, FIELDS, Value, fnv1a, normalised_name, pack_blocks, smallest_unsigned
+
+HEADING, TITLE = RULES.index("heading"), RULES.index("title")
+
+CHUNK_COLUMNS = tuple(dict.fromkeys(stored_field(name)[0] for name in CHUNK_FIELDS))
+"""Columns of chunks that filters can use."""
+
+TEXT_BYTES, MOST_TEXT_SHARDS = 4_000, 700
+"""Target size of a text shard, and greatest number of shards; each result needs one download. Not measured."""
+
+Record = Mapping[str, Any]
+
+
+def write_site(
+    folder: Path,
+    pages: Sequence[Record],
+    chunks: ChunkTable,
+    facets: Sequence[FacetDeclaration],
+    readers: ReaderWords,
+    *,
+    hash_of_name: NameHashes,
+    compressed: Shards,
+) -> Packs:
+    """Writes core, texts and fields.
+
+    Args:
+        folder: folder of the bundle.
+        pages: rows of `pages.parquet`.
+        chunks: rows of `chunks.parquet`.
+        facets: declared facet fields.
+        readers: the questions pinned to pages.
+        hash_of_name: hashes titles and headings.
+        compressed: compresses the texts.
+
+    Returns:
+        The sizes of the text shards.
+    """
+    shards = _cut_texts(chunks)
+    records = [_page_record(page) for page in pages]
+    blocks: dict[str, Value] = {
+        "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
+        "text_starts": smallest_unsigned([first for first, _ in shards]),
+        **_sections(chunks),
+        **_names(chunks, pages, readers, hash_of_name),
+    }
+    if any(page["boost"] != 1 for page in pages):
+        blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
+    for number, facet in enumerate(facets):
+        blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
+    tags = [None, *language_tags(pages)]
+    blocks["languages"] = smallest_unsigned([tags.index(page["language"]) for page in pages])
+    groups = PageLanguages.of([None] * len(pages), [page.get("translations") for page in pages], {}, "")
+    if groups.have_translations:
+        blocks["translation_of"] = smallest_unsigned(groups.group_of)
+    kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
+    if any(kinds):
+        blocks["kinds"] = np.array(kinds, np.uint8)
+    (folder / CORE).write_bytes(pack_blocks(blocks))
+    packs = write_shards(folder, "texts", _text_shards(shards, chunks, records, compressed))
+    columns: dict[str, Value] = {f"chunk_{name}": {"json": chunks.column(name)} for name in CHUNK_COLUMNS}
+    (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
+    return packs
+
+
+def language_tags(pages: Sequence[Record]) -> list[str]:
+    """Returns the languages of some pages, in the order in which they occur first."""
+    return list(dict.fromkeys(page["language"] for page in pages if page["language"]))
+
+
+def _sections(chunks: ChunkTable) -> dict[str, Value]:
+    sections = chunks.integers("section")
+    starts = np.ones(len(chunks), np.uint8)
+    starts[1:] = (np.diff(chunks.pages) != 0) | (np.diff(sections) != 0)
+    group = chunks.integers("duplicate_group")[starts > 0]
+    twins = np.flatnonzero(group != np.arange(len(group)))
+    return {
+        "section_starts": starts,
+        "twins": smallest_unsigned(twins),
+        "twin_of": smallest_unsigned(group[twins]),
+    }
+
+
+class NameHashes:
+    """Hashes titles and headings; those of the last bundle are known.
+
+    Attributes:
+        used: the names that were asked for, with their hashes.
+    """
+
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self.used: dict[str, int] = {}
+        self._known = known
+
+    def __call__(self, text: str) -> int:
+        """Returns the hash of a name."""
+        found = self.used.get(text)
+        if found is None:
+            found = self.used[text] = self._known[text] if text in self._known else _name_hash(text)
+        return found
+
+
+def _names(
+    chunks: ChunkTable, pages: Sequence[Record], readers: ReaderWords, hash_of_name: NameHashes
+) -> dict[str, Value]:
+    """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections."""
+    found: set[tuple[int, int, int]] = set()
+    paths = chunks.column("heading_hierarchy")
+    places = list(zip(chunks.pages.tolist(), chunks.integers("section").tolist(), strict=True))
+    generic = generic_headings((page, path) for (page, _), path in zip(places, paths, strict=True))
+    page, section = -1, (-1, -1)
+    for row, (place, path) in enumerate(zip(places, paths, strict=True)):
+        if place[0] != page:
+            page = place[0]
+            titles = (
+                path[0],
+                *(question for question, pinned in readers.pins.items() if pinned == pages[page]["path"]),
+            )
+            found.update((hash_of_name(name), TITLE, row) for name in titles)
+            keywords = keywords_of(json.loads(pages[page]["front_matter"]))
+            found.update((hash_of_name(name), HEADING, row) for name in keywords)
+        if place != section:
+            section = place
+            found.update((hash_of_name(name), HEADING, row) for name in section_names(path, generic))
+    nothing = _name_hash("")
+    names = np.array(sorted(name for name in found if name[0] != nothing), np.int64).reshape(-1, 3)
+    return {
+        "name_hash": names[:, 0].astype(np.uint32),
+        "name_rank": names[:, 1].astype(np.uint8),
+        "name_row": smallest_unsigned(names[:, 2]),
+    }
+
+
+def _name_hash(text: str) -> int:
+    return fnv1a(normalised_name(text))
+
+
+def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
+    """Encodes a declared field as its values and (page, value) pairs."""
+    codes: dict[Any, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for row, value in enumerate(column):
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                pairs.append((row, codes.setdefault(item, len(codes))))
+    values = [value.isoformat() if isinstance(value, datetime.date) else value for value in codes]
+    return {
+        f"facet_{number}_values": {"json": values},
+        f"facet_{number}_rows": smallest_unsigned([row for row, _ in pairs]),
+        f"facet_{number}_codes": smallest_unsigned([code for _, code in pairs]),
+    }
+
+
+def _page_record(page: Record) -> dict[str, Any]:
+    """Returns the page part of a result, and the other fields that filters can use."""
+    info = page_info(page, None)
+    shown = {field.name: getattr(info, field.name) for field in fields(info)}
+    return {**shown, "section": page["section"], "kind": page.get("kind")}
+
+
+def _cut_texts(chunks: ChunkTable) -> list[tuple[int, int]]:
+    """Divides the rows into spans of a few kilobytes; a page begins a new span if the last one is half full."""
+    sizes = [len(content) + 300 for content in chunks.column("content")]
+    target = max(TEXT_BYTES, sum(sizes) // MOST_TEXT_SHARDS * 3 // 2)
+    firsts: list[int] = []
+    filled, previous = 0, -1
+    for row, page in enumerate(chunks.pages.tolist()):
+        if not firsts or filled + sizes[row] > target or (page != previous and filled > target // 2):
+            firsts.append(row)
+            filled = 0
+        filled += sizes[row]
+        previous = page
+    return list(zip(firsts, [*firsts[1:], len(chunks)], strict=True)) if firsts else []
+
+
+def _text_shards(
+    spans: Sequence[tuple[int, int]], chunks: ChunkTable, pages: Sequence[Record], compressed: Shards
+) -> Iterator[bytes]:
+    for (first, end), digest in zip(spans, chunks.digests(spans), strict=True):
+        rows = chunks.pages[first:end].tolist()
+        here = {str(page): pages[page] for page in rows}
+        key = hash_of(digest, json.dumps([rows, here]).encode())
+        yield compressed.made(key, functools.partial(_text_shard, chunks, first, end, here))
+
+
+def _text_shard(chunks: ChunkTable, first: int, end: int, pages: Mapping[str, Record]) -> bytes:
+    records = [_chunk_record(row) for row in chunks.rows(first, end)]
+    return pack_blocks({"chunks": {"json": records}, "pages": {"json": pages}})
+
+
+def _chunk_record(chunk: Record) -> dict[str, Any]:
+    left_out = ("page", "section", "duplicate_group")
+    return {name: value for name, value in chunk.items() if name not in left_out and value is not None and value != []}
