@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.lexical import analyzers, extra_words, terms
+from mkdocs_semsearch.lexical import analyzers, extra_words, index, terms
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,
     STEMMED_FIELDS,
@@ -46,62 +46,6 @@ _CUT_BELOW = 16
 """A page whose digest begins with a byte below this, one page in sixteen, may begin a segment; chosen, not measured."""
 
 
-class PreparedPages:
-    """The prepared texts of all chunks for the lexical index, in the order of `FIELDS`, page by page.
-
-    Splitting texts into words and identifiers takes most of the time of the lexical index, so the prepared texts of a
-    page are cached.
-    """
-
-    def __init__(
-        self,
-        pages: Sequence[ChunkedPage],
-        digests: Sequence[bytes],
-        contents: ContentCache,
-        readers: ReaderWords = NO_READER_WORDS,
-        compounds: Compounds = NO_COMPOUNDS,
-        stemmers: Sequence[str | None] = (),
-    ) -> None:
-        """Prepares pages.
-
-        Args:
-            pages: the pages of the site.
-            digests: hash of each page, see `with_reader_words` and `site_compounds`.
-            contents: the cache with the texts of earlier builds.
-            readers: synonyms and pins of the site.
-            compounds: compounds of the site.
-            stemmers: stemmer of every page, for the compounds.
-        """
-        self._pages = pages
-        self._readers = readers
-        self._compounds = compounds
-        self._stemmers = stemmers or [None] * len(pages)
-        self._contents = contents
-        prefix = b"lexical texts\0" + _code().encode()
-        self._keys = [hashlib.blake2b(prefix + digest, digest_size=16).digest() for digest in digests]
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        """Yields the texts of each chunk."""
-        for start in range(0, len(self._pages), _PAGES_AT_ONCE):
-            keys = self._keys[start : start + _PAGES_AT_ONCE]
-            known = self._contents.get(keys)
-            new: dict[bytes, bytes] = {}
-            here = slice(start, start + _PAGES_AT_ONCE)
-            for page, stemmer, key in zip(self._pages[here], self._stemmers[here], keys, strict=True):
-                texts = _read(known.get(key), len(page.chunks))
-                if texts is None:
-                    found = added_words(page, self._readers, self._compounds, stemmer)
-                    texts = [prepared_texts(chunk, added) for chunk, added in found]
-                    new[key] = json.dumps(texts).encode()
-                yield from texts
-            self._contents.put(new)
-        self.touch()
-
-    def touch(self) -> None:
-        """Marks the texts as used, see `ContentCache.touch`."""
-        self._contents.touch(self._keys)
-
-
 def common_words_of(
     pages: Sequence[ChunkedPage], digests: Sequence[bytes], contents: ContentCache, stemmer: str | None
 ) -> tuple[str, ...]:
@@ -113,25 +57,41 @@ def common_words_of(
         contents: the cache with the words of earlier builds.
         stemmer: stemmer of the site's default language.
     """
-    prefix = b"words of a page\0" + _code().encode()
-    keys = {
-        number: hashlib.blake2b(prefix + digests[number], digest_size=16).digest()
-        for number in sampled_pages(len(pages))
-    }
+
+    def words_of(page: ChunkedPage) -> set[str]:
+        return page_words(text for chunk in page.chunks for text in (*chunk.heading_hierarchy, chunk.content))
+
+    words = _words_by_page(b"words of a page\0", sampled_pages(len(pages)), pages, digests, contents, words_of)
+    return common_words(list(words.values()), stemmer)
+
+
+def _words_by_page(
+    kind: bytes,
+    numbers: Iterable[int],
+    pages: Sequence[ChunkedPage],
+    digests: Sequence[bytes],
+    contents: ContentCache,
+    words_of: Callable[[ChunkedPage], Iterable[str]],
+) -> dict[int, list[str]]:
+    """Returns the words of some pages in alphabetical order, from the cache where they are in it."""
+    prefix = kind + _code().encode()
+    keys = {number: _digest(prefix + digests[number]) for number in numbers}
     known = contents.get(keys.values())
     new: dict[bytes, bytes] = {}
-    sample = []
+    words: dict[int, list[str]] = {}
     for number, key in keys.items():
         if key in known:
-            words = known[key].decode().split()
+            words[number] = known[key].decode().split()
         else:
-            texts = (text for chunk in pages[number].chunks for text in (*chunk.heading_hierarchy, chunk.content))
-            words = sorted(page_words(texts))
-            new[key] = " ".join(words).encode()
-        sample.append(words)
+            words[number] = sorted(words_of(pages[number]))
+            new[key] = " ".join(words[number]).encode()
     contents.put(new)
     contents.touch(list(keys.values()))
-    return common_words(sample, stemmer)
+    return words
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
@@ -145,8 +105,8 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 
 @cache
 def _code() -> str:
-    """Returns a hash of the code that prepares texts, so that a new version does not use old cache entries."""
-    files = (analyzers.__file__, extra_words.__file__, terms.__file__, __file__)
+    """Returns a hash of the code that prepares and writes texts, so that a new version uses no old cache entries."""
+    files = (analyzers.__file__, extra_words.__file__, index.__file__, terms.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
@@ -157,7 +117,7 @@ def with_reader_words(pages: Sequence[ChunkedPage], digests: Sequence[bytes], re
     for page, digest in zip(pages, digests, strict=True):
         own = readers.of_page(page.path, page.front_matter)
         words = f"{synonyms}\0{json.dumps(own)}".encode() if synonyms or own else b""
-        hashes.append(hashlib.blake2b(words + digest, digest_size=16).digest() if words else digest)
+        hashes.append(_digest(words + digest) if words else digest)
     return hashes
 
 
@@ -176,33 +136,23 @@ def site_compounds(
         The compounds, and a hash for every page, made of its digest and the parts of its compounds. A new word on one
         page may split words of another page, whose hash then changes.
     """
-    prefix = b"compound words of a page\0" + _code().encode()
-    keys = {
-        number: hashlib.blake2b(prefix + digests[number], digest_size=16).digest()
-        for number, stemmer in enumerate(stemmers)
-        if joins_words(stemmer)
-    }
-    known = contents.get(keys.values())
-    new: dict[bytes, bytes] = {}
-    words: dict[int, list[str]] = {}
+
+    def words_of(page: ChunkedPage) -> set[str]:
+        texts = (exact_text(chunk.heading_hierarchy, chunk.content) for chunk in page.chunks)
+        return {word for text in texts for word in plain_words(text)}
+
+    numbers = (number for number, stemmer in enumerate(stemmers) if joins_words(stemmer))
+    words = _words_by_page(b"compound words of a page\0", numbers, pages, digests, contents, words_of)
     of_stemmer: dict[str, set[str]] = {}
-    for number, key in keys.items():
-        if key in known:
-            words[number] = known[key].decode().split()
-        else:
-            texts = (exact_text(chunk.heading_hierarchy, chunk.content) for chunk in pages[number].chunks)
-            words[number] = sorted({word for text in texts for word in plain_words(text)})
-            new[key] = " ".join(words[number]).encode()
-        of_stemmer.setdefault(stemmers[number] or "", set()).update(words[number])
-    contents.put(new)
-    contents.touch(list(keys.values()))
+    for number, found in words.items():
+        of_stemmer.setdefault(stemmers[number] or "", set()).update(found)
     divided = Compounds(of_stemmer)
     hashes = list(digests)
     for number, found in words.items():
         own = divided.of_words(stemmers[number], found)
         if own:
             parts = f"compounds\0{json.dumps(own)}\0".encode()
-            hashes[number] = hashlib.blake2b(parts + digests[number], digest_size=16).digest()
+            hashes[number] = _digest(parts + digests[number])
     return divided, hashes
 
 
@@ -244,20 +194,41 @@ class SiteTexts:
     readers: ReaderWords = NO_READER_WORDS
     compounds: Compounds = NO_COMPOUNDS
 
-    def prepared(self, run: _Run) -> PreparedPages:
-        """Returns the prepared texts of the pages of a run."""
-        here = slice(run.first, run.end)
-        return PreparedPages(
-            self.pages[here], self.digests[here], self.contents, self.readers, self.compounds, self.stemmers[here]
-        )
+    def prepared(self, run: slice) -> Iterator[Sequence[str]]:
+        """Yields the prepared texts of each chunk of some pages, in the order of `FIELDS`.
+
+        Splitting texts into words and identifiers takes most of the time of the lexical index, so the texts of a page
+        are cached.
+        """
+        for start in range(run.start, run.stop, _PAGES_AT_ONCE):
+            here = slice(start, min(start + _PAGES_AT_ONCE, run.stop))
+            keys = self._keys(here)
+            known = self.contents.get(keys)
+            new: dict[bytes, bytes] = {}
+            for page, stemmer, key in zip(self.pages[here], self.stemmers[here], keys, strict=True):
+                texts = _read(known.get(key), len(page.chunks))
+                if texts is None:
+                    found = added_words(page, self.readers, self.compounds, stemmer)
+                    texts = [prepared_texts(chunk, added) for chunk, added in found]
+                    new[key] = json.dumps(texts).encode()
+                yield from texts
+            self.contents.put(new)
+        self.touch(run)
+
+    def touch(self, run: slice) -> None:
+        """Marks the texts of some pages as used, see `ContentCache.touch`."""
+        self.contents.touch(self._keys(run))
+
+    def _keys(self, run: slice) -> list[bytes]:
+        prefix = b"lexical texts\0" + _code().encode()
+        return [_digest(prefix + digest) for digest in self.digests[run]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     """Pages that share a segment of the index; runs with equal keys have equal segments."""
 
-    first: int
-    end: int
+    pages: slice
     first_row: int
     key: str
 
@@ -281,7 +252,7 @@ def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tu
         written = _write_segments(site, fresh, folder)
         for run in runs:
             if earlier is not None and run.key in known:
-                site.prepared(run).touch()
+                site.touch(run.pages)
                 _copy_segment(known[run.key], earlier[1], folder)
         # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
@@ -314,22 +285,19 @@ def _runs(site: SiteTexts) -> list[_Run]:
     starts = [0, *accumulate(sizes)]
     places = zip(cuts, [*cuts[1:], len(sizes)], strict=True)
     return [
-        _Run(first, end, starts[first], _run_key(site, first, end, starts[first]))
+        _Run(slice(first, end), starts[first], _run_key(site, slice(first, end), starts[first]))
         for first, end in places
         if starts[first] < starts[end]  # Tantivy does not write segments without documents
     ]
 
 
-def _run_key(site: SiteTexts, first: int, end: int, first_row: int) -> str:
-    settings = [_code(), version("tantivy"), first_row, list(site.analysis.stemmers), list(site.stemmers[first:end])]
-    digest = hashlib.blake2b(json.dumps(settings).encode(), digest_size=16)
-    for page in site.digests[first:end]:
-        digest.update(page)
-    return digest.hexdigest()
+def _run_key(site: SiteTexts, pages: slice, first_row: int) -> str:
+    settings = [_code(), version("tantivy"), first_row, list(site.analysis.stemmers), list(site.stemmers[pages])]
+    return _digest(json.dumps(settings).encode() + b"".join(site.digests[pages])).hex()
 
 
 def _segments_key(build_id: str) -> bytes:
-    return hashlib.blake2b(f"lexical segments of {build_id}".encode(), digest_size=16).digest()
+    return _digest(f"lexical segments of {build_id}".encode())
 
 
 def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) -> dict[str, Any]:
@@ -350,15 +318,10 @@ def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict
     written: dict[str, Any] = {}
     with _lexical_writer(folder, site.analysis) as writer:
         for run in runs:
-            here = slice(run.first, run.end)
-            texts: Iterable[Sequence[str]] = site.prepared(run)
+            texts: Iterable[Sequence[str]] = site.prepared(run.pages)
             if not site.analysis.is_single:
-                of_chunks = (
-                    stemmer
-                    for page, stemmer in zip(site.pages[here], site.stemmers[here], strict=True)
-                    for _ in page.chunks
-                )
-                texts = _stemmed(texts, site.analysis, of_chunks)
+                pages = zip(site.pages[run.pages], site.stemmers[run.pages], strict=True)
+                texts = _stemmed(texts, site.analysis, (stemmer for page, stemmer in pages for _ in page.chunks))
             _add_documents(writer, texts, run.first_row)
             writer.commit()
             segments = json.loads((folder / _META).read_text(encoding="utf-8"))["segments"]
@@ -414,9 +377,9 @@ def _stemmed(
 def _lexical_writer(folder: Path, analysis: Analysis) -> Iterator[tantivy.IndexWriter]:
     import tantivy
 
-    index = tantivy.Index(lexical_schema(), path=str(folder))
-    register_analyzers(index, analysis)
-    writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+    opened = tantivy.Index(lexical_schema(), path=str(folder))
+    register_analyzers(opened, analysis)
+    writer = opened.writer(heap_size=_HEAP_BYTES, num_threads=1)
     yield writer
     writer.wait_merging_threads()
 

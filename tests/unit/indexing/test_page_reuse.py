@@ -11,7 +11,8 @@ from mkdocs_semsearch.indexing import chunk_vectors as vectors_module
 from mkdocs_semsearch.indexing import lexical_writer
 from mkdocs_semsearch.indexing.chunk_vectors import chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache, page_digest
-from mkdocs_semsearch.indexing.lexical_writer import PreparedPages, prepared_texts
+from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, prepared_texts
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from tests.made_index import made_page
 from tests.word_hash import WordHashEmbedder
 
@@ -23,6 +24,11 @@ def vectors(folder, pages=PAGES, progress=None):
     embedder = WordHashEmbedder()
     with ContentCache.open(folder) as contents:
         return chunk_vectors(pages, list(map(page_digest, pages)), embedder, contents, progress), embedder
+
+
+def prepared(contents):
+    site = SiteTexts(PAGES, DIGESTS, Analysis(["english"]), [None] * len(PAGES), contents)
+    return list(site.prepared(slice(0, len(PAGES))))
 
 
 def test_known_pages_are_not_looked_at(tmp_path, monkeypatch):
@@ -67,19 +73,19 @@ def test_progress_counts_once_from_start_to_end(tmp_path, monkeypatch, slice_siz
 
 def test_damaged_values_of_pages_are_worked_out_again(tmp_path):
     with ContentCache.open(tmp_path) as contents:
-        expected = list(PreparedPages(PAGES, DIGESTS, contents))
+        expected = prepared(contents)
     wanted = vectors(tmp_path)[0].vectors
     with sqlite3.connect(tmp_path / FILE_NAME) as connection:
         connection.execute("UPDATE entries SET value = zeroblob(length(value))")
     assert expected == [prepared_texts(chunk) for page in PAGES for chunk in page.chunks]
     with ContentCache.open(tmp_path) as contents:
-        assert list(PreparedPages(PAGES, DIGESTS, contents)) == expected
+        assert prepared(contents) == expected
     np.testing.assert_array_equal(vectors(tmp_path)[0].vectors, wanted)
 
 
 def test_texts_of_known_pages_are_not_prepared_again(tmp_path, monkeypatch):
     with ContentCache.open(tmp_path) as contents:
-        first = list(PreparedPages(PAGES, DIGESTS, contents))
+        first = prepared(contents)
     monkeypatch.setattr(lexical_writer, "prepared_texts", None)
     with ContentCache.open(tmp_path) as contents:
-        assert list(PreparedPages(PAGES, DIGESTS, contents)) == first
+        assert prepared(contents) == first
