@@ -91,6 +91,8 @@ class TermDictionary:
         """Takes the terms of an index and a function that returns the stems of a word."""
         self._index = terms
         self._stems = stems
+        # A query looks up each of its words several times: whether they are known, frequent, or highlighted.
+        self._frequency = functools.lru_cache(maxsize=_REMEMBERED)(terms.doc_freq)
         self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
         self.corrections = functools.lru_cache(maxsize=_REMEMBERED)(self._corrections)
         self._terms = functools.lru_cache(maxsize=64)(self._read_terms)
@@ -98,15 +100,15 @@ class TermDictionary:
 
     def chunks_with(self, term: str) -> int:
         """Returns the number of chunks with a word in exactly this form."""
-        return self._index.doc_freq("exact", term)
+        return self._frequency("exact", term)
 
     def chunks_with_any_form(self, term: str) -> int:
         """Returns the number of chunks with a word, in this form or with the same stem."""
-        return max(self.chunks_with(term), *(self._index.doc_freq("text", stem) for stem in self._stems(term)), 0)
+        return max(self.chunks_with(term), *(self._frequency("text", stem) for stem in self._stems(term)), 0)
 
     def knows(self, term: str) -> bool:
         """Returns whether the index has a word, in this form or with the same stem."""
-        return bool(self.chunks_with(term)) or any(self._index.doc_freq("text", stem) for stem in self._stems(term))
+        return bool(self.chunks_with(term)) or any(self._frequency("text", stem) for stem in self._stems(term))
 
     def _beginning_with(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Returns the longer words that begin with `prefix`, most frequent first."""

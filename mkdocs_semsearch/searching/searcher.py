@@ -139,10 +139,10 @@ class Searcher:
             StoreUnavailableError: the Qdrant cluster does not answer.
         """
         started = time.perf_counter()
-        if isinstance(query, SearchQuery):
-            query = replace(query, **options)
-        else:
+        if not isinstance(query, SearchQuery):
             query = SearchQuery(query, **{**self.defaults, **options})
+        elif options:  # a copy validates every value again
+            query = replace(query, **options)
         if not query.query:
             return self._browse(query, started)
         question = self._backend.read(read_question(query.query), correct=query.correct)
