@@ -108,22 +108,19 @@ def _number(field: CollectionField, end: Any) -> float | None:
 
 
 def _one_of(field: CollectionField, values: Sequence[Value]) -> models.Condition:
+    conditions: list[models.Condition]
     if field.type == "number":
         same = [models.Range(gte=number, lte=number) for number in (_number(field, value) for value in values)]
-        conditions: list[models.Condition] = [models.FieldCondition(key=field.key, range=one) for one in same]
+        conditions = [models.FieldCondition(key=field.key, range=one) for one in same]
         return models.Filter(should=conditions) if conditions else _nothing()
     stored: list[Any] = [field.stored(value) for value in values]
     if field.type == "integer":  # 2.0 equals the integer 2; 2.5 equals no integer
         stored = [int(value) for value in stored if abs(value) < 2**63 and value == int(value)]
     if not stored:
         return _nothing()
-    if len(stored) == 1:
-        return models.FieldCondition(key=field.key, match=models.MatchValue(value=stored[0]))
-    if field.type == "boolean":
-        alternatives: list[models.Condition] = [
-            models.FieldCondition(key=field.key, match=models.MatchValue(value=value)) for value in stored
-        ]
-        return models.Filter(should=alternatives)
+    if len(stored) == 1 or field.type == "boolean":
+        conditions = [models.FieldCondition(key=field.key, match=models.MatchValue(value=value)) for value in stored]
+        return models.Filter(should=conditions) if len(conditions) > 1 else conditions[0]
     return models.FieldCondition(key=field.key, match=models.MatchAny(any=stored))
 
 
@@ -142,10 +139,8 @@ def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
 
 def heading_stems(question: Question, clauses: Clauses) -> list[list[str]]:
     """Returns the stems of a heading with all words of a question, each with alternatives; see `heading_terms`."""
-    return [
-        [stem for term in others for stem in clauses.analyse("text", term)]
-        for others in heading_terms(question, clauses)
-    ]
+    terms = heading_terms(question, clauses)
+    return [[stem for term in others for stem in clauses.analyse("text", term)] for others in terms]
 
 
 def identifier_dimension(question: Question) -> int | None:
@@ -235,9 +230,7 @@ class CollectionReader:
 
     def neighbors(self, rows: Sequence[int]) -> Iterator[Neighbors]:
         """Yields for each chunk its nearest neighbours, nearest first; sends only one request."""
-        requests = [
-            models.QueryRequest(query=row, using=MEANING, limit=self._neighbors, with_payload=False) for row in rows
-        ]
+        requests = [self._request(query=row, using=MEANING, limit=self._neighbors) for row in rows]
         for points in self._answers(requests):
             rows_near = np.array([point.id for point in points], np.int64)
             yield Neighbors(rows_near, np.array([point.score for point in points], np.float32))
@@ -314,10 +307,9 @@ class CollectionReader:
         """Returns the payloads by point id."""
         payloads: dict[int, Any] = {}
         for start in range(0, len(ids), _AT_ONCE):
+            some = list(ids[start : start + _AT_ONCE])
             with answering(_ADVICE):
-                points = self._client.retrieve(
-                    self._collection, list(ids[start : start + _AT_ONCE]), with_payload=list(keys)
-                )
+                points = self._client.retrieve(self._collection, some, with_payload=list(keys))
             payloads |= {int(point.id): point.payload or {} for point in points}
         return payloads
 
@@ -329,11 +321,9 @@ class CollectionReader:
 
     def point_with(self, key: str, value: str, kind: str) -> int | None:
         """Returns the first point of a kind with a value; None when there is none."""
-        wanted: list[models.Condition] = [_is(KIND, kind), _is(key, value)]
+        wanted = models.Filter(must=[_is(KIND, kind), _is(key, value)])
         with answering(_ADVICE):
-            points, _ = self._client.scroll(
-                self._collection, scroll_filter=models.Filter(must=wanted), limit=1, with_payload=False
-            )
+            points, _ = self._client.scroll(self._collection, scroll_filter=wanted, limit=1, with_payload=False)
         return int(points[0].id) if points else None
 
     def close(self) -> None:
@@ -344,12 +334,12 @@ class CollectionReader:
         self, vector: NDArray[np.float32], allowed: models.Filter | None, others: list[models.Prefetch]
     ) -> models.QueryRequest:
         """Returns the request for the nearest chunks, and for the similarity of the chunks that `others` select."""
+        near: dict[str, Any] = {"query": vector.tolist(), "using": MEANING, "params": _compared()}
         if not others:
-            return self._request(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW, params=_compared())
-        near = models.Prefetch(query=vector.tolist(), using=MEANING, filter=allowed, limit=WINDOW, params=_compared())
+            return self._request(**near, filter=allowed, limit=WINDOW)
         limit = WINDOW + sum(one.limit or 0 for one in others)
         return self._request(
-            prefetch=[near, *others], query=vector.tolist(), using=MEANING, limit=limit, params=_compared()
+            **near, prefetch=[models.Prefetch(**near, filter=allowed, limit=WINDOW), *others], limit=limit
         )
 
     def _request(self, **fields: Any) -> models.QueryRequest:
@@ -382,15 +372,16 @@ def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDA
 
 
 def _named(name: str, allowed: models.Filter | None) -> models.Filter:
-    either = models.Filter(should=[_is(TITLE_NAME, name), _is(HEADING_NAME, name)])
-    return models.Filter(must=[either] if allowed is None else [either, allowed])
+    return _all_of([models.Filter(should=[_is(TITLE_NAME, name), _is(HEADING_NAME, name)])], allowed)
 
 
 def _with_heading(heading: Sequence[Sequence[str]], allowed: models.Filter | None) -> models.Filter:
-    held: list[models.Condition] = [
-        models.FieldCondition(key=HEADING_STEMS, match=models.MatchAny(any=list(stems))) for stems in heading
-    ]
-    return models.Filter(must=held if allowed is None else [*held, allowed])
+    held = [models.FieldCondition(key=HEADING_STEMS, match=models.MatchAny(any=list(stems))) for stems in heading]
+    return _all_of(held, allowed)
+
+
+def _all_of(conditions: Sequence[models.Condition], allowed: models.Filter | None) -> models.Filter:
+    return models.Filter(must=[*conditions] if allowed is None else [*conditions, allowed])
 
 
 def _no_pages(allowed: models.Filter | None) -> models.Filter:
@@ -406,5 +397,4 @@ def _is(key: str, value: str) -> models.FieldCondition:
 
 def of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
     """Returns a filter for points of a kind that also pass another filter."""
-    wanted = _is(KIND, kind)
-    return models.Filter(must=[wanted] if allowed is None else [wanted, allowed])
+    return _all_of([_is(KIND, kind)], allowed)

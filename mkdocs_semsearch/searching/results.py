@@ -138,8 +138,9 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
     days = chunk_map.modified[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]]
     chosen = _Chosen.of(scores, _any_in(pages, section_matches), days, query)
     results = []
+    starts = np.append(pages.starts, len(sections.scores))
     for i, score in chosen.page(query):
-        members = _members(pages, i, len(sections.scores))
+        members = np.arange(starts[i], starts[i + 1])
         weak = not chosen.matching[i]
         shown = members if weak else members[section_matches[members]]
         order = shown[top(sections.scores[shown], 0, query.sections_per_page)]
@@ -229,11 +230,6 @@ def _any_in(groups: Groups, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.logical_or.reduceat(mask, groups.starts) if len(mask) else np.zeros(0, np.bool_)
 
 
-def _members(groups: Groups, number: int, members: int) -> NDArray[np.int64]:
-    end = groups.starts[number + 1] if number + 1 < len(groups.starts) else members
-    return np.arange(groups.starts[number], end)
-
-
 @dataclass(frozen=True, slots=True)
 class ResultWriter:
     """Makes results with text and metadata from ranked items."""
@@ -267,9 +263,7 @@ class ResultWriter:
         return int(self.records.page_of[self.candidates.rows[position]])
 
     def _section(self, position: int) -> SectionInfo:
-        row = int(self.candidates.rows[position])
-        excerpt = make_excerpt(self.records.content(row), self.matcher, self.nearest)
-        return self.records.section(row, excerpt.text, excerpt.highlights)
+        return _section(int(self.candidates.rows[position]), self.records, self.matcher, self.nearest)
 
     def _scores(self, position: int) -> Scores:
         semantic, lexical = self.candidates.semantic, self.candidates.lexical
@@ -333,10 +327,9 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
         best: dict[int, float] = {}
         for chunk, similarity in zip(neighbors.rows.tolist(), neighbors.similarities.tolist(), strict=True):
             other = int(chunk_map.page_of[chunk])
-            if other == page:
-                continue
-            best[other] = max(best.get(other, 0.0), similarity)
-            nearest[other] = max(nearest.get(other, (0.0, chunk)), (similarity, chunk))
+            if other != page:
+                best[other] = max(best.get(other, 0.0), similarity)
+                nearest[other] = max(nearest.get(other, (0.0, chunk)), (similarity, chunk))
         for other, similarity in best.items():
             totals[other] += similarity / int(chunk_map.chunk_count[page])
     ranked = sorted(totals, key=lambda other: (-totals[other], other))[:limit]
@@ -397,10 +390,10 @@ def listed_pages(
 def written_page(rows: tuple[int, ...], records: Records, query: SearchQuery) -> Result:
     """Returns the result for a listed page, without scores; excerpts begin at the start of each section."""
     page = records.page(int(records.page_of[rows[0]]))
-    parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records)) for row in rows)
+    parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records, _NO_WORDS)) for row in rows)
     return parts[0] if query.granularity == "section" else PageResult(0.0, _NO_SCORES, page, parts)
 
 
-def _section(row: int, records: Records) -> SectionInfo:
-    excerpt = make_excerpt(records.content(row), _NO_WORDS)
+def _section(row: int, records: Records, matcher: Matcher, nearest: NearestSentence | None = None) -> SectionInfo:
+    excerpt = make_excerpt(records.content(row), matcher, nearest)
     return records.section(row, excerpt.text, excerpt.highlights)
