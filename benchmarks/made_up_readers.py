@@ -91,12 +91,12 @@ def opened(results: list[str], answers: tuple[str, ...], other: float, chance: r
 
 
 class Readers:
-    """Searches a site as described above.
+    """A group of simulated readers that search a site; see the docstring of this module.
 
     Args:
-        searcher: of the site's index.
-        questions: that readers have.
-        seed: of everything that is drawn.
+        searcher: a searcher of the site's index.
+        questions: the readers' questions.
+        seed: seed of all random choices.
         other: probability that a page without the answer is opened.
     """
 

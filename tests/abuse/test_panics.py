@@ -81,7 +81,7 @@ def test_a_panic_while_a_build_is_opened_is_a_refusal(tmp_path):
     assert live.health.update == "refused"
 
 
-def test_an_endpoint_whose_task_group_fails_is_made_anew():
+def test_an_endpoint_whose_task_group_fails_is_created_again():
     made = []
 
     async def app(scope, receive, send):

@@ -88,7 +88,7 @@ def test_a_tool_has_its_own_time_limit_and_queue(tmp_path):
         release.set()
 
 
-def test_a_forwarded_address_is_not_believed_unless_configured(index_dir):
+def test_a_forwarded_address_is_not_trusted_unless_configured(index_dir):
     with serving(index_dir, rate_limit="2/hour") as url:
         statuses = []
         for number in range(4):
@@ -118,7 +118,7 @@ def test_a_forwarded_address_is_not_believed_unless_configured(index_dir):
         ("", ""),
     ],
 )
-def test_a_port_makes_no_new_client(address, key):
+def test_another_port_is_not_another_client(address, key):
     assert client_key(address) == key
 
 
@@ -226,7 +226,7 @@ class Unreachable(WordHashEmbedder):
         raise EmbedderUnavailableError("The embedder at http://10.0.0.9:8080/v1 (model 'secret') does not answer.")
 
 
-def test_what_the_server_knows_of_its_embedder_is_logged_and_not_answered(index_dir, caplog):
+def test_details_of_the_embedder_are_logged_and_not_sent_to_clients(index_dir, caplog):
     with open_searcher(index_dir, embedder=Unreachable()) as searcher, caplog.at_level(logging.ERROR):
         answer = handle(SearchApi(lambda: searcher), "GET", "/api/v1/search", "q=keys&mode=semantic")
     assert answer.status == 503
@@ -270,7 +270,7 @@ def test_a_malformed_request_is_refused_in_the_common_shape(index_dir, sent):
     assert "default-src 'none'" in headers["content-security-policy"]
 
 
-def test_any_tag_is_no_match_for_a_page_that_is_not_there(index_dir):
+def test_if_none_match_star_on_a_missing_page_is_404(index_dir):
     with client_of(index_dir) as client:
         anything = {"If-None-Match": "*"}
         assert client.get("/api/v1/pages/nowhere.md", headers=anything).status_code == 404

@@ -21,7 +21,7 @@ HELD = 60  # seconds after which an answer comes although no test has released i
 
 @pytest.fixture
 def configure(configure):
-    """Here the theme's own index answers where the sidecar does not."""
+    """In these tests, the theme's own index answers while the sidecar does not."""
     return lambda theme="mkdocs", **entries: configure(theme, **{"fallback": True} | entries)
 
 
@@ -151,7 +151,7 @@ def test_the_start_view_says_when_nothing_can_answer(page, configure, serving):
     with serving.SiteServer(configure(fallback=False)) as server:
         server.sidecar.alive = False
         open_box(page, server)
-        page.get_by_text("Nothing can answer right now.").wait_for()
+        page.get_by_text("Your question is sent once the search service is back.").wait_for()
         server.sidecar.alive = True
         page.get_by_text("Ask a question or type a word.").wait_for()
 

@@ -60,7 +60,7 @@ def test_enter_after_a_filter_change_waits_for_the_new_list(page, site, released
     page.wait_for_url("**/guide/install/**")
 
 
-def test_another_filter_takes_enter_back(page, site, released):
+def test_changing_a_filter_cancels_a_pending_enter(page, site, released):
     ask(page, site, "token")
     hold(site, released)
     page.locator(PANEL).get_by_label("setup").check()
@@ -91,7 +91,7 @@ def test_a_filter_taken_from_the_question_leaves_the_focus_in_the_field(page, si
     expect(page.locator(INPUT)).to_be_focused()
 
 
-def test_an_offer_that_has_helped_passes_the_focus_on(page, site):
+def test_a_button_that_disappears_after_use_passes_the_focus_on(page, site):
     page.goto(site.url + "#semsearch=rotate&f.tags=setup")
     offer = page.get_by_role("button", name="Search without filters")
     offer.focus()
@@ -128,7 +128,7 @@ def test_a_press_between_the_parts_leaves_the_keys_in_the_dialog(page, site):
     assert page.locator("dialog[open]").count() == 1
 
 
-def test_a_list_drawn_anew_below_the_focus_passes_it_to_the_field(page, site, released):
+def test_a_list_that_is_drawn_again_passes_its_focus_to_the_field(page, site, released):
     ask(page, site, "token")
     hold(site, released)
     page.fill(INPUT, "install")

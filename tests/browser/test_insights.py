@@ -57,7 +57,7 @@ def test_an_opened_result_is_reported_once_with_its_rank(recorded):
     assert page.problems == []
 
 
-def test_what_is_typed_on_the_way_is_no_search(recorded):
+def test_an_unfinished_query_is_not_recorded(recorded):
     page, told, _ = recorded
     ask(page, "tok")
     ask(page, "token", wait=1200)

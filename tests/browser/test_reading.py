@@ -239,7 +239,7 @@ def test_the_preview_opens_in_a_new_tab_and_the_dialog_stays(page, site):
     assert page.locator("dialog[open]").count() == 1
 
 
-def test_badges_say_what_is_no_prose(page, site):
+def test_badges_mark_code_tables_and_api_entries(page, site):
     def sorts(body):
         kinds = [("code", "python"), ("table", None), ("api", None), ("text", "python")]
         for result in body["results"]:
@@ -292,7 +292,7 @@ def test_without_facets_no_space_is_reserved(page, site):
     assert page.locator("#semsearch-facets").is_hidden()
 
 
-def test_a_date_is_taken_once_its_year_is_complete(page, site):
+def test_a_date_is_applied_once_its_year_is_complete(page, site):
     ask(page, site, "token")
     page.locator("#semsearch-facets summary", has_text="Date").click()
     before = len(site.sidecar.questions)

@@ -81,7 +81,7 @@ def test_a_facet_without_a_question_has_an_address(page, built, serving, theme):
         assert page.url.endswith("search/?query=&f.tags=setup")
 
 
-def test_what_opens_the_dialog_elsewhere_leads_to_the_field(page, built, serving):
+def test_triggers_of_the_dialog_focus_the_field_on_the_results_page(page, built, serving):
     with serving.SiteServer(built("material")) as server:
         page.goto(server.url + "search/")
         page.locator(INPUT).wait_for()

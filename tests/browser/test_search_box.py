@@ -383,7 +383,7 @@ def test_facets_are_any_of_within_and_all_of_between(page, site):
     assert page.locator(INPUT).evaluate("field => field === document.activeElement")
 
 
-def test_a_facet_count_is_what_applying_it_gives(page, site):
+def test_a_facet_count_equals_the_results_after_applying_the_value(page, site):
     ask(page, site, "token")
     rows = page.locator("#semsearch-facets .ss-facet:visible")
     expect(rows).to_have_count(5)
@@ -458,7 +458,7 @@ def test_weaker_results_are_folded_and_not_counted(page, site):
     assert page.problems == []
 
 
-def test_a_corrected_word_is_said_and_can_be_taken_back(page, site):
+def test_a_correction_is_shown_and_can_be_undone(page, site):
     def correct(body):
         literal = "correct=" in site.sidecar.searches[-1]
         return body if literal else body | {"corrected": {"tokne": "token"}}
@@ -493,7 +493,7 @@ def test_only_relevant_lines_of_a_pasted_traceback_are_searched(page, site):
     assert "KeyError" in site.sidecar.searches[-1]
 
 
-def test_a_missing_phrase_is_said(page, site):
+def test_a_missing_phrase_is_shown(page, site):
     site.sidecar.change = lambda body: body | {"missing_phrases": ["rotate everything"]}
     page.goto(site.url + "#semsearch=%22rotate+everything%22+token")
     notice = page.locator("[data-semsearch=notice]")
@@ -615,7 +615,7 @@ def test_shortcuts_can_be_switched_off(page, configure, serving):
 
 
 @pytest.mark.parametrize("key", ["/", "Control+k"])
-def test_a_shortcut_pressed_before_the_settings_have_come_obeys_them(page, configure, serving, key):
+def test_an_early_shortcut_obeys_the_settings_that_load_later(page, configure, serving, key):
     held = []
     with serving.SiteServer(configure("readthedocs", shortcut=False)) as server:
         page.route("**/semsearch/config.json", lambda route: held.append(route))
@@ -700,7 +700,7 @@ def test_recent_searches_are_kept_removed_and_switched_off(page, site):
     assert page.evaluate("Object.values(localStorage).join()") == "null"
 
 
-def test_events_tell_the_outside(page, site):
+def test_the_dialog_dispatches_its_events(page, site):
     page.goto(site.url)
     page.evaluate(
         """() => {

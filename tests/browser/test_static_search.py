@@ -189,13 +189,13 @@ def test_facets_and_ranges(page, site):
     assert page.problems == []
 
 
-def test_a_phrase_that_occurs_nowhere_is_said_and_the_nearest_is_shown(page, site):
+def test_a_phrase_that_occurs_nowhere_is_reported_with_the_nearest_results(page, site):
     page.goto(f'{site.url}#semsearch="asks for a new token"')
     page.get_by_text("“asks for a new token” occurs nowhere here").wait_for()
     assert titles(page)
 
 
-def test_a_corrected_word_is_said(page, site):
+def test_a_corrected_word_is_shown(page, site):
     ask(page, site, "authentcation")
     page.get_by_text("Showing results for authentication").wait_for()
     page.get_by_role("button", name="Search for authentcation instead").click()

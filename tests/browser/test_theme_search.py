@@ -34,7 +34,7 @@ def own_files(page):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_themes_index_and_worker_stay_home_through_a_whole_search(page, build_site, serving, theme):
+def test_the_themes_index_and_worker_are_never_loaded_during_a_search(page, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:
         asked = own_files(page)
         page.goto(server.url, wait_until="networkidle")
@@ -99,9 +99,7 @@ def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, con
         page.locator(DIALOG).wait_for()
 
 
-def test_a_click_before_the_settings_have_come_opens_the_themes_search_where_triggers_are_left_to_it(
-    page, configure, serving
-):
+def test_an_early_click_opens_the_themes_search_if_triggers_are_left_to_the_theme(page, configure, serving):
     held = []
     with serving.SiteServer(configure("material", triggers=False)) as server:
         page.route("**/semsearch/config.json", lambda route: held.append(route))
@@ -115,9 +113,7 @@ def test_a_click_before_the_settings_have_come_opens_the_themes_search_where_tri
         assert page.locator("dialog[open]").count() == 0
 
 
-def test_a_key_of_the_theme_before_the_settings_have_come_opens_the_themes_search_where_triggers_are_left_to_it(
-    page, configure, serving
-):
+def test_an_early_theme_key_opens_the_themes_search_if_triggers_are_left_to_the_theme(page, configure, serving):
     held = []
     with serving.SiteServer(configure("material", triggers=False)) as server:
         page.route("**/semsearch/config.json", lambda route: held.append(route))
@@ -138,7 +134,7 @@ def test_the_search_page_of_readthedocs_answers_as_before(page, build_site, serv
 SCRIPT = "<img src=x onerror='window.injected = true'>"
 
 
-def test_a_query_in_the_address_opens_the_dialog_and_never_reaches_material(page, build_site, serving):
+def test_a_query_in_the_url_opens_the_dialog_and_not_materials_search(page, build_site, serving):
     with serving.SiteServer(build_site("material")) as server:
         page.goto(server.url + "guide/auth/?q=rotate token " + SCRIPT)
         page.locator(OPTION).first.wait_for()

@@ -173,7 +173,7 @@ def test_material_highlights_the_words_on_the_page(page, build_site, serving):
         assert {text.lower() for text in page.locator("article mark").all_inner_texts()} >= {"rotate", "token"}
 
 
-def test_a_heading_called_semsearch_is_no_obstacle(page, configure, serving):
+def test_a_heading_with_the_id_semsearch_does_no_harm(page, configure, serving):
     site = configure()
     home = site / "index.html"
     home.write_text(home.read_text().replace('id="welcome"', 'id="semsearch"'))
@@ -300,7 +300,7 @@ def test_right_to_left(page, configure, serving):
         assert facets["x"] > results["x"]
 
 
-def test_strings_of_the_site_win(page, configure, serving):
+def test_the_sites_own_strings_take_precedence(page, configure, serving):
     with serving.SiteServer(configure(language="de-CH", strings={"placeholder": "Frag mich"})) as server:
         page.goto(server.url)
         page.keyboard.press("Control+k")

@@ -165,7 +165,7 @@ def test_the_chunk_map_has_page_and_section_of_every_chunk(backend):
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.op)
-def test_what_the_filter_leaves_matches_or_is_weak(backend, find, condition, granularity, mode):
+def test_pages_that_pass_the_filter_match_or_are_weak(backend, find, condition, granularity, mode):
     rows = kept_rows(condition)
     assert 0 < len(rows) < len(ROWS)
     query = SearchQuery("proxy secret", mode=mode, granularity=granularity, filters=(condition,), limit=50)
@@ -236,7 +236,7 @@ def test_a_title_comes_first(find):
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_a_least_score_leaves_the_results_that_show_it(find, granularity, mode):
+def test_results_whose_displayed_score_equals_min_score_are_kept(find, granularity, mode):
     query = SearchQuery("pip install foo_bar behind a proxy", limit=50, mode=mode, granularity=granularity)
     scores = [presented_score(item.score) for item in find(query).ranked.results]
     assert len(set(scores)) > 2
@@ -292,7 +292,7 @@ def test_quotes_inside_a_question_remove_nothing(find, mode):
     assert "Keys are secret" in ROWS[int(quoted.candidates.rows[best])][2].content
 
 
-def test_a_typo_is_corrected_unless_that_is_unwanted(backend, find):
+def test_a_typo_is_corrected_unless_corrections_are_off(backend, find):
     question = backend.read(read_question("repositry"), correct=True)
     assert question.corrections == {"repositry": ("repository",)}
     found = find(SearchQuery("repositry", mode="lexical"))
@@ -333,7 +333,7 @@ def test_an_invalid_value_is_refused(find):
         find(SearchQuery("keys", filters=(Equals("year", "soon"),)))
 
 
-def test_the_matcher_knows_which_words_match(find):
+def test_the_matcher_finds_the_matching_words(find):
     matcher = find(SearchQuery("expire behind a proxy")).matcher
     assert matcher.stems_in("expire")
     assert matcher.stems_in("proxy")

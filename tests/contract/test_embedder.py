@@ -108,7 +108,7 @@ def test_the_order_is_kept(embedder):
     assert len({vector.tobytes() for vector in forward[[0, 2, 3, 4, 6]].round(4)}) == 5
 
 
-def test_neighbours_do_not_matter(embedder):
+def test_a_vector_does_not_depend_on_other_texts(embedder):
     together = embedder.embed(TEXTS, "document")
     for text, vector in zip(TEXTS, together, strict=True):
         np.testing.assert_allclose(embedder.embed([text], "document")[0], vector, atol=TOLERANCE)
@@ -143,12 +143,12 @@ def test_searching_twice_gives_the_same_results(embedder):
     np.testing.assert_array_equal(embedder.embed(TEXTS[:2], "query"), embedder.embed(TEXTS[:2], "query"))
 
 
-def test_shared_words_are_near(embedder):
+def test_texts_with_shared_words_have_similar_vectors(embedder):
     vectors = embedder.embed(["rotate the api key", "how to rotate an api key", "bake a chocolate cake"], "document")
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_threads_may_share_it(embedder):
+def test_an_embedder_can_be_shared_by_threads(embedder):
     expected = embedder.embed(TEXTS, "query")
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda i: embedder.embed([TEXTS[i % len(TEXTS)]], "query")[0], range(28)))

@@ -41,7 +41,7 @@ def test_page_tells_sections_of_one_name_apart(opened, tool, asked):
     assert best_section(first) == (tool.capitalize(), [tool.capitalize(), "Options"], f"{tool}/#options")
 
 
-def test_sections_of_one_name_are_all_found_by_it_under_the_titles_of_their_pages(opened):
+def test_sections_with_the_same_heading_all_match_it(opened):
     found = [best_section(result) for result in opened(list(pages()))("Options")["results"]]
     assert {title for title, headings, _ in found if headings[-1] == "Options"} == {"Tar", "Grep", "Curl", "Mount"}
     assert all(headings[-1] == "Options" for _, headings, _ in found[:4])

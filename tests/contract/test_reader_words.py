@@ -138,7 +138,7 @@ def test_a_pinned_question_puts_its_page_first(ask):
     assert {result["page"]["path"] for result in ask("how do I begin")["results"][:2]} == {"install.md", "start.md"}
 
 
-def test_a_phrase_is_looked_for_in_the_text_only(ask):
+def test_a_phrase_is_searched_in_the_text_only(ask):
     assert ask('"k8s"', mode="lexical")["missing_phrases"] == ["k8s"]
     assert ask('"cluster k8s"', mode="lexical")["missing_phrases"] == ["cluster k8s"]
 

@@ -237,7 +237,7 @@ def test_options_have_the_same_answers(engine, searcher, mode, options):
             assert answer == reference(searcher, query), (text, offset)
 
 
-def test_pasted_messages_are_read_alike(engine):
+def test_pasted_messages_are_parsed_alike(engine):
     frames = "".join(f'  File "app/{i}.py", line {i}, in run\n    call({i})\n' for i in range(12))
     texts = [
         f"Why does it fail?\n\nTraceback (most recent call last):\n{frames}KeyError: 'user_id'\n",
@@ -284,7 +284,7 @@ def test_dated_pages_are_listed_newest_first(engine, searcher):
         engine.search(" ")
 
 
-def test_a_filter_that_cannot_hold_is_refused_in_the_same_words(engine, searcher):
+def test_an_invalid_filter_is_refused_with_the_same_message(engine, searcher):
     for refused in (Equals("year", "new"), Range("date", "yesterday", None), Equals("draft", "perhaps")):
         with pytest.raises(FilterError) as wanted:
             searcher.search(SearchQuery("token", filters=(refused,)))
@@ -376,7 +376,7 @@ def test_an_empty_site_has_no_answers(tmp_path):
         assert engine.search('a "b" c') == wanted
 
 
-def test_a_site_that_is_published_anew_answers_from_the_new_bundle(tmp_path):
+def test_a_site_that_is_published_again_answers_from_the_new_bundle(tmp_path):
     built(tmp_path / "index", [made_page("old.md", "An old token.")])
     write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
     with StaticEngine(tmp_path) as engine:
@@ -409,7 +409,7 @@ def hostile_texts():
     return ["".join(rng.choices(letters, k=rng.randint(0, 14))) for _ in range(3000)]
 
 
-def test_text_is_read_alike(engine):
+def test_text_is_analysed_alike(engine):
     texts = hostile_texts()
     for name, wanted in (
         ("termsOf", terms_of),

@@ -352,7 +352,7 @@ def test_evaluation(run, index_dir, questions):
     assert "hit@1" in run("eval", questions, index_dir, *LEXICAL, "--granularity", "section").stdout
 
 
-def test_evaluation_of_nothing_is_no_success(run, index_dir, tmp_path):
+def test_an_evaluation_without_questions_fails(run, index_dir, tmp_path):
     sentence(run("eval", tmp_path / "none.jsonl", index_dir, code=1), "none.jsonl cannot be read")
     (tmp_path / "bad.jsonl").write_text('{"query": "x", "answer_page": "guide/keys.md"}\n{"query": "x"}\n')
     sentence(run("eval", tmp_path / "bad.jsonl", index_dir, code=1), "bad.jsonl:2 is not a question")
@@ -386,7 +386,7 @@ def test_serving(index_dir, tmp_path):
         process.communicate()
 
 
-def test_settings_that_cannot_be_served_are_refused_with_a_sentence(run, index_dir, tmp_path):
+def test_invalid_server_settings_are_refused_with_a_sentence(run, index_dir, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

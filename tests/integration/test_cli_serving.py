@@ -38,7 +38,7 @@ def test_serve_answers_for_each_by_name(folders):
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
-def test_a_question_leaves_the_other_cores_alone(command, folders):
+def test_a_query_uses_one_core(command, folders):
     """Threads of NumPy's linear algebra spin after every product: they would take the cores of other questions."""
     pytest.importorskip("mcp")
     pytest.importorskip("threadpoolctl")
@@ -66,7 +66,7 @@ def test_one_index_or_several(command, capsys):
 
 @pytest.mark.parametrize(("given", "sentence"), [("folder", "has no name"), ("api=folder", "is not allowed")])
 @pytest.mark.parametrize("command", ["serve", "mcp"])
-def test_names_that_cannot_be(command, given, sentence, capsys):
+def test_invalid_names_are_refused(command, given, sentence, capsys):
     pytest.importorskip("mcp")
     assert main([command, "--index", given]) == 1
     assert sentence in capsys.readouterr().err

@@ -93,7 +93,7 @@ def test_a_proxy_may_mount_the_app_below_another_path(index_dir):
         assert proxied.get("/search/-/semsearch/readyz").status_code == 200
 
 
-def test_the_conditional_request_costs_no_body(client):
+def test_a_conditional_request_gets_no_body(client):
     first = client.get("/api/v1/search?q=keys")
     again = client.get("/api/v1/search?q=keys", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
@@ -251,7 +251,7 @@ def test_a_site_that_is_not_there_is_an_error_at_once(index_dir, tmp_path):
         create_app(index_dir, site_dir=tmp_path / "nothing")
 
 
-def test_an_index_may_come_later_and_change(tmp_path):
+def test_an_index_may_appear_later_and_change(tmp_path):
     folder = tmp_path / "index"
     live = LiveIndex(folder, open_index=open_small, poll_seconds=0.02)
     with TestClient(create_app(live)) as client:
@@ -265,7 +265,7 @@ def test_an_index_may_come_later_and_change(tmp_path):
         assert eventually(lambda: client.get("/readyz").json()["pages"] == 3)
 
 
-def test_many_at_once_get_each_their_own_answer(client):
+def test_concurrent_requests_get_their_own_answers(client):
     words = ["keys", "backup", "rotate", "search", "restore", "command", "tokens", "month"] * 6
 
     def ask(word):

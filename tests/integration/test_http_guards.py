@@ -41,7 +41,7 @@ ADDRESSES = ("/api/v1/facets", "/api/v1/search?q=a", "/api/v1/pages/healthz", "/
 
 
 @pytest.mark.parametrize("base", ["", "/-/semsearch"])
-def test_without_its_token_there_is_nothing_to_see(index_dir, base):
+def test_without_a_token_the_server_reveals_nothing(index_dir, base):
     with client_of(live(index_dir), token=TOKEN) as client:
         for address in ADDRESSES:
             refused = client.get(f"{base}{address}")
@@ -80,12 +80,12 @@ def test_tokens_of_a_file_are_read_again_on_reload(index_dir, tmp_path, caplog):
     assert "The previous tokens stay valid." in caplog.text
 
 
-def test_a_site_for_browsers_and_a_token_do_not_go_together(index_dir, tmp_path):
+def test_a_served_site_with_a_token_is_refused(index_dir, tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be protected by a token"):
         create_app(index_dir, site_dir=tmp_path, token=TOKEN)
 
 
-def test_a_browser_may_send_the_token_where_there_is_one(index_dir):
+def test_cors_allows_the_token_header_if_a_token_is_set(index_dir):
     ask = {
         "Origin": "https://a.example",
         "Access-Control-Request-Method": "GET",
@@ -201,7 +201,7 @@ def test_behind_a_proxy_clients_are_distinguished_by_its_header(index_dir):
         (None, ""),
     ],
 )
-def test_a_network_of_one_client_counts_as_one(address, key):
+def test_addresses_of_one_ipv6_network_count_as_one_client(address, key):
     assert client_key(address) == key
 
 
@@ -236,7 +236,7 @@ def test_the_id_of_a_proxy_is_kept(index_dir, given):
 
 
 @pytest.mark.parametrize("given", ["", "x" * 65, 'a"b', "a b", "{}", "a;b"])
-def test_an_id_that_is_not_safe_to_write_down_is_replaced(index_dir, given):
+def test_an_unsafe_request_id_is_replaced(index_dir, given):
     with client_of(live(index_dir)) as client:
         answer = client.get("/healthz", headers={"X-Request-ID": given})
         assert re.fullmatch("[0-9a-f]{32}", answer.headers["x-request-id"])
@@ -277,7 +277,7 @@ def test_the_log_is_json_and_keeps_questions_to_itself(index_dir, lines):
     assert "private" not in json.dumps(lines)
 
 
-def test_the_log_has_questions_where_that_is_wanted(index_dir, lines, caplog):
+def test_the_log_has_questions_if_enabled(index_dir, lines, caplog):
     with client_of(live(index_dir), log_queries=True) as client:
         client.post("/api/v1/search", json={"query": "two\nlines"})
     assert [line["query"] for line in lines if "query" in line] == ["two\nlines"]

@@ -69,7 +69,7 @@ def test_the_address_may_be_that_of_the_site_the_index_or_the_manifest(web, copy
     assert PublishedIndex(url + address, copy).update() is True
 
 
-def test_of_a_new_build_only_what_changed_is_fetched(web, copy):
+def test_only_changed_files_of_a_new_build_are_downloaded(web, copy):
     url, root, asked = web
     build(root)
     published = PublishedIndex(url, copy)
@@ -122,7 +122,7 @@ def test_a_folder_without_an_index_is_refused_with_a_sentence(web, copy):
     assert not copy.exists()
 
 
-def test_a_server_that_is_not_there_is_a_sentence(copy):
+def test_a_missing_server_is_reported_in_one_sentence(copy):
     with pytest.raises(IndexNotFoundError, match=r"No index can be read at http://127\.0\.0\.1:1/manifest\.json"):
         PublishedIndex("http://127.0.0.1:1/", copy).update()
 
@@ -133,7 +133,7 @@ def test_other_addresses_are_refused(url, copy):
         PublishedIndex(url, copy)
 
 
-def test_a_sidecar_follows_the_published_index_and_outlives_it(web, copy, caplog):
+def test_a_sidecar_loads_published_builds_and_answers_without_the_publisher(web, copy, caplog):
     url, root, _ = web
     published = PublishedIndex(url, copy)
     live = LiveIndex(copy, open_index=open_small, update=published.update)

@@ -97,7 +97,7 @@ def as_both_read_it(arguments):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 @given(good | wild)
-def test_what_http_refuses_mcp_refuses_with_the_same_sentence(searcher, call_tool, arguments):
+def test_mcp_refuses_the_same_requests_as_http_with_the_same_sentence(searcher, call_tool, arguments):
     sent = as_both_read_it(arguments)
     response = handle(SearchApi(lambda: searcher), "POST", "/api/v1/search", "", {}, json.dumps(sent).encode())
     body = json.loads(response.body)

@@ -104,7 +104,7 @@ def test_running_requests_are_answered_before_it_stops(index_dir):
         urllib.request.urlopen(url)
 
 
-def test_a_hangup_lets_it_look_for_a_new_build(tmp_path):
+def test_a_hangup_signal_checks_for_a_new_build(tmp_path):
     folder = build(tmp_path / "index")
     process, url = start(folder, program=SLOW_PROGRAM)
     try:

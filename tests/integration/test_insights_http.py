@@ -55,7 +55,7 @@ def test_a_search_is_recorded(index_dir, tmp_path):
     assert (search.query, search.opened, search.rank, search.site) == ("rotate keys", "guide/auth.md", 1, "")
 
 
-def test_an_answer_from_before_recording_is_not_taken_for_one_of_now(index_dir, tmp_path):
+def test_an_etag_from_before_recording_is_not_accepted(index_dir, tmp_path):
     with client_of(index_dir, None) as client:
         tag = client.get("/api/v1/search", params={"q": "keys"}).headers["etag"]
     with client_of(index_dir, tmp_path) as client:
@@ -79,7 +79,7 @@ def test_each_of_several_indexes_has_its_name_in_the_records(index_dir, tmp_path
     assert {search.site for search in InsightStore(tmp_path).read()} == {"", "old"}
 
 
-def test_what_is_not_a_search_is_refused(index_dir, tmp_path):
+def test_a_record_that_is_not_a_search_is_refused(index_dir, tmp_path):
     with client_of(index_dir, tmp_path) as client:
         refused = send(client, {**ENDING, "user": "jane"})
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_request")

@@ -113,7 +113,7 @@ def test_nothing_is_left_of_an_index_that_was_replaced(live, opening):
     assert first() is None
 
 
-def test_a_bad_build_is_refused_and_said_once(live, caplog):
+def test_a_bad_build_is_refused_and_logged_once(live, caplog):
     build(live.index_dir)
     live.refresh()
     good = current(live)
@@ -186,7 +186,7 @@ def test_a_build_with_an_unknown_embedder_does_not_replace_a_working_one(tmp_pat
     live.close()
 
 
-def test_a_reload_on_request_looks_again_at_what_was_refused(live, caplog):
+def test_a_requested_reload_tries_a_refused_build_again(live, caplog):
     build(live.index_dir)
     live.refresh()
     manifest = live.index_dir / "manifest.json"
@@ -203,7 +203,7 @@ def test_a_reload_on_request_looks_again_at_what_was_refused(live, caplog):
     assert live.health.loaded_at > 0
 
 
-def test_an_embedder_that_is_down_does_not_keep_the_index_out(tmp_path, caplog):
+def test_an_index_is_loaded_while_its_embedder_is_down(tmp_path, caplog):
     live = LiveIndex(
         build(tmp_path / "index"), open_index=lambda folder: open_searcher(folder, embedder=DeadEmbedder())
     )

@@ -68,7 +68,7 @@ def server_of(source):
     return build_server(IndexOperations(source), site_name="Example")
 
 
-def test_tools_say_what_they_take(searcher):
+def test_tools_describe_their_arguments(searcher):
     async def run():
         async with Client(server_of(lambda: searcher)) as client:
             return (await client.list_tools()).tools, client.instructions

@@ -31,7 +31,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_nothing_is_found_alike_four_ways(tmp_path, capsys, case):
+def test_all_interfaces_report_no_results_alike(tmp_path, capsys, case):
     client = pytest.importorskip("mcp").Client
     pages, asked, wanted = CASES[case]
     request = {**asked, "mode": "lexical"}
@@ -68,7 +68,7 @@ def test_nothing_is_found_alike_four_ways(tmp_path, capsys, case):
             assert (code, shown.err) == (2, f"semsearch: {sentence}\n")
 
 
-def test_no_index_is_said_alike_four_ways(tmp_path, capsys):
+def test_all_interfaces_report_a_missing_index_alike(tmp_path, capsys):
     client = pytest.importorskip("mcp").Client
     with pytest.raises(IndexNotFoundError):
         open_searcher(tmp_path / "nowhere")

@@ -174,7 +174,7 @@ def test_wrong_options_are_sentences(site):
         ({"cache_dir": "docs/.cache"}, ["cache_dir", "inside docs_dir"]),
     ],
 )
-def test_places_that_cannot_work_are_refused(site, options, words):
+def test_invalid_folders_are_refused(site, options, words):
     site.options |= options
     output = site.build(fails=True)
     assert all(word in output for word in words), output

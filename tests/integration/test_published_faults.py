@@ -224,7 +224,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_name_in_a_manifest_leads_out_of_the_copy(origin, copy, tmp_path, name):
+def test_no_name_in_a_manifest_escapes_the_copy(origin, copy, tmp_path, name):
     build(origin.root)
     rewritten(origin.root, lambda body: body["files"][0].update(path=name))
     with pytest.raises(IndexFolderError):
@@ -235,7 +235,7 @@ def test_no_name_in_a_manifest_leads_out_of_the_copy(origin, copy, tmp_path, nam
 
 
 @pytest.mark.parametrize("build_id", ["../../escaped", "/tmp/escaped", "", ".", "0" * 15, "0" * 17, "0123456789ABCDEF"])
-def test_no_build_id_leads_out_of_the_copy(origin, copy, build_id):
+def test_no_build_id_escapes_the_copy(origin, copy, build_id):
     build(origin.root)
     rewritten(origin.root, lambda body: body.update(build_id=build_id))
     with pytest.raises(IndexCorruptError):
@@ -251,7 +251,7 @@ def test_invalid_sizes_are_refused(origin, copy, size):
         PublishedIndex(origin.url, copy).update()
 
 
-def test_an_index_that_is_too_large_is_not_even_begun(origin, copy, monkeypatch):
+def test_an_index_that_is_too_large_is_not_downloaded(origin, copy, monkeypatch):
     build(origin.root)
     rewritten(origin.root, lambda body: body["files"][0].update(size=10**15))
     with pytest.raises(IndexCorruptError, match="bytes, 8589934592 are allowed: set SEMSEARCH_MAX_INDEX_BYTES"):

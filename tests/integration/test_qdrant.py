@@ -71,7 +71,7 @@ def edited(number):
     return [*PAGES, made_page("new.md", f"Edition {number}")]
 
 
-def test_a_build_is_shown_when_it_is_whole(server, build):
+def test_a_build_is_published_only_when_it_is_complete(server, build):
     report = build(PAGES)
     assert shown(server) == {"docs": f"docs-{report.build_id}"}
     assert ask(build.index).results[0].page.path == "keys.md"
@@ -155,7 +155,7 @@ def test_an_old_cluster_is_refused(server, build):
     assert not collections(server)
 
 
-def test_no_address_no_key(server, build, monkeypatch):
+def test_a_wrong_key_or_url_is_reported_without_the_key(server, build, monkeypatch):
     build(PAGES)
     monkeypatch.setenv("QDRANT_API_KEY", "secret-key")
     server.refuse = (401, "", 1000)

@@ -57,7 +57,7 @@ def ask(index):
         return searcher.search(SearchQuery("rotate api keys"))
 
 
-def test_a_cluster_with_a_key_wants_it_of_builds_and_of_searches(server, tmp_path, monkeypatch, caplog):
+def test_a_cluster_with_a_key_requires_it_for_builds_and_searches(server, tmp_path, monkeypatch, caplog):
     server.key = KEY
     with pytest.raises(StoreUnavailableError, match="QDRANT_API_KEY is missing or wrong"):
         build(tmp_path / "index")

@@ -61,7 +61,7 @@ def test_a_page_of_the_sites_own_stays(tmp_path, own):
     assert site.widget_config()["results_page"] is False
 
 
-def test_a_template_of_the_sites_own_theme_wins(tmp_path):
+def test_a_template_of_the_sites_own_theme_takes_precedence(tmp_path):
     site = DocsSite(tmp_path, config={"theme": {"name": "mkdocs", "custom_dir": "overrides"}}).write(PAGES)
     own = tmp_path / "overrides" / RESULTS_PAGE
     own.parent.mkdir(parents=True)

@@ -55,7 +55,7 @@ def test_snippet_runs(tmp_path, monkeypatch, capsys, page, snippet):
     assert capsys.readouterr().out or "print" not in snippet
 
 
-def test_one_question_has_the_same_first_result_four_ways(tmp_path, monkeypatch, capsys):
+def test_all_interfaces_return_the_same_first_result(tmp_path, monkeypatch, capsys):
     client = pytest.importorskip("mcp").Client
     text = (REFERENCE / "queries-and-filters.md").read_text(encoding="utf-8")
     section = text.split("## One question, four ways")[1].split("\n## ")[0]

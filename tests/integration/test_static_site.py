@@ -112,7 +112,7 @@ def test_quality_is_measured_of_bundles_and_of_indexes(site, tmp_path):
         assert figures["mrr@10"] == 1
 
 
-def test_a_tuned_table_is_kept_while_the_sentences_stay(site):
+def test_a_tuned_table_is_reused_while_the_sentences_are_unchanged(site):
     tables = list((site.root / ".cache/plugin/semsearch").glob("static-table-*.npz"))
     assert len(tables) == 1
     changed = tables[0].stat().st_mtime_ns

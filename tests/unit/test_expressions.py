@@ -68,7 +68,7 @@ def test_says_what_is_wrong(expression, reason):
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_a_filter_or_a_sentence(text):
+def test_any_text_is_a_filter_or_an_error_message(text):
     try:
         parsed = parse_filter(text)
     except FilterError as error:

@@ -113,7 +113,7 @@ def test_plugin_and_command_line_load_nothing_heavy(part):
     assert done.stdout.strip() == "[]"
 
 
-def test_a_server_loads_what_agents_need_when_one_comes():
+def test_a_server_loads_mcp_when_the_first_agent_connects():
     code = f"import sys; from {NAME}.serving.app import create_app; create_app('nowhere'); print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -60,7 +60,7 @@ def test_it_is_copied_into_the_index_unchanged(cache, model, tmp_path):
     np.testing.assert_array_equal(from_folder.embed(TEXTS, "document"), embedder.embed(TEXTS, "document"))
 
 
-def test_a_model_that_is_nowhere(tmp_path):
+def test_a_missing_model_is_an_error_that_lists_all_places(tmp_path):
     with pytest.raises(ModelNotFoundError):
         open_embedder("onnx", str(tmp_path / "nothing"))
 

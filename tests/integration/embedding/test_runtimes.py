@@ -69,7 +69,7 @@ def test_auto_falls_back_where_the_vectors_would_differ(model, no_card, tmp_path
 
 
 @pytest.mark.parametrize("name", ["encoder.onnx", "tokenizer.json"])
-def test_a_damaged_export_is_made_again(model, no_card, tmp_path, name):
+def test_a_damaged_export_is_written_again(model, no_card, tmp_path, name):
     before = opened(model, runtime="auto", cache_dir=str(tmp_path)).embed(TEXTS, "document")
     (file,) = tmp_path.rglob(name)
     file.write_bytes(b"no such thing")
@@ -77,7 +77,7 @@ def test_a_damaged_export_is_made_again(model, no_card, tmp_path, name):
     np.testing.assert_array_equal(before, after)
 
 
-def test_a_cache_that_cannot_be_written_costs_only_time(model, no_card, tmp_path):
+def test_a_cache_that_cannot_be_written_only_slows_the_build(model, no_card, tmp_path):
     (tmp_path / "taken").write_text("a file")
     embedder = opened(model, runtime="auto", cache_dir=str(tmp_path / "taken" / "below"))
     assert embedder.identity.precision == "int8"
@@ -103,7 +103,7 @@ def test_two_builds_at_once_export_without_harm(model, no_card, tmp_path):
     assert [folder.name[:8] for folder in tmp_path.iterdir()] == ["encoder-"]
 
 
-def test_a_graphics_card_counts_only_where_torch_can_use_it(monkeypatch):
+def test_a_graphics_card_is_used_only_if_torch_supports_it(monkeypatch):
     monkeypatch.setattr(runtimes, "_DRIVERS", ("/",))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr("sys.platform", "linux")

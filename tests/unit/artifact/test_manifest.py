@@ -124,7 +124,7 @@ def test_paths_that_climb_out_are_refused(path):
         json.dumps({"format": FORMAT}),
     ],
 )
-def test_wrong_values_are_damage(text):
+def test_wrong_values_are_reported_as_damage(text):
     with pytest.raises(IndexCorruptError, match=r"here is damaged.*build the index again"):
         manifest_from_json(text, "here")
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_a_manifest_is_refused(text):
 
 
 @pytest.mark.parametrize("number", [0, 2, 99, "1", None, True, [1], 1.5])
-def test_another_format_names_both_numbers_and_the_way_out(number):
+def test_another_format_names_both_versions_and_the_solution(number):
     with pytest.raises(IndexFormatError, match=r"here has index format .*rebuild") as caught:
         manifest_from_json(changed(format=number), "here")
     assert f"format {number}," in str(caught.value)

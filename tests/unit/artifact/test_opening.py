@@ -81,7 +81,7 @@ def test_an_unverified_damaged_file_is_reported_with_a_sentence(index_dir, patte
         open_searcher(index_dir, embedder=WordHashEmbedder())
 
 
-def test_a_manifest_that_promises_other_rows_is_found_out(index_dir):
+def test_a_manifest_with_wrong_row_counts_is_refused(index_dir):
     for name in ("pages", "chunks"):
         path = index_dir / "manifest.json"
         text = path.read_text()

@@ -56,7 +56,7 @@ def test_the_manifest_lists_every_file_with_size_and_hash(index_dir):
     assert hidden(index_dir) == []
 
 
-def test_the_build_before_the_current_one_is_kept(index_dir):
+def test_the_previous_build_is_kept(index_dir):
     publish(index_dir, NEW)
     assert visible(index_dir) == [OLD, NEW, "manifest.json"]
     publish(index_dir, THIRD)
@@ -132,7 +132,7 @@ def test_a_damaged_build_is_replaced(index_dir, damage):
     assert visible(index_dir) == [OLD, "manifest.json"]
 
 
-def test_a_build_that_is_in_place_is_not_taken_away_to_be_written_again(index_dir):
+def test_an_existing_build_is_not_removed_and_written_again(index_dir):
     inode = (index_dir / OLD / "data").stat().st_ino
     manifest = publish(index_dir, OLD)
     assert manifest.build_id == OLD
@@ -148,7 +148,7 @@ def test_a_build_that_is_in_place_is_not_taken_away_to_be_written_again(index_di
         {"sixteencharacter/work": "years of work"},
     ],
 )
-def test_a_folder_with_other_things_is_refused_and_untouched(tmp_path, files):
+def test_a_folder_with_other_files_is_refused_and_unchanged(tmp_path, files):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -38,7 +38,7 @@ def test_sections_carry_heading_path_and_anchor() -> None:
     assert [c.chunk_index for c in found] == [c.section_index for c in found] == [0, 1, 2, 3]
 
 
-def test_an_h1_other_than_the_title_takes_the_second_place() -> None:
+def test_an_h1_other_than_the_title_is_second_in_the_heading_path() -> None:
     found = chunks('<h1 id="a">Authentication</h1><p>x</p><h2 id="b">Tokens</h2><p>y</p>', title="Auth")
     assert [c.heading_hierarchy for c in found] == [("Auth", "Authentication"), ("Auth", "Authentication", "Tokens")]
 
@@ -130,7 +130,7 @@ def test_rows_stay_whole_under_a_heading_path_longer_than_a_chunk() -> None:
         assert len(embedding_text(piece.heading_hierarchy, piece.content)) < 1000
 
 
-def test_a_row_that_only_fits_without_the_header_stays_whole() -> None:
+def test_a_table_row_that_fits_only_without_the_header_is_not_cut() -> None:
     rows = "<tr><td>a</td><td>b</td></tr>" + f"<tr><td>{'word ' * 24}end</td><td>x</td></tr>"
     header = "<thead><tr><th>Name of it</th><th>What it is for all</th></tr></thead>"
     found = chunks(f"<table>{header}{rows}</table>", size=40)
@@ -154,7 +154,7 @@ def test_an_introducing_line_stays_with_its_block() -> None:
     assert second.content.startswith("As follows:\n\nTip:\u00a0body")
 
 
-def test_a_small_rest_is_evened_out() -> None:
+def test_a_small_last_piece_is_evened_out() -> None:
     items = "".join(f"<li>item {n} of the list</li>" for n in range(9))
     sizes = [count_words(piece.content) for piece in chunks(f"<ul>{items}</ul>", size=51, overlap=0)]
     assert sizes in ([24, 30], [30, 24])
@@ -257,7 +257,7 @@ def test_source_positions_hold_the_first_and_last_words(sections: list[tuple[str
 
 
 @pytest.mark.parametrize("html", ["x" * 10_240, "é" * 10_240, "<pre>" + "y" * 10_240, "<ul><li>" + "z" * 10_240])
-def test_a_ten_kilobyte_word_is_cut_like_any_text(html: str) -> None:
+def test_a_word_of_ten_kilobytes_is_cut(html: str) -> None:
     found = chunks(html, size=40)
     assert len(found) > 1
     assert sum(len(c.content) for c in found) >= 10_240

@@ -101,7 +101,7 @@ def test_any_code_is_read_without_complaint(language: str, code: str) -> None:
     read(code, language)
 
 
-def test_a_piece_of_a_long_block_knows_what_it_is_in() -> None:
+def test_a_piece_of_a_long_block_has_the_name_of_its_definition() -> None:
     methods = "\n\n".join(f"    def run_{n}(self):\n        first_{n}()\n        second_{n}()" for n in range(6))
     block = Block("code", f"class Engine(Base):\n{methods}", "python")
     first, *_, last = split_block(block, 12, lambda text: len(text.split()))

@@ -117,7 +117,7 @@ def test_a_float_for_text_says_how_to_write_it() -> None:
         ("{a: b}", None),
     ],
 )
-def test_a_default_facet_takes_scalars_as_written_and_reports_nothing(value: str, kept: object) -> None:
+def test_a_default_facet_reads_scalars_as_written_and_reports_nothing(value: str, kept: object) -> None:
     source = f"---\ntags: {value}\ntested with: 3.10\n---\n"
     chunker = Chunker(ChunkSettings(), [FacetDeclaration("tags", "list", "Tags")], len, facets_declared=False)
     page = chunker.chunk(Document("a.md", "a/", "A", "", read_front_matter(source).values, source))
@@ -135,7 +135,7 @@ def test_a_default_facet_without_a_source_takes_the_number_that_was_read() -> No
 
 @pytest.mark.parametrize("kind", FACET_TYPES)
 @pytest.mark.parametrize("value", ["", "~", "''", "'  '", "null"])
-def test_no_value_is_no_misfit(kind: str, value: str) -> None:
+def test_a_missing_value_is_not_reported(kind: str, value: str) -> None:
     assert typed(kind, value) == (NOTHING, ())
 
 
@@ -211,7 +211,7 @@ def test_hostile_yaml_stays_small(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a: [", "- x", "just text", "a: !!python/object:os.x {}", "a: b: c", "a: 2026-99-99", "? [a]\n: b"]
 )
-def test_broken_yaml_is_told_and_gives_nothing(text: str) -> None:
+def test_broken_yaml_is_reported_and_ignored(text: str) -> None:
     header = read_front_matter(f"---\n{text}\n---\nBody\n")
     assert header.values == {}
     assert header.problem

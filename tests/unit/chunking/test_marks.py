@@ -40,7 +40,7 @@ def test_marks_do_not_change_where_a_text_is_divided():
     assert len(plain) > 3
 
 
-def test_code_that_is_cut_in_two_has_no_mark_that_is_open():
+def test_inline_code_that_is_cut_has_no_unclosed_mark():
     pieces = contents(f"<p><code>{'word ' * 60}</code> and <code>end</code></p>", 20)
     assert [piece.count("`") for piece in pieces] == [0] * (len(pieces) - 1) + [2]
 

@@ -37,18 +37,18 @@ def test_script_tells_language_where_generator_says_english(tag):
     assert language(TEXTS[tag], told=told) == tag
 
 
-def test_author_has_the_first_word():
+def test_the_language_in_front_matter_comes_first():
     assert language(ENGLISH, told="en", lang="uk") == "uk"
     assert language(ENGLISH, told="en", language="pt_BR") == "pt-BR"
 
 
-def test_front_matter_that_is_no_language_says_nothing():
+def test_front_matter_that_is_not_a_language_is_ignored():
     assert language(ENGLISH, told="en", language="python") == "en"
     assert language(ENGLISH, told="en", language="C++") == "en"
     assert language(ENGLISH, told="en", language=3) == "en"
 
 
-def test_generator_is_believed_where_the_script_fits():
+def test_the_language_of_the_generator_is_used_if_the_script_fits():
     assert language(TEXTS["ru"], told="bg") == "bg"
     assert language(TEXTS["zh"], told="zh-Hant") == "zh-Hant"
     assert language(GERMAN, told="nl") == "nl"
@@ -59,7 +59,7 @@ def test_folder_or_suffix_names_the_language(url):
     assert language(GERMAN, url, told="en") == "de"
 
 
-def test_folder_that_only_looks_like_a_language_says_nothing():
+def test_a_folder_that_only_looks_like_a_language_is_ignored():
     assert language(ENGLISH, "it/guide/", told="en") == "en"
     assert language(ENGLISH, "de/guide/", told="en") == "en"
 
@@ -90,11 +90,11 @@ def test_translations_differ_by_folder_or_suffix_of_their_language():
     assert groups(("", "en"), ("uk/", "uk")) == [0, 0]
 
 
-def test_versions_are_no_translations():
+def test_versions_are_not_translations():
     assert groups(("1.0/a/", "en"), ("2.0/a/", "en"), ("1.0/uk/a/", "uk"), ("uk/2.0/a/", "uk")) == [0, 1, 0, 1]
 
 
-def test_pages_without_a_language_are_no_translations():
+def test_pages_without_a_language_are_not_translations():
     assert groups(("a/", None), ("uk/a/", "uk"), ("b/", "en"), ("uk/b/", None)) == [0, 1, 2, 3]
 
 
@@ -110,18 +110,18 @@ POSIBNYK = (("guide/", "en"), ("uk/posibnyk/", "uk"), ("other/", "en"))
         ("https://docs.example.org/base/uk/posibnyk/", "https://docs.example.org/base/guide/index.html"),
     ],
 )
-def test_pages_that_name_each_other_are_translations(there, back):
+def test_pages_that_link_to_each_other_in_two_languages_are_translations(there, back):
     alternates = {"guide/": ("./", there), "uk/posibnyk/": (back,)}
     assert groups(*POSIBNYK, alternates=alternates) == [0, 0, 2]
 
 
-def test_links_to_the_home_page_of_each_language_say_nothing():
+def test_links_to_the_home_page_of_each_language_are_ignored():
     pages = (("", "en"), ("uk/", "uk"), *POSIBNYK)
     alternates = {url: ("/base/", "/base/uk/") for url, _ in pages}
     assert groups(*pages, alternates=alternates) == [0, 0, 2, 3, 4]
 
 
-def test_pages_of_one_language_that_name_each_other_are_no_translations():
+def test_pages_in_one_language_that_link_to_each_other_are_not_translations():
     assert groups(("a/", "en"), ("b/", "en"), alternates={"a/": ("../b/",), "b/": ("../a/",)}) == [0, 1]
 
 

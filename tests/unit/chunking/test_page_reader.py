@@ -228,7 +228,7 @@ def test_a_heading_that_is_only_a_sign_keeps_it() -> None:
     assert read_page('<h2 id="plus"><a href="#plus">+</a></h2>') == [Heading(2, "+", "plus")]
 
 
-def test_a_long_signature_is_a_short_heading_and_stands_whole_in_the_text() -> None:
+def test_a_long_signature_is_shortened_in_the_heading_and_complete_in_the_text() -> None:
     signature = (
         "SamGeo2.__init__(model_id='sam2-hiera-large', " + ", ".join(f"option_{n}=None" for n in range(20)) + ")"
     )

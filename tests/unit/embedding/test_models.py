@@ -96,7 +96,7 @@ def test_a_model_on_the_hub_is_not_fetched_where_nothing_could_run_it(monkeypatc
         open_embedder(model="somebody/some-model")
 
 
-def test_a_hub_that_cannot_be_reached_is_one_sentence(tmp_path):
+def test_an_unreachable_hub_is_reported_in_one_sentence(tmp_path):
     code = (
         "from mkdocs_semsearch.embedding import open_embedder\n"
         "from mkdocs_semsearch.errors import ModelNotFoundError\n"
@@ -135,7 +135,7 @@ def test_a_folder_without_a_model_is_named(tmp_path, missing):
         open_embedder(runtime="torch", model=str(folder))
 
 
-def test_a_path_that_is_not_there_is_not_looked_for_on_the_hub(tmp_path):
+def test_a_missing_path_is_not_requested_from_the_hub(tmp_path):
     with pytest.raises(ModelNotFoundError) as caught:
         open_embedder(runtime="torch", model=str(tmp_path / "nothing"))
     assert "hub cache" not in str(caught.value)
@@ -157,7 +157,7 @@ def test_a_damaged_description_is_named(tmp_path, file):
         ({"batchsize": 8}, "batchsize: the kind 'sentence-transformers' has no such option; it has batch_size"),
     ],
 )
-def test_options_that_cannot_work(options, sentence):
+def test_invalid_options_are_refused(options, sentence):
     with pytest.raises(ConfigurationError, match=sentence):
         open_embedder(**options)
 

@@ -184,7 +184,7 @@ def test_answers_that_cannot_be_used(server, data, sentence):
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b"null", b'{"data": null}', b"\xff\xfe"])
-def test_bodies_that_are_no_answer(server, body):
+def test_bodies_that_are_not_an_answer(server, body):
     server.answer = lambda request, number: (200, {}, body)
     with pytest.raises(EmbeddingError, match="not a list of embeddings"):
         connect(server).embed(["text"], "document")
@@ -248,7 +248,7 @@ def test_the_key_is_sent_and_shown_nowhere(server, monkeypatch, caplog):
         ({"api_key": "sk"}, "api_key.*has no such option"),
     ],
 )
-def test_options_that_cannot_work(options, sentence):
+def test_invalid_options_are_refused(options, sentence):
     with pytest.raises(ConfigurationError, match=sentence) as caught:
         open_embedder("openai", "m", **options)
     assert "word@" not in str(caught.value)
@@ -263,7 +263,7 @@ def test_the_query_side_finds_the_endpoint_again(server, monkeypatch):
     assert server.requests[0][0] == server.requests[1][0]
 
 
-def test_an_identity_from_elsewhere_is_refused(server):
+def test_an_identity_with_an_unknown_fingerprint_is_refused(server):
     with pytest.raises(ConfigurationError, match="unknown way"):
         reopen_embedder(dataclasses.replace(connect(server).identity, fingerprint="abc"))
 

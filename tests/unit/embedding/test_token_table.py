@@ -12,7 +12,7 @@ from mkdocs_semsearch.embedding.token_table import TokenTable, fitting_table, sh
 from mkdocs_semsearch.searching.query_encoder import nearest_sentence
 
 
-def test_the_shipped_table_is_small_and_knows_likenesses():
+def test_the_shipped_table_is_small_and_rates_similar_texts_higher():
     table = shipped_table()
     assert len(table.vocabulary.tokens) > 5000
 
@@ -32,7 +32,7 @@ def test_the_nearest_sentence_is_chosen_without_the_encoder():
     assert nearest_sentence(lambda: None, table.embed("anything"))(sentences) is None
 
 
-def test_only_the_model_of_the_table_gets_it():
+def test_only_the_model_of_the_table_uses_the_table():
     identity = open_embedder("sentence-transformers", DEFAULT_MODEL).identity
     assert fitting_table(identity) is shipped_table()
     assert fitting_table(replace(identity, model="some/other-model")) is None

@@ -68,7 +68,7 @@ def test_long_texts_are_cut_like_the_package_cuts_them(most):
         ("post_processor", None),
     ],
 )
-def test_another_kind_of_tokenizer_is_left_to_the_package(part, changes):
+def test_other_tokenizers_use_the_package_tokenizers(part, changes):
     content = json.loads(FILE.read_text(encoding="utf-8"))
     content[part] = changes and content[part] | changes
     assert WordPieceTokenizer.read(json.dumps(content)) is None

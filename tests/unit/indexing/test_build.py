@@ -192,7 +192,7 @@ def test_nothing_needs_unpickling(place):
         assert graph["indptr"].tolist() == [0, 4, 8, 12, 16, 20]
 
 
-def test_the_tables_hold_what_went_in(place):
+def test_the_tables_contain_the_written_values(place):
     build_id(place)
     build_dir = open_index(place).build_dir
     pages = pq.read_table(build_dir / "pages.parquet").to_pylist()
@@ -228,7 +228,7 @@ def test_two_headings_of_one_name_have_two_ids(place):
     assert len(set(chunk_ids([dataclasses.replace(twice, chunks=chunks)]))) == 3
 
 
-def test_a_page_that_is_there_twice_does_not_share_ids(place):
+def test_two_pages_with_one_path_have_different_ids(place):
     built(place, [made_page("a.md", "x", "y"), made_page("a.md", "x", "z")])
     ids = pq.read_table(open_index(place).build_dir / "chunks.parquet")["chunk_id"].to_pylist()
     assert len(set(ids)) == 4

@@ -89,7 +89,7 @@ def test_another_tokenizer_has_another_fingerprint(tmp_path):
     assert len({chunking_fingerprint(SETTINGS, counter) for counter in counters}) == 3
 
 
-def test_what_cannot_be_read_is_read_out_of_the_page_again(tmp_path):
+def test_unreadable_cache_entries_are_read_from_the_page_again(tmp_path):
     fresh, _ = chunk(tmp_path, PAGE)
     with ContentCache.open(tmp_path) as contents, contents._connection as connection:
         connection.execute("UPDATE entries SET value = ?", (b"[1]",))

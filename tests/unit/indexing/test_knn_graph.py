@@ -57,14 +57,14 @@ def test_pages_that_are_all_alike_have_neighbours_too():
     assert all(len(set(found)) == NEIGHBORS and row not in found for row, found in enumerate(lists(graph)))
 
 
-def test_few_rows_are_exact_whatever_was_asked_for():
+def test_few_rows_are_always_searched_exactly():
     vectors = clustered(12)
     graph = build_knn_graph(vectors, "nndescent")
     assert graph.method == "exact"
     np.testing.assert_array_equal(graph.indices, build_knn_graph(vectors, "exact").indices)
 
 
-def test_the_row_itself_is_taken_out_wherever_it_stands():
+def test_a_row_is_removed_from_its_own_neighbours():
     found = np.array([[0, 1, 2], [2, 1, 0], [0, 1, 2], [1, 2, 0]])
     lists = _without_self(np.vstack([found, [[4, -1, -1]]]), 2)
     assert lists.tolist() == [[1, 2], [2, 0], [0, 1], [1, 2], [-1, -1]]

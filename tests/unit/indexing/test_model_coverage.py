@@ -27,7 +27,7 @@ def test_site_in_english_needs_no_tokenizer(default_model):
     assert model_coverage([made_page("a.md", TRANSLATED_TEXTS["uk"])], default_model, "en-GB") == {}
 
 
-def test_model_of_an_endpoint_is_not_judged():
+def test_the_languages_of_a_remote_model_are_not_checked():
     embedder = open_embedder("openai", "intfloat/multilingual-e5-small", base_url="http://127.0.0.1:9/v1")
     assert model_coverage(pages("en", "uk", "zh"), embedder, "en") == {}
 

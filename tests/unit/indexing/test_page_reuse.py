@@ -71,7 +71,7 @@ def test_progress_counts_once_from_start_to_end(tmp_path, monkeypatch, slice_siz
     assert done[-1] == totals[0]
 
 
-def test_damaged_values_of_pages_are_worked_out_again(tmp_path):
+def test_damaged_values_of_pages_are_computed_again(tmp_path):
     with ContentCache.open(tmp_path) as contents:
         expected = prepared(contents)
     wanted = vectors(tmp_path)[0].vectors

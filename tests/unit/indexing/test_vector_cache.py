@@ -59,7 +59,7 @@ def test_no_texts(file):
     assert (found.embedded, found.reused, embedder.calls) == (0, 0, 0)
 
 
-def test_odd_texts_are_texts(file):
+def test_unusual_texts_are_embedded(file):
     texts = ["", " ", "\0", "\ud800", "日本語", "x" * 100_000, "'; DROP TABLE vectors; --"]
     embed(file, texts)
     assert embed(file, texts)[0].embedded == 0
@@ -71,7 +71,7 @@ def test_progress_reaches_the_end(file):
     assert seen == [(256, 700), (512, 700), (700, 700)]
 
 
-def test_an_interrupted_build_goes_on_where_it_was(file):
+def test_an_interrupted_build_resumes(file):
     class Interrupted(WordHashEmbedder):
         def embed(self, texts, role):
             if self.calls == 2:
@@ -93,7 +93,7 @@ def test_another_embedder_has_other_keys(other):
     assert key(changed) != key(identity) == key(identity)
 
 
-def test_the_prompt_of_questions_is_no_part_of_a_documents_key():
+def test_the_query_prompt_is_not_part_of_a_documents_key():
     identity = WordHashEmbedder().identity
     other = dataclasses.replace(identity, query_prompt="query: ")
     assert key(identity) == key(other)
@@ -124,7 +124,7 @@ def empty(file):
 
 
 @pytest.mark.parametrize("damage", [damage_head, damage_pages, truncate, other_schema, empty])
-def test_a_damaged_file_is_begun_anew(file, damage):
+def test_a_damaged_file_is_replaced_by_an_empty_one(file, damage):
     embed(file)
     damage(file)
     embed(file)
@@ -144,7 +144,7 @@ def test_a_malformed_vector_is_not_used(file):
     assert embed(file)[0].embedded == 0
 
 
-def test_a_folder_that_cannot_be_made_costs_only_time(tmp_path):
+def test_a_folder_that_cannot_be_created_only_slows_the_build(tmp_path):
     (tmp_path / "taken").write_text("a file")
     found = embed_in(tmp_path / "taken", TEXTS, WordHashEmbedder())
     assert found.embedded == 700
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_made_costs_only_time(tmp_path):
     assert found.embedded == 700
 
 
-def test_a_file_that_another_build_holds_costs_only_time(file, monkeypatch):
+def test_a_locked_cache_file_only_slows_the_build(file, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.indexing.content_cache._BUSY_SECONDS", 0.1)
     embed(file, TEXTS[:10])
     connection = sqlite3.connect(file, isolation_level=None)
@@ -163,7 +163,7 @@ def test_a_file_that_another_build_holds_costs_only_time(file, monkeypatch):
     assert embed(file)[0].embedded == 690
 
 
-def test_a_full_cache_disk_costs_only_time(file):
+def test_a_full_cache_disk_only_slows_the_build(file):
     with ContentCache.open(file.parent) as contents:
         contents._connection.execute("PRAGMA max_page_count = 3")
         assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 700

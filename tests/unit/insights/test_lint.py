@@ -56,7 +56,7 @@ def places(findings, rule):
     return [(finding.path, finding.line) for finding in findings if finding.rule == rule]
 
 
-def test_each_rule_finds_its_page_and_line(lint):
+def test_each_rule_reports_its_page_and_line(lint):
     found = lint(in_navigation=lambda path: path.startswith("db/"))
     assert places(found, "duplicate") == [("copy.md", 21)]
     assert "auth.md:21" in next(item.message for item in found if item.rule == "duplicate")
@@ -78,7 +78,7 @@ def test_rules_are_left_out_on_request(lint):
     assert {finding.rule for finding in lint(quiet=quiet, in_navigation=lambda path: False)} == {sorted(RULES)[-1]}
 
 
-def test_a_page_that_readers_opened_is_no_orphan(lint):
+def test_a_page_that_readers_opened_is_not_an_orphan(lint):
     found = lint(in_navigation=lambda path: path.startswith("db/"), reached={"lost.md"})
     assert places(found, "orphan") == []
 
@@ -90,7 +90,7 @@ def test_without_a_navigation_there_are_no_orphans(lint):
 @pytest.mark.parametrize(
     ("written", "left"), [(["title"], False), ("title", False), (False, False), (["duplicate"], True)]
 )
-def test_a_page_can_be_quiet(tmp_path, written, left):
+def test_a_page_can_switch_off_rules(tmp_path, written, left):
     embedder = open_embedder()
     wrong = made_page("wrong.md", "Bread.", title="Backing up a database", front_matter={"search": {"lint": written}})
     built(tmp_path / "index", [wrong, *(page for page in PAGES if page.path != "wrong.md")], embedder=embedder)

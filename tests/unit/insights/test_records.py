@@ -38,7 +38,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_what_looks_private_is_replaced(secret):
+def test_private_text_is_replaced(secret):
     text = redact(f"why does https://{secret}host fail" if secret.endswith("@") else f"why does {secret} fail")
     assert text.startswith("why does ")
     assert text.endswith(" fail")

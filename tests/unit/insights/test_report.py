@@ -110,7 +110,7 @@ def test_a_question_is_unanswered_if_too_few_readers_agree_or_their_page_is_gone
     assert report.hard_to_find == ()
 
 
-def test_a_rare_question_that_all_readers_miss_comes_before_a_frequent_one_that_many_miss(searcher):
+def test_a_question_that_always_fails_comes_before_a_frequent_one_that_often_fails(searcher):
     usual = answered("restore a backup", "guide/backup.md", 200)
     half = [search("sign in", opened=path, rank=1) for path in ("guide/auth.md", "guide/install.md") for _ in range(20)]
     report = make_report([*usual, *half, *[search("sign in")] * 60, *[search("kubernetes")] * 9], searcher)
@@ -177,7 +177,7 @@ def test_never_opened_low_and_rephrased_groups(searcher):
     assert [group.question for group in report.rephrased] == ["sign in with a password"]
 
 
-def test_the_heaviest_question_gathers_its_neighbours_first():
+def test_the_question_with_the_highest_weight_forms_a_group_first():
     vectors = np.array([[1, 0, 0], [0.8, 0.6, 0], [0.2, 0.98, 0], [0, 0, 1]], np.float32)
     assert group_by_meaning(vectors, [1, 5, 2, 1]) == [[1, 0, 2], [3]]
     assert group_by_meaning(vectors, [9, 1, 2, 1]) == [[0, 1], [2], [3]]

@@ -109,7 +109,7 @@ def test_a_question_is_placed_by_its_nearest_sections():
     assert between.tolist() == pytest.approx([5, 0], abs=1e-6)
 
 
-def test_few_sections_are_no_map(tmp_path):
+def test_too_few_sections_for_a_map_are_refused(tmp_path):
     built(tmp_path, PAGES[:2])
     with (
         open_searcher(tmp_path, embedder=WordHashEmbedder()) as searcher,
@@ -128,7 +128,7 @@ def test_texts_of_the_site_and_of_readers_are_never_markup(drawn):
     assert {node.attributes["href"].split("/")[0] for node in tree.css("a")} == {"https:"}
 
 
-def test_without_an_address_of_the_site_links_are_never_schemes(tmp_path):
+def test_without_a_site_url_links_never_begin_with_a_scheme(tmp_path):
     built(tmp_path, [*PAGES, made_page("javascript:alert(1).md", "Text.")])
     with open_searcher(tmp_path, embedder=WordHashEmbedder()) as searcher:
         found = make_site_map(tmp_path, searcher, projection=in_a_row)
@@ -148,7 +148,7 @@ def test_the_script_is_the_one_that_the_policy_allows(drawn):
 
 @pytest.mark.parametrize("background", ["#ffffff", "#14171c"])
 @pytest.mark.parametrize("colour", [*COLOURS, OTHER])
-def test_colours_stand_out_from_light_and_dark_backgrounds(colour, background):
+def test_colours_have_contrast_on_light_and_dark_backgrounds(colour, background):
     low, high = sorted((luminance(colour), luminance(background)))
     assert (high + 0.05) / (low + 0.05) >= 3
 

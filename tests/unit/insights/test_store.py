@@ -75,7 +75,7 @@ def test_old_records_are_deleted(tmp_path):
     assert [item.hour for item in store.read()] == ["2026-11-01T00"]
 
 
-def test_the_oldest_records_go_when_the_file_is_too_large(tmp_path):
+def test_the_oldest_records_are_deleted_when_the_file_is_too_large(tmp_path):
     store = InsightStore(tmp_path, days=36500, megabytes=1)
     store.write([search(f"{day} " + "x" * 290, hour=f"2026-{1 + day // 400:02}-01T00") for day in range(4400)])
     assert store.clean() > 0

@@ -54,7 +54,7 @@ def asked(tmp_path_factory):
         ("Acme: rotate pasword", "rotate passwords"),
     ],
 )
-def test_what_is_embedded_is_without_common_words(asked, typed, embedded):
+def test_the_embedded_text_has_no_common_words(asked, typed, embedded):
     searcher, embedder = asked
     response = searcher.search(SearchQuery(typed))
     assert embedder.embedded[-1] == embedded

@@ -38,7 +38,7 @@ def test_words_that_match_a_query():
     assert matcher.stems_in("ring") == frozenset()
 
 
-def test_a_beginning_of_two_letters_matches_no_word():
+def test_a_prefix_of_two_letters_matches_no_word():
     assert meant(Matcher(frozenset(), "ro", WordStems(Stems())), "rotate") == set()
 
 

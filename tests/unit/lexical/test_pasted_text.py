@@ -64,7 +64,7 @@ def test_the_limit_is_that_of_a_real_question():
         assert (telling_lines(text) == text) is whole
 
 
-def test_a_question_keeps_the_words_of_the_cause():
+def test_a_pasted_traceback_keeps_the_words_of_its_cause():
     question = read_question(TRACEBACK)
     assert {"sqlalchemy.exc.OperationalError", "database", "locked"} <= set(question.words)
     assert len(question.words) < MAX_WORDS

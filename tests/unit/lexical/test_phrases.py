@@ -84,7 +84,7 @@ def test_phrases_stand_where_positions_say(monkeypatch):
         ("bash rotate_keys", []),
     ],
 )
-def test_a_phrase_may_stand_anywhere_in_a_chunk(searcher, phrase, pages):
+def test_a_phrase_matches_anywhere_in_a_chunk(searcher, phrase, pages):
     response = searcher.search(SearchQuery(f'"{phrase}"', mode="lexical"))
     if not pages:
         assert response.missing_phrases == (phrase,)

@@ -87,7 +87,7 @@ def found(searcher, text, mode="lexical"):
         ("databse", "dbs.md"),
     ],
 )
-def test_what_is_typed_finds_its_page_first(searcher, typed, page):
+def test_a_typed_query_has_its_page_first(searcher, typed, page):
     assert found(searcher, typed)[0] == page
 
 
@@ -98,7 +98,7 @@ def test_only_matching_pages_are_results(searcher):
     assert found(searcher, '"exact phrase" zebra') == ["phrases.md", "words.md"]
 
 
-def test_an_identifier_finds_nothing_else(searcher):
+def test_an_identifier_matches_nothing_else(searcher):
     assert found(searcher, "E4522") == ["codes.md"]
     assert identifier_parts("Größe") == ()
 

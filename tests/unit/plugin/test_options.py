@@ -163,7 +163,7 @@ def test_places_are_compared_after_links_are_followed(tmp_path):
     assert refuse_place("index_dir", tmp_path / "elsewhere" / "i", docs_dir=docs, site_dir=tmp_path / "site")
 
 
-def test_what_is_exported_and_cached_is_kept_in_one_place():
+def test_an_export_and_the_cache_are_in_one_folder():
     given = settings({"cache_dir": "kept", "cache_max_mb": 50})
     assert given.cache_max_bytes == 50_000_000
     assert given.embedder.options == {"runtime": "auto", "cache_dir": "/docs-project/kept"}
@@ -174,7 +174,7 @@ def test_what_is_exported_and_cached_is_kept_in_one_place():
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "1000", True])
-def test_a_bound_of_the_cache_is_a_whole_number(wrong):
+def test_the_size_limit_of_the_cache_is_a_whole_number(wrong):
     _, errors, _ = load({"cache_max_mb": wrong})
     assert [name for name, _ in errors] == ["cache_max_mb"]
 
@@ -208,7 +208,7 @@ def test_the_lint_is_off_by_default():
         ({"lint": True, "store": {"kind": "qdrant", "url": "http://q", "collection": "c"}}, ["index folder", "qdrant"]),
     ],
 )
-def test_a_lint_that_cannot_be_is_refused(options, words):
+def test_an_invalid_lint_option_is_refused(options, words):
     _, [(option, error)], _ = load(options)
     assert option == "lint"
     assert all(word in str(error) for word in words), error

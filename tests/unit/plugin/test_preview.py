@@ -69,7 +69,7 @@ def test_failing_warm_up_does_not_cost_the_searcher(preview):
     assert run(preview, lambda progress: new) is new
 
 
-def test_of_jobs_that_wait_the_last_one_runs(preview):
+def test_only_the_last_waiting_job_runs(preview):
     begun, go_on, last_ran, ran = threading.Event(), threading.Event(), threading.Event(), []
 
     def slow(progress):
@@ -106,7 +106,7 @@ def test_closing_stops_a_job_that_reports_progress(preview):
     assert preview.searcher is None
 
 
-def test_other_addresses_are_the_sites(preview):
+def test_other_paths_are_those_of_the_site(preview):
     def site(environ, start_response):
         return [environ["PATH_INFO"].encode()]
 

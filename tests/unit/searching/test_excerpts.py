@@ -138,7 +138,7 @@ def test_short_code_without_its_closing_fence_gets_one(searcher):
     assert excerpt(searcher, "restore", "```\n").text in ("```\n```", "")
 
 
-def test_the_language_of_a_fence_is_no_word_of_the_text(searcher):
+def test_the_language_of_a_fence_is_not_part_of_the_text(searcher):
     found = excerpt(searcher, "python", "```python\nprint('python')\n```")
     assert found.highlights == ((17, 23),)
 

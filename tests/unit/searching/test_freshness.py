@@ -66,7 +66,7 @@ def test_the_newest_come_first_and_undated_pages_last(searcher, granularity, mod
     assert paths(second) == paths(newest)[1:2]
 
 
-def test_what_does_not_match_comes_after_the_newest_match(searcher):
+def test_weak_results_come_after_all_matches_with_sort_newest(searcher):
     every = searcher.search("rotate the key", mode="semantic", sort="newest", include_weak=True)
     weak = [result.weak for result in every]
     assert weak == sorted(weak)

@@ -52,7 +52,7 @@ def test_most_of_the_nearest_are_found_without_looking_at_most_rows(made, limit)
     assert max(map(len, found)) <= max(128, 2 * limit)
 
 
-def test_a_walk_gives_true_similarities_once_each(walking, made):
+def test_a_graph_walk_returns_exact_similarities_without_duplicates(walking, made):
     vectors, questions, _ = made
     for question in questions[:5]:
         found = walking.nearest(question, None, 10)

@@ -43,7 +43,7 @@ def content(response):
     return replace(response, took_ms=0, build_id="")
 
 
-def test_keywords_and_builder_ask_the_same(searcher):
+def test_keywords_and_builder_make_the_same_query(searcher):
     keywords = searcher.search(
         "rotate keys",
         limit=5,

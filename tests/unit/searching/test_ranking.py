@@ -122,7 +122,7 @@ def read(text, **more):
         ("Settings.site_url", {"changelog", "blog", "archive"}),
     ],
 )
-def test_a_question_lifts_the_prior_of_the_kind_it_asks_for(text, kinds):
+def test_a_question_about_a_kind_of_page_removes_its_penalty(text, kinds):
     priors = kind_priors(read_question(text))
     assert set(priors) == kinds
     assert all(0 < factor < 1 for factor in priors.values())
@@ -138,12 +138,12 @@ def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
     assert not is_answerable(known, 0.2, 10.0, 5000)
 
 
-def test_a_few_known_words_are_always_answered():
+def test_a_short_query_of_known_words_always_has_results():
     assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0, 5000)
     assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000)
 
 
-def test_less_similarity_will_do_on_a_small_site():
+def test_a_small_site_needs_less_similarity():
     question = read("how often do I have to change my passwords", weight=20.0, known=0.42)
     assert not is_answerable(question, 0.45, 4.2, 5000)
     assert is_answerable(question, 0.45, 4.2, 23)

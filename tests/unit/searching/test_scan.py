@@ -46,7 +46,7 @@ def test_the_error_bounds_the_difference_of_every_code(shape, asked, rows, dimen
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
-def test_a_row_has_the_same_similarity_alone_and_among_others(kind):
+def test_the_similarity_of_a_row_does_not_depend_on_other_rows(kind):
     random = np.random.default_rng(0)
     vectors = unit(random.normal(size=(3000, 384))).astype(kind)
     question = unit(random.normal(size=384))

@@ -108,7 +108,7 @@ def test_every_mode_finds_the_page(searcher, mode):
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_one_encoder_call_a_question(index_dir, mode, granularity):
+def test_a_query_makes_one_encoder_call(index_dir, mode, granularity):
     embedder = Counting()
     with open_searcher(index_dir, embedder=embedder) as searcher:
         assert embedder.calls == 0
@@ -236,7 +236,7 @@ def test_boosts_lift_a_page(tmp_path):
             assert paths(searcher.search(SearchQuery("alpha beta", mode=mode)))[0] == "b.md"
 
 
-def test_one_result_a_section_shown_by_its_best_chunk(searcher):
+def test_a_section_is_one_result_with_its_best_chunk(searcher):
     response = searcher.search(SearchQuery("rotate the logs", mode="semantic", limit=50, include_weak=True))
     places = [(result.page.path, result.section.heading_hierarchy) for result in response.results]
     assert len(places) == len(set(places)) == response.total_results + response.weaker_results == 6
@@ -288,7 +288,7 @@ def test_weak_results_are_counted_and_follow_on_request(searcher, granularity, m
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_a_least_score_is_one_of_the_scores_that_are_shown(boosted, granularity, mode):
+def test_min_score_is_compared_with_the_displayed_score(boosted, granularity, mode):
     query = SearchQuery("rotate the keys of every database", mode=mode, granularity=granularity, limit=50)
     for wanted in (query, query.with_weak()):
         shown = [result.score for result in boosted.search(wanted).results]
@@ -324,7 +324,7 @@ def test_phrases_must_occur_in_every_mode(searcher):
         assert searcher.search(SearchQuery('"rotate keys"', mode=mode)).missing_phrases == ()
 
 
-def test_a_phrase_that_occurs_nowhere_is_named_and_answered_as_if_unquoted(searcher):
+def test_a_phrase_that_occurs_nowhere_is_listed_and_searched_without_quotes(searcher):
     for mode in MODES:
         quoted, plain = (searcher.search(SearchQuery(text, mode=mode)) for text in ('"keys rotate"', "keys rotate"))
         assert quoted.missing_phrases == ("keys rotate",)
@@ -356,7 +356,7 @@ def test_a_phrase_inside_a_question_adds_weight(searcher):
     assert quoted.scores.lexical > plain.scores.lexical
 
 
-def test_a_corrected_word_is_named_and_can_be_taken_literally(searcher):
+def test_a_corrected_word_is_listed_and_can_be_searched_literally(searcher):
     query = SearchQuery("restor a databse", mode="lexical")
     response = searcher.search(query)
     assert response.corrected == {"databse": "database"}  # the stem of "restor" is one that the index has
@@ -378,7 +378,7 @@ def measured(tmp_path_factory):
 
 
 @pytest.mark.parametrize("granularity", ["section", "page"])
-def test_a_filter_that_leaves_pages_offers_them_as_weak_results(measured, granularity):
+def test_pages_that_pass_a_filter_are_offered_as_weak_results(measured, granularity):
     query = SearchQuery("sourdough bread without yeast", granularity=granularity, facets=("tags",))
     query = query.with_filter(Equals("tags", "security"))
     nothing = measured.search(query)
@@ -533,7 +533,7 @@ def test_another_model_of_the_same_name_is_refused(index_dir, monkeypatch):
         searcher.search(SearchQuery("rotate", mode="semantic"))
 
 
-def test_a_model_that_is_not_there_is_looked_for_once_in_a_while(index_dir, found_models, monkeypatch):
+def test_a_missing_model_is_searched_again_only_after_a_pause(index_dir, found_models, monkeypatch):
     with open_searcher(index_dir) as searcher:
         for _ in range(3):
             assert searcher.search(SearchQuery("rotate")).degraded
@@ -544,7 +544,7 @@ def test_a_model_that_is_not_there_is_looked_for_once_in_a_while(index_dir, foun
         assert not searcher.search(SearchQuery("rotate")).degraded
 
 
-def test_an_embedder_of_another_dimension_is_a_sentence(index_dir):
+def test_an_embedder_of_another_dimension_is_reported_in_one_sentence(index_dir):
     class Short(WordHashEmbedder):
         def embed(self, texts, role):
             return np.ones((len(texts), 3), np.float32)

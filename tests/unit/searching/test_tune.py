@@ -62,7 +62,7 @@ def test_every_share_is_tried_and_validated_on_questions_that_did_not_choose_it(
     ("share", "held_out", "error", "helps"),
     [(0.6, 0.85, 0.02, True), (0.6, 0.81, 0.02, False), (0.6, 0.7, 0.0, False), (0.5, 0.9, 0.02, False)],
 )
-def test_a_share_helps_where_held_out_questions_gain_more_than_chance(share, held_out, error, helps):
+def test_a_weight_is_accepted_if_held_out_questions_gain_more_than_chance(share, held_out, error, helps):
     assert Tuning(100, share, 0.5, {}, 0.8, held_out, error).helps is helps
 
 

@@ -83,7 +83,7 @@ def test_nearest_rows_under_any_filter(store, vectors, seed, share, limit, at_le
     check(store.nearest(question, rows, limit, at_least), vectors, question, rows, limit, at_least)
 
 
-def test_the_mask_is_left_as_it_was(store):
+def test_the_mask_is_not_changed(store):
     rows = np.zeros(ROWS, np.bool_)
     rows[::3] = True
     before = rows.copy()
@@ -135,7 +135,7 @@ class TestFiles:
 
     @pytest.mark.parametrize("name", ["vectors.npy", "graph.npz"])
     @pytest.mark.parametrize("content", [b"", b"garbage", b"\x93NUMPY\x01\x00", b"PK\x03\x04"])
-    def test_files_that_are_no_arrays_are_refused(self, folder, name, content):
+    def test_files_that_are_not_arrays_are_refused(self, folder, name, content):
         (folder / name).write_bytes(content)
         self.refuses(folder)
 

@@ -113,7 +113,7 @@ def test_each_filter_works_alike_in_an_address_and_in_a_body(api, parameters, fi
     assert found is None or set(paths(posted)) == found
 
 
-def test_both_ways_to_ask_share_every_option(api):
+def test_get_and_post_have_the_same_options(api):
     values = {"query": "Über keys", "limit": 2, "offset": 1, "granularity": "page", "sections_per_page": 1,
               "mode": "lexical", "min_score": 0.0, "facets": ["tags", "status"], "explain": True}  # fmt: skip
     parameters = urlencode({"q": values["query"]} | values | {"facets": "tags,status", "explain": "true"})
@@ -143,7 +143,7 @@ def test_weak_results_and_corrections_have_the_same_parameters(api):
     assert default["total_results"] == len(default["results"])
 
 
-def test_a_phrase_that_is_missing_is_named(api):
+def test_a_missing_phrase_is_listed(api):
     body = content(post(api, {"query": '"keys rotate API"'}))
     assert body["missing_phrases"] == ["keys rotate API"]
     assert body["results"]
@@ -273,7 +273,7 @@ def test_options_lists_the_methods(api):
     assert dict(response.headers)["allow"] == "GET, POST, HEAD, OPTIONS"
 
 
-def test_a_body_over_the_limit_is_refused_by_its_length_or_by_its_word(api):
+def test_a_body_over_the_limit_is_refused_by_its_size_or_its_declared_length(api):
     padded = b'{"query": "a"}' + b" " * MAX_BODY_BYTES
     assert post(api, padded[:MAX_BODY_BYTES]).status == 200
     assert post(api, padded).status == 413
@@ -319,7 +319,7 @@ def test_errors_of_the_search(caplog, raised, status, code):
     assert (status == 422) == (caplog.text == "")
 
 
-def test_what_people_search_for_is_not_logged(api, caplog):
+def test_queries_are_not_logged_by_default(api, caplog):
     with caplog.at_level(logging.DEBUG, "mkdocs_semsearch"):
         get(api, "/api/v1/search?q=private+words")
         post(api, {"query": "private words"})

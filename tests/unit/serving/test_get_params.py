@@ -79,7 +79,7 @@ def test_every_invalid_parameter_has_its_message(query_string, message, field):
 
 
 @given(st.text(max_size=60))
-def test_any_address_is_a_request_or_a_sentence(query_string):
+def test_any_url_is_a_request_or_an_error_message(query_string):
     try:
         request = parse_search_parameters(query_string)
     except HttpError as error:

@@ -52,7 +52,7 @@ def test_every_address_is_absolute_from_the_root_of_the_site(api, searcher):
         assert link.attributes["href"].startswith(root)
 
 
-def test_empty_fields_of_the_form_are_no_filters(api):
+def test_empty_fields_of_the_form_are_ignored(api):
     status, tree = page(api, "q=keys&f.year.min=&f.year.max=+&f.tags=")
     assert status == 200
     assert tree.css("article")

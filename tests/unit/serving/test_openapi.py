@@ -49,7 +49,7 @@ def test_the_typescript_types_are_those_of_the_document():
     assert "  results: SearchResult[];" in written
 
 
-def test_the_widget_sends_and_reads_what_the_types_have():
+def test_the_widget_uses_only_fields_of_the_types():
     code = (TYPES.parents[3] / "theme" / "assets" / "semsearch" / "search.js").read_text(encoding="utf-8")
     answer = DOCUMENT["components"]["schemas"]["SearchResponse"]["properties"]
     read = {name for keys in re.findall(r"const \{([^}]*(?:\{\}[^}]*)*)\} = body;", code) for name in KEY.findall(keys)}
@@ -119,7 +119,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("method", "path", "query_string", "name"), CASES)
-def test_real_answers_fit_their_schema_and_say_no_more(api, method, path, query_string, name):
+def test_real_answers_have_exactly_the_fields_of_their_schema(api, method, path, query_string, name):
     response = handle(api, method, path, query_string)
     body = json.loads(response.body)
     assert schema_errors(name, body) == []

@@ -61,7 +61,7 @@ def test_every_variable_arrives():
     )
 
 
-def test_flags_win():
+def test_flags_take_precedence_over_the_environment():
     environment = {"SEMSEARCH_INDEX": "a", "SEMSEARCH_DEFAULT_LIMIT": "nonsense", "SEMSEARCH_CORS_ORIGINS": "*"}
     settings = ServerSettings.from_environment(environment, index=None, default_limit=5, cors_origins=())
     assert (settings.index, settings.default_limit, settings.cors_origins) == ("a", 5, ("*",))

@@ -178,7 +178,7 @@ BUILT_BY_OTHERS = {
 
 
 @pytest.mark.parametrize("html", BUILT_BY_OTHERS.values(), ids=BUILT_BY_OTHERS)
-def test_what_other_generators_put_around_a_text_is_left_out(tmp_path: Path, html: str) -> None:
+def test_navigation_of_other_generators_is_left_out(tmp_path: Path, html: str) -> None:
     write(tmp_path / "site", {"index.html": html})
     (document,) = pages(tmp_path).values()
     found = [item.text for item in read_page(document.html)]

@@ -152,7 +152,7 @@ def test_other_files_stay_and_earlier_bundles_go(folder, tmp_path):
 
 
 @pytest.mark.parametrize(("chunks", "dimensions"), [(0, 128), (3078, 128), (3400, 112), (4052, 96), (20_000, 96)])
-def test_vectors_stay_small_where_there_are_many(chunks, dimensions):
+def test_vectors_of_a_large_site_have_fewer_dimensions(chunks, dimensions):
     assert planes_for(chunks) == ((dimensions, 4),)
 
 
@@ -169,7 +169,7 @@ def test_the_pointer_is_small_and_lists_no_file(folder):
     ]
 
 
-def test_folders_without_a_bundle_say_how_to_get_one(tmp_path):
+def test_the_error_for_a_folder_without_a_bundle_says_how_to_write_one(tmp_path):
     assert not is_bundle(tmp_path)
     with pytest.raises(IndexNotFoundError, match="static: true"):
         open_static_searcher(tmp_path)

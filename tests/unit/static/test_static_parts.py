@@ -135,7 +135,7 @@ def test_common_words_have_no_posting_list_in_a_language_without_stop_words():
 
 
 @pytest.mark.parametrize(("planes", "least"), [(((192, 4),), 0.95), (((64, 4),), 0.6), (((192, 8),), 0.97)])
-def test_codes_keep_the_likeness_of_vectors(planes, least):
+def test_codes_preserve_the_similarity_of_vectors(planes, least):
     rng = np.random.default_rng(0)
     vectors = (rng.normal(size=(500, 40)) @ rng.normal(size=(40, 384)) + rng.normal(size=(500, 384)) * 0.5).astype("f4")
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -137,7 +137,7 @@ def flipped(place):
         lambda memory: (memory.unlink(), memory.mkdir()),
     ],
 )
-def test_a_damaged_memory_is_ignored(tmp_path, index_of, damage):
+def test_a_damaged_cache_entry_is_ignored(tmp_path, index_of, damage):
     index = index_of(EDITED)
     assert after(tmp_path, index_of(PAGES), index, damage=damage) == from_scratch(tmp_path, index)
 

@@ -46,13 +46,13 @@ def test_an_entry_is_a_module_that_node_can_read(joined, entry, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_what_is_loaded_later_imports_files_that_are_there(joined):
+def test_modules_loaded_later_import_existing_files(joined):
     for path in joined.rglob("*.js"):
         for address in IMPORT.findall(path.read_text("utf-8")):
             assert (path.parent / address).is_file(), f"{path.name}: {address}"
 
 
-def test_what_is_loaded_later_asks_the_joined_dialog_for_what_it_has(joined):
+def test_modules_loaded_later_import_from_the_joined_dialog(joined):
     assert set(IMPORT.findall((joined / "start.js").read_text("utf-8"))) == {"./dialog.js"}
     assert set(IMPORT.findall((joined / "static/engine.js").read_text("utf-8"))) == {"../dialog.js"}
     assert set(IMPORT.findall((joined / "paste.js").read_text("utf-8"))) == {"./static/text.js"}
@@ -75,7 +75,7 @@ def test_a_file_that_the_site_lacks_stays_out(tmp_path):
     assert "export const" in (tmp_path / "dialog.js").read_text("utf-8")
 
 
-def test_a_source_that_has_changed_is_joined_anew(tmp_path):
+def test_a_changed_source_is_joined_again(tmp_path):
     source, site = tmp_path / "source", tmp_path / "site"
     shutil.copytree(ASSETS, source)
     shutil.copytree(ASSETS, site)

@@ -56,7 +56,7 @@ def test_the_dialog_is_at_most_20_kb(compressed):
     assert compressed({"dialog.js", "dialog.css"}) <= 20_000
 
 
-def test_what_follows_the_dialog_on_every_first_use_is_at_most_8500_bytes(compressed):
+def test_scripts_loaded_after_the_dialog_on_first_use_are_at_most_8500_bytes(compressed):
     assert compressed(BESIDE) <= 8_500
 
 
@@ -69,7 +69,7 @@ def test_the_engine_of_sites_without_a_server_is_at_most_30_kb(compressed):
     assert compressed({f"static/{name}.js" for name in ("engine", "worker")}) <= 30_000
 
 
-def test_what_is_loaded_later_is_loaded_by_a_script_and_small(compressed):
+def test_modules_loaded_later_are_small_and_loaded_by_a_script(compressed):
     loaded = {
         name for path in ASSETS.glob("*.js") for name in re.findall(r'"(?:\./)?(\w+\.js)"', path.read_text("utf-8"))
     }

@@ -8,7 +8,7 @@ const ENGLISH = {
   hint_copy: "copy link",
   hint_close: "close",
   start: "Ask a question or type a word.",
-  start_offline: "Nothing can answer right now. What you type is searched once the search service is back.",
+  start_offline: "Search is unavailable right now. Your question is sent once the search service is back.",
   suggestions: "Try",
   recent: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16Zm0 4v4.5l3 2",
   remove_recent: "Remove “{query}” from the recent searches",
