@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says more about the machine than about the code.
+# The time of an example depends more on the machine than on the code.
 settings.register_profile("without a deadline", settings(), deadline=None)
 settings.load_profile("without a deadline")
 
@@ -22,14 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def encoder_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tests that are not about the export keep it: one export of the real model for all workers of a run."""
+    """Folder for one export of the real model, shared by all workers and by the tests that are not about exports."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "encoders"
 
 
 @pytest.fixture(scope="session")
 def another_user() -> None:
-    """Skips tests that become another user where there is none, or where that one cannot run this interpreter."""
+    """Skips tests that become another user, if there is none or if that user cannot run this interpreter."""
     if os.name != "posix" or os.getuid() != 0:
         pytest.skip("needs root, to become another user")
     nobody = {"user": 65534, "group": 65534, "extra_groups": [], "cwd": "/", "capture_output": True}
@@ -41,7 +41,7 @@ def another_user() -> None:
 
 @pytest.fixture
 def public_path(another_user: None):
-    """An empty folder that every user may enter and read; `tmp_path` lies below one that only its owner may."""
+    """An empty folder that every user may enter and read; `tmp_path` is below one that only its owner may enter."""
     folder = Path(tempfile.mkdtemp(prefix="semsearch-test-"))
     folder.chmod(0o755)
     yield folder

@@ -38,18 +38,18 @@ def made_page(
     lines: int | None = None,
     **fields: Any,
 ) -> ChunkedPage:
-    """Makes a page of one section a text; a text that is a list is a section of several chunks.
+    """Makes a page with one section for each text; a text that is a list is a section of several chunks.
 
-    Typed facet values that are not in `front_matter` are put there as a reader's YAML would have them.
+    Typed facet values that are missing in `front_matter` are added there as YAML would contain them.
 
     Args:
-        path: of the source file.
-        texts: of the sections.
+        path: path of the source file.
+        texts: texts of the sections.
         facets: typed values.
-        headings: of the sections; by default the first has none, the others are `Part 1`, `Part 2`, …
-        chunk_fields: of every chunk.
-        lines: how many lines a section has in the source file; None for a page without one.
-        fields: of the page.
+        headings: headings of the sections; by default the first has none, the others are `Part 1`, `Part 2`, …
+        chunk_fields: further fields of every chunk.
+        lines: number of lines of a section in the source file; None for a page without one.
+        fields: further fields of the page.
     """
     title = fields.pop("title", path.removesuffix(".md"))
     headings = headings or [f"Part {section}" if section else "" for section in range(len(texts))]

@@ -17,7 +17,7 @@ from qdrant_client.http import models as rest
 
 
 class EngineClient:
-    """Points in shards of Qdrant's engine under a folder; what else there is of a collection is kept by local mode."""
+    """Points in shards of Qdrant's engine in a folder; local mode keeps the rest of a collection."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class EngineClient:
         self._books.close()
 
     def optimize(self, name: str) -> None:
-        """Builds graphs and postings as the server's background work does, and waits for it."""
+        """Builds graphs and postings, which the server does in the background, and waits for them."""
         while self._shards[name].optimize():
             pass
         self._shards[name].flush()

@@ -1,6 +1,6 @@
 """Qdrant's REST interface over the client's local mode: a real client speaks to it over real HTTP.
 
-Only what this package asks for. `QDRANT_URL` runs the same tests against a real server.
+It has only the requests that this package sends. `QDRANT_URL` runs the same tests against a real server.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class QdrantServer:
     """One cluster in memory.
 
     Attributes:
-        client: of the local mode behind it.
-        url: where it answers.
+        client: client of the local mode behind it.
+        url: its URL.
         refuse: status with which the next requests are refused, for those whose path matches; None for none.
         requests: method and path of every request so far.
-        version: what it says it is.
-        loses_points: says that it has taken points, and has not.
-        key: that every request has to send; None for none.
+        version: the version that it reports.
+        loses_points: confirms points without storing them.
+        key: key that every request must send; None for none.
         keys_sent: the key of every request so far, None where it had none.
-        silent: set while it takes requests and does not answer.
+        silent: set while it accepts requests and does not answer.
     """
 
     def __init__(self, port: int, client: Any) -> None:
@@ -75,7 +75,7 @@ class QdrantServer:
 
 @contextmanager
 def running_server(client: Any = None, *, tls: ssl.SSLContext | None = None) -> Iterator[QdrantServer]:
-    """Runs a server on a free port, over the client's local mode or what is given in its place."""
+    """Runs a server on a free port, over the client's local mode or another client."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -114,7 +114,7 @@ def running_server(client: Any = None, *, tls: ssl.SSLContext | None = None) -> 
             return tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Says nothing: the client hung up, or did not trust the certificate."""
+            """Logs nothing: the client closed the connection, or did not trust the certificate."""
 
     with Server(("127.0.0.1", 0), Handler) as http:
         server = QdrantServer(http.server_address[1], client or QdrantClient(":memory:"))

@@ -1,4 +1,4 @@
-"""The browser's search engine, run by the Node that Playwright brings along."""
+"""The browser's search engine, run by the Node that Playwright includes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StaticEngine:
         self._process.communicate(timeout=30)
 
     def search(self, query: str, **options: Any) -> dict[str, Any]:
-        """The answer to a question, but for the time it took."""
+        """Returns the answer to a question, without its duration."""
         body = self.call("search", {"query": query, **options})
         del body["took_ms"]
         return body

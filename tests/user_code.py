@@ -1,6 +1,6 @@
 """Code as a user writes it, with every public name; type checkers read it, and a test runs it.
 
-No assertion and no cast is needed: what `search` returns has the type that the arguments ask for.
+No assertion and no cast is needed: the arguments of `search` determine the type of its result.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def pages(searcher: Searcher) -> None:
 
 
 def of_either_kind(result: Result) -> str:
-    """Where the kind is not known, the type tells."""
+    """If the kind is unknown, the type distinguishes them."""
     if isinstance(result, PageResult):
         return ", ".join(part.section.url for part in result.sections)
     return result.best.url
@@ -133,7 +133,7 @@ def index(searcher: Searcher) -> None:
 
 
 def main(embedder: Embedder | None = None) -> None:
-    """Opens an index, and asks."""
+    """Opens an index and searches it."""
     try:
         with open_searcher("semsearch-index", embedder=embedder) as searcher:
             sections(searcher)

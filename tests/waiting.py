@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process will have done soon."""
+"""Waits for something that another thread or process will do soon."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    """Returns whether something comes true in time."""
+    """Returns whether a condition becomes true in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

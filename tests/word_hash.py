@@ -1,4 +1,4 @@
-"""A deterministic embedder for tests in which meaning does not matter: texts that share words are near."""
+"""A deterministic embedder for tests in which meaning does not matter: texts with common words are similar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIMENSION = 64
 
 
 class WordHashEmbedder:
-    """Each lower-cased word is hashed to a signed bucket of 64; the sum is brought to length 1.
+    """Hashes each lower-cased word to one of 64 signed buckets; the sum is scaled to length 1.
 
     Attributes:
         calls: number of `embed` calls so far.

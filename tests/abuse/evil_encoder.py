@@ -17,9 +17,9 @@ def write_encoder(folder: Path, *, bytes_per_token: int = 0, turns_per_token: in
     """Writes an encoder whose vector is always the same.
 
     Args:
-        folder: made.
-        bytes_per_token: memory that it takes for each token of a text.
-        turns_per_token: times that it goes round a loop for each token of a text.
+        folder: folder to create.
+        bytes_per_token: memory that it uses for each token of a text.
+        turns_per_token: number of loop iterations for each token of a text.
     """
     folder.mkdir(parents=True)
     vector = np.zeros((1, DIMENSION), np.float32)

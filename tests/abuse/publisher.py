@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def publisher(root=None, redirect=None):
-    """Serves a folder, or redirects every request; yields the URL and the paths asked for."""
+    """Serves a folder, or redirects every request; yields the URL and the requested paths."""
     asked = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):

@@ -27,7 +27,7 @@ PROGRAM = """
 
 @contextmanager
 def serving(index_dir: Path, log: list[str] | None = None, **options: object) -> Iterator[str]:
-    """Yields the URL of a sidecar in a process of its own; `log` gets what it wrote on standard error."""
+    """Yields the URL of a sidecar in a separate process; `log` receives its standard error."""
     program = textwrap.dedent(PROGRAM.format(root=str(ROOT), index=str(index_dir), options=options))
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -51,7 +51,7 @@ def connected(url: str) -> socket.socket:
 
 
 def answer_to(url: str, sent: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Sends bytes, and returns status, headers and body of what comes back until the server hangs up."""
+    """Sends bytes, and returns status, headers and body of the response until the server disconnects."""
     with connected(url) as connection:
         connection.sendall(sent)
         received = bytearray()

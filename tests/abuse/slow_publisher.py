@@ -1,4 +1,4 @@
-"""A publisher that holds its clients: it sends one byte after another, each in time for a socket's time-out."""
+"""A publisher that keeps its clients waiting: it sends byte after byte, each within a socket's timeout."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_a_page_that_is_not_utf_8_stops_mkdocs_and_the_index_stays(site):
 
 
 def test_a_built_site_with_pages_that_are_not_utf_8_is_indexed(site, monkeypatch, capsys):
-    """The bytes that are no text become replacement characters; sources that cannot be read give no front matter."""
+    """Invalid bytes become replacement characters; unreadable sources have no front matter."""
     file = site.site_dir / "page-3" / "index.html"
     file.write_bytes(file.read_text(encoding="utf-8").replace("keys", "Schlüssel").encode("latin-1"))
     (site.root / "docs" / "page-4.md").write_bytes("---\ntags: [ä]\n---\n# Page 4\n".encode("latin-1"))

@@ -36,7 +36,7 @@ def test_a_good_encoder_answers(tmp_path):
 
 
 def test_memory_for_a_long_query_is_refused_and_a_short_one_is_still_answered(tmp_path):
-    """Ten million bytes a token: a short query takes ten million, a long one two thousand million."""
+    """Ten million bytes per token: a short query takes ten million, a long one two thousand million."""
     write_encoder(tmp_path / "encoder", bytes_per_token=10_000_000)
     encoder = BoundedEncoder(tmp_path / "encoder", memory=256 << 20, seconds=20)
     encoder.embed(["short"], "query")
@@ -56,7 +56,7 @@ def test_a_loop_ends_at_its_deadline_and_takes_no_processor_time_afterwards(tmp_
 
 
 def publish_with_encoder(root, **waste):
-    """Publishes an index that has an encoder of its own, with every hash right."""
+    """Publishes an index with its own encoder and correct hashes."""
     build(root)
     manifest = read_manifest(root)
     folder = root / manifest.build_id / "encoder"
@@ -96,7 +96,7 @@ def test_a_failing_published_encoder_leaves_text_only_answers(tmp_path, monkeypa
 
 @pytest.fixture
 def published(tmp_path, monkeypatch):
-    """Publishes an index whose encoder is good for short queries; returns its URL."""
+    """Publishes an index whose encoder works for short queries; returns its URL."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(encoder_pool, "MEMORY", 256 << 20)
     monkeypatch.setattr(published_index, "try_build", lambda *arguments, **options: None)  # it asks long queries

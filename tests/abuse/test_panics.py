@@ -20,7 +20,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 class PanicException(BaseException):
-    """What PyO3 raises: not an `Exception`. The real one cannot be made from Python."""
+    """Imitates the exception of PyO3, which is not an `Exception` and cannot be created from Python."""
 
 
 class Panicking(WordHashEmbedder):

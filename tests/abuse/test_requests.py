@@ -135,7 +135,7 @@ def test_a_page_is_returned_with_its_whole_front_matter(tmp_path):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_no_request_changes_what_readers_find(tmp_path, method):
-    """Asking and recording are what POST does; everything else that could change something is refused."""
+    """POST only searches and records; every other request that could change something is refused."""
     index_dir = build(tmp_path / "index")
     before = {path: path.read_bytes() for path in sorted(index_dir.rglob("*")) if path.is_file()}
     with client_of(index_dir) as client:
@@ -161,7 +161,7 @@ HOSTS = [
 
 @pytest.mark.parametrize(("host", "status"), HOSTS)
 def test_only_known_hosts_are_answered(tmp_path, host, status):
-    """A web page whose name leads to this machine (DNS rebinding) must not read what the search knows."""
+    """A web page whose name resolves to this machine (DNS rebinding) must not read the index."""
     built(tmp_path / "index", [made_page("a.md", "About keys.")], site_url="https://docs.example.org/manual/")
     with client_of(tmp_path / "index", hosts=("search.example.org",)) as client:
         for path in ("/api/v1/search?q=keys", "/docs", "/metrics", "/-/semsearch/api/v1/facets"):
@@ -197,7 +197,7 @@ def test_the_command_listens_on_this_machine_and_answers_to_its_names(index_dir)
     ],
 )
 def test_the_preview_answers_as_localhost_only(host, address, status):
-    """Where others may reach it, `--dev-addr 0.0.0.0:8000`, its names cannot be known."""
+    """If others can reach it, with `--dev-addr 0.0.0.0:8000`, its host names are unknown."""
     said = []
     preview = Preview()
     app = preview.wrap(lambda environ, start_response: [b""], "/", address)

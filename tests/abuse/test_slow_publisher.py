@@ -124,7 +124,7 @@ def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
 
 
 def test_a_silent_publisher_hardly_delays_the_start(tmp_path):
-    """Beside the same index as a folder; `benchmarks/start_offline.py` has the seconds."""
+    """Compared with the same index as a folder; `benchmarks/start_offline.py` measures the seconds."""
     build(tmp_path / "copy")
 
     def seconds_to_ready(program: str) -> float:
@@ -137,7 +137,7 @@ def test_a_silent_publisher_hardly_delays_the_start(tmp_path):
             finally:
                 process.terminate()
 
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and answers none
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and does not answer
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         program = textwrap.dedent(PROGRAM.format(root=str(ROOT), url=url, index=str(tmp_path / "copy")))
         alone = program.replace(", update=published.update, give_up=published.close", "")

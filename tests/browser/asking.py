@@ -9,7 +9,7 @@ import pytest
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
-# Each answer is drawn in the frame after it came.
+# Each answer is drawn in the frame after its arrival.
 DRAWN = """() => new Promise((done) => {
   const next = (act) => requestAnimationFrame(() => setTimeout(act));
   next(() => next(done));
@@ -21,13 +21,13 @@ TITLES = """titles => JSON.stringify(titles) === JSON.stringify(
 
 
 def type_question(page: Any, query: str, *, delay: int = 0) -> None:
-    """Types with the keyboard. On a busy machine the first letters are answered too: those results do not count."""
+    """Types with the keyboard. On a busy machine the first letters are answered too; those results are ignored."""
     page.keyboard.type(query, delay=delay)
     _await_answer(page, query)
 
 
 def put_question(page: Any, query: str) -> None:
-    """Fills the field at once: exactly one question is asked, however slow the machine is."""
+    """Fills the field at once, so exactly one request is sent, however slow the machine is."""
     page.locator(INPUT).fill(query)
     _await_answer(page, query)
 
@@ -44,7 +44,7 @@ def expect_titles(page: Any, *titles: str) -> None:
 
 
 def read_config(page: Any, address: str) -> None:
-    """Opens a page and waits until the loader has read what the site's `config.json` says."""
+    """Opens a page and waits until the loader has read the site's `config.json`."""
     with page.expect_response("**/config.json") as answered:
         page.goto(address)
     answered.value.finished()
@@ -52,7 +52,7 @@ def read_config(page: Any, address: str) -> None:
 
 
 def switch_fallback_on(page: Any) -> None:
-    """Lets the theme's own index answer where the sidecar does not."""
+    """Lets the theme's own index answer when the sidecar does not."""
 
     def settle(route: Any) -> None:
         route.fulfill(json=route.fetch().json() | {"fallback": True})
@@ -61,7 +61,7 @@ def switch_fallback_on(page: Any) -> None:
 
 
 def until(page: Any, holds: Callable[[], bool]) -> None:
-    """Waits for what the browser reports to the test, such as requests."""
+    """Waits for events that the browser reports to the test, such as requests."""
     for _ in range(600):
         if holds():
             return

@@ -1,4 +1,4 @@
-"""Real pages of each theme, a real server, Debian's Chromium."""
+"""Fixtures: real pages of each theme, a real server, Debian's Chromium."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ CONFIG = {
     "api_url": "/-/semsearch",
     "language": "en",
     "shortcut": True,
-    # After 1.5 s another index would answer in the sidecar's place. On a busy machine that comes by chance: the tests
-    # that are about it switch it on.
+    # After 1.5 s another index would answer instead of the sidecar. On a busy machine that happens by chance, so only
+    # the tests that are about it switch it on.
     "fallback": False,
     "facets": FACETS,
 }
 
 
 def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Path:
-    """Builds the documents with MkDocs and puts the widget's assets and script where the plugin puts them."""
+    """Builds the documents with MkDocs and adds the widget's assets and script like the plugin."""
     for name, text in DOCS.items():
         path = folder / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,9 +160,9 @@ def serving() -> ModuleType:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each browser test a second try: a machine that stands still for seconds is not the dialog's fault.
+    """Gives each browser test a second try, because a machine may stall for seconds.
 
-    The summary names it (`RERUN`): one that comes up again and again has found something.
+    The summary lists it (`RERUN`); a test that appears there repeatedly has found a problem.
     """
     for item in items:
         if item.get_closest_marker("browser"):
@@ -171,7 +171,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Adds what a page shows at the moment of a failure to the report."""
+    """Adds the content of the page at the moment of a failure to the report."""
     report: Any = yield
     if call.when == "call" and call.excinfo:
         for name in ("page", "phone"):

@@ -30,7 +30,7 @@ FIELDS = [
 def answer(params: dict[str, list[str]], pages: list[dict[str, Any]] = PAGES) -> dict[str, Any]:
     """Searches the canned pages for any of the words, in the form of the HTTP API.
 
-    Without a word it lists the pages that the filters leave. Pages without any of the words are weaker results.
+    Without a word it lists the pages that pass the filters. Pages without any of the words are weaker results.
     """
     query = params.get("q", [""])[0]
     words = re.findall(r"\w+", query.lower())
@@ -135,7 +135,7 @@ def _counts(name: str, pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @dataclass
 class Sidecar:
-    """What the API does: change the fields while a test runs."""
+    """The behaviour of the API; a test changes the fields while it runs."""
 
     pages: list[dict[str, Any]] = field(default_factory=lambda: PAGES)
     present: bool = True
@@ -180,19 +180,19 @@ class Sidecar:
 
     @property
     def searches(self) -> list[str]:
-        """The searches asked so far; beside them the dialog asks for whole sections, in its own time."""
+        """The searches so far, without the dialog's requests for whole sections."""
         return [path for path in self.requests if "/search?" in path]
 
     @property
     def questions(self) -> list[str]:
-        """The queries of the searches asked so far."""
+        """The queries of the searches so far."""
         return [parse_qs(urlsplit(path).query).get("q", [""])[0] for path in self.searches]
 
 
 class SiteServer:
     """Serves a built site under `mount`, and the sidecar under `/-/semsearch`.
 
-    `ranges`: parts of files are sent where a part is asked for, as nearly all hosts do.
+    `ranges`: whether requests for a part of a file get that part, as from nearly all hosts.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ class SiteServer:
                     self.end_headers()
                     self.wfile.write(body)
                 except (BrokenPipeError, ConnectionResetError):
-                    pass  # the browser gave the request up, as it should
+                    pass  # the browser cancelled the request, as it should
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -1,4 +1,4 @@
-"""What assistive technology gets: axe-core over each view of the dialog, and the tree of roles and names."""
+"""Checks the dialog for assistive technology: axe-core on each view, and the tree of roles and names."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ EMPTY = """
 
 
 def test_the_accessibility_tree_of_each_view(page, build_site, serving):
-    """What is announced: roles, names, states, and their order; a snapshot to be changed on purpose only."""
+    """Compares roles, names, states and their order with a snapshot that is only changed on purpose."""
     with serving.SiteServer(build_site("mkdocs")) as server:
         page.goto(server.url)
         page.keyboard.press("Control+k")

@@ -1,4 +1,4 @@
-"""The focus is never lost: what had it may go, but keys always reach the search box. Scrolling stays where it was."""
+"""The focus is never lost: if its element disappears, keys still reach the search box. The scroll position is kept."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ BEACONS = "**/api/v1/insights"
 
 @pytest.fixture
 def recorded(configure, page, serving):
-    """Opens a page whose search server records; returns the page and the list of what it was told."""
+    """Opens a page whose search server records; returns the page and the list of received records."""
     told = []
 
     def handle(route):

@@ -31,7 +31,7 @@ def test_search_and_open_by_keyboard(page, build_site, serving, theme):
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
 def test_a_whole_session_without_a_mouse(page, build_site, serving, theme):
-    """Open, type, arrow, tick a facet, clear it, follow, come back: every step by key, the focus never lost."""
+    """Open, type, move, tick a facet, clear it, follow a result, come back: by keys only, without losing the focus."""
     with serving.SiteServer(build_site(theme)) as server:
         page.goto(server.url)
         press = page.keyboard.press

@@ -118,7 +118,7 @@ def test_a_page_of_plain_html_with_one_script_tag(page, serving, tmp_path):
 
 
 def deployed(root, **options):
-    """What mike puts online: two versions and an alias, taken out of its branch."""
+    """The files that mike publishes: two versions and an alias, from its branch."""
     site = DocsSite(root / "repository", config={"theme": {"name": "mkdocs", "highlightjs": False}})
     site.options = {"facets": {"tags": {"type": "list"}}, **options}
     site.root.mkdir()

@@ -62,7 +62,7 @@ def wait_until_ready(url, server):
 
 
 def expect_first(page, title):
-    """Waits: where the preview takes more than a second, the browser answers first."""
+    """Waits for the preview; if it takes more than a second, the browser answers first."""
     expect(page.locator(GROUP).first).to_have_attribute("aria-label", title)
 
 

@@ -1,4 +1,4 @@
-"""The page `search/` of a built site: with JavaScript the search box itself, without it a form."""
+"""The page `search/` of a built site: the search box with JavaScript, a form without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the search box does with the sidecar's answers, whatever the theme."""
+"""The search box with the sidecar's answers, on any theme."""
 
 from __future__ import annotations
 
@@ -768,7 +768,7 @@ def test_motion_is_left_out_on_request(page, site):
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
 @pytest.mark.parametrize("screen", [(1280, 860), (390, 844)])
 def test_nothing_moves_by_itself_while_answers_come(page, build_site, serving, theme, screen):
-    """Layout shifts that follow no input: the answers here come after the half second that counts as one."""
+    """Layout shifts without input: the answers arrive after the half second in which shifts count as input."""
     page.set_viewport_size({"width": screen[0], "height": screen[1]})
     page.add_init_script(
         "window.shifts = [];"

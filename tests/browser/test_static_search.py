@@ -1,4 +1,4 @@
-"""A site without a sidecar: the static bundle is searched in the reader's browser, and the search box works as ever."""
+"""A site without a sidecar: the reader's browser searches the static bundle, and the search box works as usual."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chunked(page):
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory, serving):
-    """The bundle of the pages that the canned sidecar has."""
+    """The bundle of the pages of the canned sidecar."""
     folder = tmp_path_factory.mktemp("bundle")
     pages = [chunked(page) for page in serving.PAGES]
     built(
@@ -90,7 +90,7 @@ def site(request, static_site, serving, page):
 
 
 def ask_whole(page, server, query):
-    """Asks, and waits for the whole answer: on a slow machine some results come first, or those of the words alone."""
+    """Types a question and waits for the whole answer: on a slow machine some results arrive first."""
     ask(page, server, query)
     page.wait_for_function(WHOLE)
 
@@ -120,7 +120,7 @@ def test_the_note_on_privacy_can_be_closed_for_good(page, site):
 
 
 def failures_of(page):
-    """Addresses that were asked for in vain, from now on; leaving a page gives up what is under way."""
+    """URLs of requests that fail from now on; leaving a page cancels running requests."""
     failed = []
     page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
     page.on("requestfailed", lambda it: failed.append(it.url) if it.failure != "net::ERR_ABORTED" else None)
@@ -345,7 +345,7 @@ def test_on_a_slow_line_the_first_results_do_not_wait_for_the_others(page, stati
 
 
 def test_a_file_damaged_on_its_way_is_fetched_again(page, site, bundle):
-    """The page fetches it ahead and the worker fetches it: both get it damaged, and then the worker gets it whole."""
+    """The page prefetches it and the worker fetches it: both get it damaged, and then the worker gets it complete."""
     (core,) = bundle.glob("static-*/core.bin")
     asked = []
 

@@ -1,4 +1,4 @@
-"""The theme's own search: it loads nothing while the dialog is in its place, and works where the dialog cannot."""
+"""The theme's own search: it loads nothing while the dialog replaces it, and works if the dialog cannot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRIGGERS = {
 
 
 def own_files(page):
-    """The list, still growing, of what the browser loads for the theme's own search."""
+    """The growing list of files that the browser loads for the theme's own search."""
     asked = []
 
     def note(request):
@@ -79,7 +79,7 @@ def test_if_the_dialog_cannot_be_loaded_the_themes_search_works(page, build_site
 
 
 def type_until(page, field, result):
-    """Types into the theme's own field again and again: a theme does not say when it has begun to listen."""
+    """Types into the theme's own field repeatedly, because a theme does not say when it starts to listen."""
     for _ in range(40):
         page.locator(field).fill("")
         page.locator(field).press_sequentially("rotate", delay=20)

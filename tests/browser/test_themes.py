@@ -1,4 +1,4 @@
-"""The widget on each theme, at each place a site can live."""
+"""The widget on each theme, and on sites at different paths."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_it_works_under_a_strict_policy_with_a_sidecar_elsewhere(page, build_sit
     shutil.copytree(build_site(theme), site)
     with serving.SiteServer(site) as api, serving.SiteServer(site) as server:
         server.csp = serving.CSP.format(api=api.origin)
-        # What the theme's own scripts and styles break is not ours; ours are named in `sourceFile`.
+        # Shifts by the theme's own scripts and styles are ignored; ours are named in `sourceFile`.
         page.add_init_script(
             "document.addEventListener('securitypolicyviolation', (event) => {"
             "  if (event.blockedURI !== 'data') (window.broken ??= []).push(event.sourceFile);"

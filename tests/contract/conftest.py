@@ -18,7 +18,7 @@ ENGINES = ("embedded", "qdrant", "static", "browser")
 
 @pytest.fixture(params=ENGINES)
 def opened(request, tmp_path):
-    """Returns a function that indexes pages and returns one from a query to the JSON of its answer, page by page."""
+    """Returns a function that indexes pages and returns a search function, with page results as JSON."""
     with contextlib.ExitStack() as stack:
 
         def open_pages(pages, **options):

@@ -1,7 +1,6 @@
 """The contract of `Backend`, run on every implementation in `BACKENDS`.
 
-Each operation is compared with what the pages themselves say, so a backend is held against the truth and not against
-another backend.
+Each operation is compared with the pages themselves, not with another backend.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def qdrant_engine(folder):
 
 
 def qdrant_server(folder):
-    """The cluster that `QDRANT_URL` names; what is written there stays, under names that begin with `test-`."""
+    """The cluster in `QDRANT_URL`; its new collections are kept, with names that begin with `test-`."""
     from mkdocs_semsearch.qdrant.collection import connect
 
     return qdrant(folder, connect(timeout=60))
@@ -95,7 +94,7 @@ if os.environ.get("QDRANT_URL"):
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def opened(request, tmp_path_factory):
-    """A backend, and what embeds a query for it."""
+    """A backend, and the function that embeds a query for it."""
     backend, embed_query = BACKENDS[request.param](tmp_path_factory.mktemp("backend"))
     backend.prepare()
     yield backend, embed_query
@@ -120,7 +119,7 @@ def find(opened):
 
 
 def holding(condition, value):
-    """Whether a condition holds for the value of a page, of a type that needs no reading."""
+    """Returns whether a condition holds for the value of a page, whose type needs no conversion."""
     match condition:
         case Exists():
             return value is not None and value != ()

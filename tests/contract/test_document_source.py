@@ -1,4 +1,4 @@
-"""What every `DocumentSource` promises, and that the two of them make the same chunks of the same site."""
+"""The contract of `DocumentSource`, and equal chunks from both implementations for the same site."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_the_same_with_a_navigation_and_either_kind_of_urls(theme: str, director
 
 
 def sources(site: BuiltSite) -> Iterator[tuple[DocumentSource, int]]:
-    """Sources with the number of pages they must find."""
+    """Sources with the expected number of pages."""
     yield site.pages, len(PAGES)
     yield SiteFolder(site.site_dir, load_site_config(site.config_file)), len(PAGES)
     yield SiteFolder(site.site_dir), len(PAGES) + 1  # cannot tell the copied file from a page

@@ -1,4 +1,4 @@
-"""An index in a Qdrant cluster answers as the same index in a folder does: results, scores, totals and counts."""
+"""An index in a Qdrant cluster gives the same answers as in a folder: results, scores, totals and counts."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ TOLERANCE = 2e-3
 
 
 def shown(result):
-    """What readers see of a result, but for its scores."""
+    """Returns the visible parts of a result, without its scores."""
     return (dataclasses.replace(result.page, indexed_at=None), result.section)
 
 

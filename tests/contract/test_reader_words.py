@@ -1,4 +1,4 @@
-"""Keywords, synonyms and pins do the same in every engine."""
+"""Keywords, synonyms and pins have the same effect in every engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests made from the OpenAPI document, sent to the application in this process, answers held to the document.
+"""Sends requests generated from the OpenAPI document to the application, and compares the answers with the document.
 
 The test suite runs it with a few examples (`test_http_schema.py`); with more of them:
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def ask_everything(examples: int) -> Counter:
-    """Sends so many valid and so many invalid requests to each operation; returns how often each status came."""
+    """Sends a number of valid and of invalid requests to each operation; returns the count of each status."""
     counts: Counter = Counter()
     with tempfile.TemporaryDirectory() as folder:
         index = LiveIndex(build(Path(folder) / "index"), open_index=open_small)

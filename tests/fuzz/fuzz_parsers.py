@@ -1,11 +1,11 @@
-"""Coverage-guided fuzzing of what reads input from elsewhere: manifests, indexes, filters, HTML, requests, MCP.
+"""Coverage-guided fuzzing of everything that reads untrusted input: manifests, indexes, filters, HTML, requests, MCP.
 
 Not part of the test suite. Atheris is not a dependency: `pip install atheris` first, then
 
     python tests/fuzz/fuzz_parsers.py manifest --seconds 300     # one target
     make fuzz                                                    # all, two minutes together
 
-It begins with the inputs in `tests/fuzz/corpus/` and with seeds from here. A crash is any exception but those of
+It begins with the inputs in `tests/fuzz/corpus/` and with seeds in this file. A crash is any exception except those of
 `mkdocs_semsearch.errors`; Atheris writes the input that caused it to a file.
 """
 
@@ -99,7 +99,7 @@ def routes(data: bytes) -> None:
 
 
 def index_files(data: bytes) -> None:
-    """A file of an index in which some bytes are others: it is refused, or answers."""
+    """A file of an index with some changed bytes: the index is refused, or answers."""
     provider = atheris.FuzzedDataProvider(data)
     name = INDEX_FILES[provider.ConsumeIntInRange(0, len(INDEX_FILES) - 1)]
     path = INDEX / INDEX_BUILD / name
@@ -125,13 +125,13 @@ def open_unverified(folder: Path) -> Searcher:
 
 
 def mcp(data: bytes) -> None:
-    """Any body for the endpoint of agents: an answer in JSON, and the server goes on."""
+    """Any body for the MCP endpoint: a JSON answer, and the server keeps running."""
     answer = _client().post("/mcp", content=data, headers=MCP_HEADERS)
     assert answer.status_code < 500, answer.text
 
 
 def tool(data: bytes) -> None:
-    """Any arguments for a tool: a result, or an error that is a sentence."""
+    """Any arguments for a tool: a result, or an error with one sentence."""
     name = ("search_docs", "get_page", "list_facets", "related_pages")[data[0] % 4 if data else 0]
     try:
         arguments = json.loads(data[1:].decode("utf-8", "replace"))

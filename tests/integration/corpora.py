@@ -28,7 +28,7 @@ SITES: dict[str, dict[str, Any]] = {
 
 
 def corpus_config(name: str, folder: Path, *, plugins: list[Any], **top: Any) -> Path:
-    """Writes the site's mkdocs.yml into another folder, pointing at the docs where they are."""
+    """Writes the site's mkdocs.yml into another folder, with the path of the original docs."""
     config = yaml.safe_load((CORPORA / name / "mkdocs.yml").read_text(encoding="utf-8"))
     config["docs_dir"] = str(CORPORA / name / config.get("docs_dir", "docs"))
     config["plugins"] = plugins
@@ -38,7 +38,7 @@ def corpus_config(name: str, folder: Path, *, plugins: list[Any], **top: Any) ->
 
 
 def expected_pages(config_file: Path) -> set[str]:
-    """Paths of all pages that MkDocs would render, without those that ask to stay out of the search."""
+    """Returns the paths of all pages that MkDocs would render, without those excluded from the search."""
     from mkdocs.config import load_config
     from mkdocs.structure.files import get_files, set_exclusions
     from mkdocs.utils.meta import get_data

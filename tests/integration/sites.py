@@ -31,7 +31,7 @@ ENGINES = tuple(pytest.param(engine, marks=installed(engine)) for engine in ("mk
 
 @dataclass
 class DocsSite:
-    """A docs folder with its mkdocs.yml; `word_hash` keeps the model out of it."""
+    """A docs folder with its mkdocs.yml; `word_hash` uses the word-hash embedder instead of the model."""
 
     root: Path
     options: dict[str, Any] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class DocsSite:
         return path
 
     def build(self, *arguments: str, engine: str = "mkdocs", strict: bool = True, fails: bool = False) -> str:
-        """Builds in a process of its own; returns what it said."""
+        """Builds in a separate process; returns its output."""
         command = [sys.executable, "-m", engine, "build", "-f", str(self.write_config()), *arguments]
         done = subprocess.run(
             command + (["--strict"] if strict else []),
@@ -80,7 +80,7 @@ class DocsSite:
         return output
 
     def table(self, name: str = "pages") -> list[dict[str, Any]]:
-        """The rows of a table of the index, which is verified first."""
+        """Returns the rows of a table of the index, after verifying the index."""
         import pyarrow.parquet as pq
 
         index = open_index(self.index_dir, verify=True)

@@ -1,4 +1,4 @@
-"""What `semsearch index --widget` writes into a site that another generator has built."""
+"""The files that `semsearch index --widget` writes into a site from another generator."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ LANGUAGES = {
     "uk/posibnyk/index.html": ("uk", "/docs/uk/posibnyk/", "Правила мережевого екрана та їхні назви."),
     "de/guide/index.html": ("de", "/docs/de/guide/", "The rules of the firewall, and what they are for."),
 }
-"""A page, its translation under another word, and a page that has its English text because nobody translated it."""
+"""A page, its translation with another name, and an untranslated page with its English text."""
 
 
 def test_a_page_in_several_languages_names_its_translations(tmp_path, monkeypatch):

@@ -53,7 +53,7 @@ LEXICAL = ("--mode", "lexical")
 def index_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli") / "semsearch-index"
     embedder = WordHashEmbedder()
-    # A model that is found nowhere: words answer.
+    # A model that does not exist, so queries are answered in text-only mode.
     embedder.identity = dataclasses.replace(embedder.identity, kind="sentence-transformers", model="nobody/nothing")
     built(folder, PAGES, facets=FACETS, site_name="Démo", site_url="https://example.org/", embedder=embedder)
     return folder
@@ -61,7 +61,7 @@ def index_dir(tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the command in an empty folder, away from index and checkout."""
+    """Runs the command in an empty folder, outside the index and the checkout."""
 
     def run(*arguments, code=0, cwd=tmp_path, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("SEMSEARCH_")}
@@ -81,7 +81,7 @@ def run(tmp_path):
 
 
 def sentence(done, *parts):
-    """One line for a person, on standard error."""
+    """Checks that standard error is one line for a person."""
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("semsearch: ")
     assert line.endswith((".", ")")), line
@@ -199,7 +199,7 @@ def test_every_flag_of_a_question(run, index_dir):
     assert "explain" in ask("--explain")["results"][0]
 
     def holds(pages, *filters):
-        """Whether the filters leave these pages: all results are among them, and none is missing."""
+        """Checks that exactly these pages pass the filters."""
         flags = [flag for text in filters for flag in ("--filter", text)]
         answer = ask("--granularity", "page", *flags)
         found = {result["page"]["path"].split("/")[1] for result in answer["results"]}

@@ -1,4 +1,4 @@
-"""The commands that stay: `semsearch serve` and `semsearch mcp` with several indexes."""
+"""The long-running commands: `semsearch serve` and `semsearch mcp` with several indexes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_serve_answers_for_each_by_name(folders):
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_a_query_uses_one_core(command, folders):
-    """Threads of NumPy's linear algebra spin after every product: they would take the cores of other questions."""
+    """Threads of NumPy's linear algebra spin after every product, which would take cores from other queries."""
     pytest.importorskip("mcp")
     pytest.importorskip("threadpoolctl")
     program = f"""

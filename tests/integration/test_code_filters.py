@@ -1,4 +1,4 @@
-"""Filters on code: a site of snippets in five languages, and a table of what each filter is expected to find."""
+"""Filters on code: a site of snippets in five languages, and a table of the chunks that each filter selects."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from tests.word_hash import WordHashEmbedder
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 120
 
-# Starts builds in a fork of itself, which saves the time of the imports, kills it, and says what it had finished. Every
-# build has other content, so that each of them writes a new folder; round n says "round n" in every section.
+# Starts builds in a fork of itself, which saves the time of the imports, kills the fork, and reports the finished
+# builds. Every build has different content, so that each writes a new folder; round n has "round n" in every section.
 KILLER = textwrap.dedent("""
     import os, random, signal, sys, time
     from pathlib import Path

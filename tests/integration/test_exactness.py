@@ -1,4 +1,4 @@
-"""Filters are exact at any selectivity: what comes back is what brute force over the matching rows gives."""
+"""Filters are exact at any selectivity: the results equal those of brute force over the matching rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def large(tmp_path_factory):
 
 
 def holds(condition, row):
-    """The meaning of a filter, spelt out for one row."""
+    """Returns whether a filter selects one row, written out independently."""
     value = row.get(condition.field)
     values = [] if value is None else list(value) if isinstance(value, tuple) else [value]
     match condition:
@@ -76,16 +76,16 @@ def filters(rows):
 
 
 MATCH = 0.7
-"""Share of the best similarity from which on a chunk matches in semantic mode."""
+"""Share of the best similarity that a match needs in semantic mode."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The whole answer in semantic mode.
+    """The complete answer in semantic mode.
 
     Attributes:
         matching, weak: page or group of sections to its score, of those that match and of those that do not.
-        rows: page or group to the rows of it that the filters leave.
+        rows: page or group to its rows that pass the filters.
         matches: the rows that match.
     """
 
@@ -96,12 +96,12 @@ class Wanted:
 
     @property
     def keys(self):
-        """All results, in their order."""
+        """The keys of all results, in their order."""
         return [key for part in (self.matching, self.weak) for key in sorted(part, key=lambda key: (-part[key], key))]
 
     @property
     def scores(self):
-        """Their scores, of which none rises."""
+        """The scores of the results, which never increase."""
         part = self.matching | self.weak
         return np.minimum.accumulate([part[key] for key in self.keys]) if part else np.zeros(0)
 
@@ -113,7 +113,7 @@ def page_score(best_of_sections):
 
 
 def brute_force(index, query):
-    """Returns the answer in semantic mode by looking at every row."""
+    """Computes the answer in semantic mode from every row."""
     left = [row for row, record in enumerate(index.rows) if all(holds(item, record) for item in query.filters)]
     similarity = index.similarities(query.query)
     least = MATCH * max((similarity[row] for row in left), default=0.0)

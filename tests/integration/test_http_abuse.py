@@ -29,7 +29,7 @@ from tests.word_hash import WordHashEmbedder
 
 @contextlib.contextmanager
 def running(app):
-    """A real server on a free port; gives the port."""
+    """Runs a real server on a free port; yields the port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -59,7 +59,7 @@ def port(index_dir, tmp_path_factory):
 
 
 def send(port, data, patience=20.0):
-    """Sends bytes as they are and returns what comes back until the server hangs up or has answered."""
+    """Sends raw bytes and returns the response, until the server answers or closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(data)

@@ -181,7 +181,7 @@ def test_origins_on_the_list_may_ask(index_dir):
                 assert "POST" in preflight.headers["access-control-allow-methods"]
             refused = client.get("/api/v1/search", headers=given)
             assert (refused.status_code, "access-control-allow-origin" in refused.headers) == (422, allowed)
-        # A cache between us must not hand this answer, which names no origin, to one of those pages.
+        # A shared cache must not return this response, which names no origin, to one of those pages.
         assert "Origin" in client.get("/api/v1/search?q=keys").headers["vary"]
         large = client.post("/api/v1/search", content=b" " * 70_000, headers={"Origin": "https://docs.example.org"})
         assert large.headers["access-control-allow-origin"] == "https://docs.example.org"
@@ -207,7 +207,7 @@ def test_the_site_is_served_from_the_same_origin(index_dir, site_dir):
         missing = client.get("/guide/nothing/")
         assert (missing.status_code, missing.text) == (404, "<h1>not here</h1>")
         assert client.post("/guide/auth/").json()["error"]["code"] == "method_not_allowed"
-        # The API's own addresses win, and no others.
+        # Only the API's own paths take precedence.
         assert client.get("/healthz").json() == {"status": "ok"}
         assert client.get("/docs/").text == "<h1>a page called docs</h1>"
         assert "API" in client.get("/docs").text

@@ -97,7 +97,7 @@ def test_cors_allows_the_token_header_if_a_token_is_set(index_dir):
 
 
 class Held:
-    """An index whose searches wait until they are let go."""
+    """An index whose searches wait until they are released."""
 
     def __init__(self, index_dir):
         self.searcher = open_small(index_dir)
@@ -123,7 +123,7 @@ def test_a_request_is_refused_with_retry_after_when_all_places_are_taken(index_d
         refused = client.get("/api/v1/facets")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["error"]["code"] == "busy"
-        assert client.post("/mcp", json=TOOLS, headers=ACCEPT).status_code == 200  # agents have places of their own
+        assert client.post("/mcp", json=TOOLS, headers=ACCEPT).status_code == 200  # agents have their own limit
         assert client.get("/healthz").status_code == 200
         held.go.set()
         for thread in threads:
@@ -181,7 +181,7 @@ def test_behind_a_proxy_clients_are_distinguished_by_its_header(index_dir):
             return client.get("/api/v1/facets", headers=[("X-Forwarded-For", value) for value in given]).status_code
 
         assert [status("192.0.2.1"), status("192.0.2.2"), status("192.0.2.1")] == [200, 200, 429]
-        # What stands before the proxy's own entry is the client's word.
+        # The entries before the proxy's own come from the client.
         assert status("198.51.100.7, 192.0.2.1") == 429
         assert status("198.51.100.7", "192.0.2.1") == 429
     with client_of(live(index_dir), rate_limit="1/hour") as client:

@@ -1,4 +1,4 @@
-"""An index published at a URL, copied and followed by a sidecar elsewhere."""
+"""A sidecar copies an index that is published at a URL, and loads its new builds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def web(tmp_path):
-    """A web server on a folder: (its URL, the folder, the paths asked for)."""
+    """A web server on a folder: (its URL, the folder, the requested paths)."""
     root = tmp_path / "web"
     root.mkdir()
     handler = type("Recording", (Handler,), {"asked": []})

@@ -1,4 +1,4 @@
-"""Searches are recorded over HTTP, and what is written names nobody."""
+"""Searches are recorded over HTTP, and the records identify nobody."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_record_that_is_not_a_search_is_refused(index_dir, tmp_path):
     ],
 )
 def test_pages_of_another_site_cannot_fill_the_records(index_dir, tmp_path, options, headers, status):
-    """A browser sends a text to any address without asking first, and says from which site it comes."""
+    """A browser sends plain text to any URL without a preflight request, with the origin of the page."""
     sent = {"sec-fetch-site": "cross-site"} if options else {}
     with client_of(index_dir, tmp_path, **options) as client:
         assert send(client, **sent, **headers).status_code == status

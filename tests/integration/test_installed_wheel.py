@@ -58,7 +58,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python(wheel, tmp_path_factory):
-    """The interpreter of an environment with the wheel and what it requires."""
+    """The interpreter of an environment with the wheel and its requirements."""
     place = tmp_path_factory.mktemp("environment")
     venv.create(place, with_pip=True)
     path = place / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -78,7 +78,7 @@ def site(python, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(python, site):
-    """What the build said."""
+    """The output of the build."""
     return run(site, python, "-c", BUILD)
 
 
@@ -89,7 +89,7 @@ def pip(python, *arguments):
 
 
 def clean():
-    """The environment without what leads to this checkout."""
+    """The environment variables without those that point to this checkout."""
     quiet = {"NO_MKDOCS_2_WARNING": "1", "HF_HUB_OFFLINE": "1"}
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")} | quiet
 

@@ -17,7 +17,7 @@ from tests.waiting import eventually
 
 
 class Opening:
-    """Opens real indexes and remembers which searchers were closed."""
+    """Opens real indexes and records which searchers were closed."""
 
     def __init__(self):
         self.opened, self.closed = [], []

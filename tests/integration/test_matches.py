@@ -1,4 +1,4 @@
-"""What matches, what is weak and how a query was read: the same by Python, HTTP, MCP, command line and as a page."""
+"""Matches, weak results and corrections are the same in Python, HTTP, MCP, on the command line and as a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sites that are built with what the extra `models` brings: PyTorch, and another model than the default."""
+"""Sites that are built with the extra `models`: PyTorch, and a model other than the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NN-Descent, whose compilation takes most of a minute, held against brute force."""
+"""NN-Descent, whose compilation takes most of a minute, compared with brute force."""
 
 from __future__ import annotations
 

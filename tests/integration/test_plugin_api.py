@@ -1,4 +1,4 @@
-"""The plugin inside this process: what is embedded, and what a failed build leaves behind."""
+"""The plugin in this process: the embedded texts, and the state after a failed build."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def prepare(site, embedder):
 
 
 def embedded(site):
-    """Builds the site and returns what had to be embedded for it."""
+    """Builds the site and returns the texts that were embedded for it."""
     embedder = WordHashEmbedder()
     build(prepare(site, embedder))
     return embedder.embedded

@@ -1,4 +1,4 @@
-"""`mkdocs build --strict` with the plugin: what lands in the index and in the site."""
+"""`mkdocs build --strict` with the plugin: the contents of the index and of the site."""
 
 from __future__ import annotations
 

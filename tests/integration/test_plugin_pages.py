@@ -1,4 +1,4 @@
-"""Which pages are indexed, and what of them."""
+"""The pages that are indexed, and their indexed content."""
 
 from __future__ import annotations
 

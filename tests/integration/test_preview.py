@@ -1,4 +1,4 @@
-"""A real `serve` in a process of its own: the search answers, and goes on answering."""
+"""A real `serve` in a separate process: the search answers, and keeps answering."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 90
 
 
 class Server:
-    """A running `serve` and what it has said so far."""
+    """A running `serve` and its output so far."""
 
     def __init__(self, process, port):
         self.process = process
@@ -85,7 +85,7 @@ def serving(site, *arguments, engine="mkdocs"):
         text=True,
         cwd=site.root,
         env=os.environ | QUIET,
-        # What a shell starts in the background ignores interrupts, and so would what it starts.
+        # Processes that a shell starts in the background ignore interrupts, and so would their children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     server = Server(process, port)
@@ -105,7 +105,7 @@ def site(tmp_path):
 
 
 def test_a_job_begins_when_no_other_thread_can_be_loading_the_same_packages():
-    """Two threads that import one package at once may see modules that are half made: the first query was a 500."""
+    """Two threads that import one package at once may see partly initialised modules; a query then got a 500."""
     code = """
 import sys, threading
 from mkdocs_semsearch.plugin.preview import Preview

@@ -167,7 +167,7 @@ def test_a_part_that_is_longer_than_the_file_there(origin, copy):
 
 
 def test_a_publisher_that_trickles_bytes_is_abandoned(origin, copy, monkeypatch):
-    """Every byte comes in time for a socket's time-out; the file as a whole would take minutes."""
+    """Every byte arrives within a socket's timeout, but the whole file would take minutes."""
     build(origin.root)
     origin.trickles = ("vectors.npy",)
     monkeypatch.setattr(published_index, "PATIENCE_SECONDS", 0.5)
@@ -273,7 +273,7 @@ def test_a_manifest_without_an_end(origin, copy):
 
 
 def spoil(root, name, data):
-    """Replaces a file of the published build, and says so in the manifest: the hash is right, the content is not."""
+    """Replaces a file of the published build and updates the manifest: the hash is correct, the content is not."""
     (root / read_manifest(root).build_id / name).write_bytes(data)
 
     def change(body):
@@ -287,7 +287,7 @@ def spoil(root, name, data):
 
 
 def parquet_bomb(root):
-    """Half a gigabyte of text that is one value, said over and over, in a few kilobytes."""
+    """Half a gigabyte of text, one value repeated many times, in a few kilobytes."""
     path = root / read_manifest(root).build_id / "chunks.parquet"
     table = pq.read_table(path)
     place = table.schema.get_field_index("content")
@@ -399,7 +399,7 @@ def until_ready(client):
 
 @pytest.mark.slow
 def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy):
-    """Ten builds, each saying its number in every section, while four readers ask without a pause."""
+    """Ten builds, each with its number in every section, while four readers search without a pause."""
 
     def publish(number):
         texts = [f"This is build {number}, section {section} about keys." for section in range(5)]

@@ -1,4 +1,4 @@
-"""Whole sites in a Qdrant cluster, and what goes wrong with one."""
+"""Whole sites in a Qdrant cluster, and its failures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A Qdrant cluster with keys, TLS, silence, lost replicas and several writers.
 
-The server is the client's local mode behind HTTP: what a real cluster does where it differs is not seen here.
+The server is the client's local mode behind HTTP; differences from a real cluster are not tested here.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_a_cluster_with_a_key_requires_it_for_builds_and_searches(server, tmp_pa
 
 @pytest.fixture
 def certificate(tmp_path):
-    """Makes a certificate for localhost that nobody has signed; returns its file and a context for a server."""
+    """Makes a self-signed certificate for localhost; returns its file and a context for a server."""
     x509 = pytest.importorskip("cryptography.x509")
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

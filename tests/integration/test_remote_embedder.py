@@ -1,4 +1,4 @@
-"""Builds whose vectors come from an endpoint that fails half way."""
+"""Builds whose vectors come from an endpoint that fails halfway."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_build_resumes_after_the_endpoint_failed(server, build):
     server.answer = lambda request, number: good_answer(request)
     report = build(PAGES)
     again = served & set(texts_sent(server))
-    # What was answered is kept in parts of 256 texts: less than one of them is asked for twice.
+    # Answers are stored in parts of 256 texts, so less than one part is requested twice.
     assert len(again) < 256 < len(served)
     assert report.reused >= 256
     server.requests.clear()

@@ -1,4 +1,4 @@
-"""`search/` in built sites: there in every theme, out of the way of a site's own, gone when it is not wanted."""
+"""`search/` in built sites: it exists in every theme, does not replace a site's own page, and can be switched off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong while a sidecar runs: the last good index answers, and the log says what happened in a sentence."""
+"""Faults while a sidecar runs: the last good index answers, and the log has one sentence about the fault."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.word_hash import WordHashEmbedder
 
 
 def open_verified(folder):
-    """Opens as a sidecar does, but for the embedder."""
+    """Opens an index like a sidecar, except for the embedder."""
     return open_searcher(folder, embedder=WordHashEmbedder(), verify=True)
 
 

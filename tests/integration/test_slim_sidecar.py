@@ -1,4 +1,4 @@
-"""The search server in an environment with nothing but what `semsearch requirements` lists."""
+"""The search server in an environment with only the packages that `semsearch requirements` lists."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def link(distribution, folder):
 
 @pytest.fixture(scope="module", params=[(), EXTRAS], ids=["alone", "with extras"])
 def environment(request, tmp_path_factory):
-    """Variables under which `python -S` sees the standard library, this package, and what it asks for."""
+    """Environment variables with which `python -S` finds the standard library, this package and its requirements."""
     folder = tmp_path_factory.mktemp("packages")
     for distribution in closure(sidecar_requirements(request.param)):
         link(distribution, folder)

@@ -1,4 +1,4 @@
-"""The Python of the reference pages runs as it is printed there."""
+"""The Python code of the reference pages runs as printed."""
 
 from __future__ import annotations
 

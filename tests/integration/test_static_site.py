@@ -1,4 +1,4 @@
-"""A site with `static: true`, from mkdocs.yml to an answer, by the programs themselves."""
+"""A site with `static: true`, from mkdocs.yml to an answer, with the real programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers type, finished or not, right or not, and the page that must come first; with the real model."""
+"""Queries as readers type them, unfinished or misspelt, and the page that must come first; with the real model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXAMPLE_SITE = {
     "facet coun": "reference/queries-and-filters.md",
     '"nothing leaves your machines"': "index.md",
 }
-# Stop words alone say something to the model only.
+# Only the model can answer stop words alone.
 EXAMPLE_SITE_WITHOUT_A_SERVER = EXAMPLE_SITE
 FASTAPI = {
     "HTTPException": "tutorial/handling-errors.md",
@@ -142,7 +142,7 @@ def test_example_site_without_a_server(example_engine: StaticEngine, typed: str,
 
 @pytest.mark.browser
 def test_example_site_on_a_bare_file_server(example_place: Path) -> None:
-    """Nothing but the site's files; then a filter, the keyboard, and the section that was found."""
+    """Serves only the site's files; then uses a filter, the keyboard, and opens the first section."""
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is missing")
     from playwright.sync_api import sync_playwright
@@ -213,7 +213,7 @@ def test_fastapi(fastapi: Searcher, typed: str, page: str) -> None:
 
 
 def test_a_definition_finds_its_block(example_site: Searcher) -> None:
-    """Code in the documentation is found by what it defines and uses."""
+    """Code in the documentation matches filters on its definitions and references."""
     from mkdocs_semsearch import Equals, Exists
 
     using = SearchQuery("search from python", limit=50).with_filter(Equals("chunk.references", "open_searcher"))

@@ -1,4 +1,4 @@
-"""Programs that use the Python API, checked as their authors would check them: mypy and pyright, both strict."""
+"""Programs that use the Python API pass the checks of their authors: mypy and pyright, both strict."""
 
 from __future__ import annotations
 

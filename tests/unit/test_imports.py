@@ -45,7 +45,7 @@ MAY_IMPORT = {
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
 
 MAY_IMPORT_LAZILY = {"searching": {"qdrant"}, "site": {"qdrant"}}
-"""What a function may import when the index on disk, its address or an option makes it necessary."""
+"""Modules that a function may import if the index on disk, its URL or an option requires them."""
 
 MAY_IMPORT_MKDOCS = {"plugin"}
 """In an environment with ProperDocs alone, `import mkdocs` works inside its own command only."""
@@ -96,7 +96,7 @@ def test_nothing_imports_pickle():
 
 
 def test_plugin_loads_little_but_itself():
-    """What MkDocs has not loaded by then costs every command of every site that has the plugin."""
+    """Every module that MkDocs has not loaded by then slows every command of every site with the plugin."""
     code = (
         "import sys, mkdocs.config.defaults; before = set(sys.modules); "
         f"import {NAME}.plugin; print(' '.join(sorted(set(sys.modules) - before)))"

@@ -1,4 +1,4 @@
-"""What gets into the wheel, the source distribution and the image."""
+"""The contents of the wheel, the source distribution and the image."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_source_distribution_has_everything_that_its_text_names():
 
 
 def test_the_image_can_be_built_from_what_its_context_has():
-    """NOTICE belongs into the wheel, which is built inside of the image."""
+    """NOTICE belongs in the wheel, which is built inside the image."""
     rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     admitted = [rule[1:] for rule in rules if rule.startswith("!")]
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def pinned(text):
 
 @pytest.mark.parametrize("name", ["image.txt", "build.txt"])
 def test_what_the_image_installs_has_hashes_and_the_versions_of_the_constraints(name):
-    """Where this fails after a change of `constraints.txt` or of a dependency, `make lock` mends it."""
+    """If this fails after a change of `constraints.txt` or of a dependency, run `make lock`."""
     text = (ROOT / ".docker" / name).read_text(encoding="utf-8")
     packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", package) for package in packages)

@@ -1,4 +1,4 @@
-"""The texts on security name the test that holds each promise: those tests exist."""
+"""The security pages name a test for each promise, and these tests exist."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ NO_PROMISES = {
     "Internal documentation": "what to do",
 }
 ADVICE = re.compile(r"(Keep|Put|Do|Name|Or|Give|Let|Check|Take)\b")
-"""How a sentence begins that says what the reader of the page should do."""
+"""The beginning of a sentence that says what the reader of the page should do."""
 
 
 def sentences(text):
-    """Yields the sentences of the paragraphs and list items under headings that promise something."""
+    """Yields the sentences of paragraphs and list items below headings with promises."""
     text = re.sub(r"\A---\n.*?\n---\n|^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
         heading, _, body = part.partition("\n")

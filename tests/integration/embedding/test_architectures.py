@@ -1,4 +1,4 @@
-"""Models other than all-MiniLM: what their files say about them, and their export."""
+"""Models other than all-MiniLM: reading their files, and their export."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkey
     assert not result.exported
     assert "float32 weights give a cosine of 1.0" in result.reason
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["failure.json"]
-    # The next build takes its word for it, until the libraries are others.
+    # The next build uses the stored reason until the libraries change.
     monkeypatch.setattr(onnx_export, "trace_encoder", None)
     assert export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache") == result
     monkeypatch.setattr(onnx_export, "_libraries", lambda: ["torch 99"])

@@ -1,4 +1,4 @@
-"""The whole path with a multilingual model of the shape of multilingual E5: prompts, tokenizer, export, search."""
+"""All steps with a model that has the architecture of multilingual E5: prompts, tokenizer, export, search."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ TEXTS = ["rotate the api key", "", "nav order"] * 5
 
 @pytest.fixture(scope="module")
 def model():
-    """The folder of the original model: by its name it would be the encoder that is shipped."""
+    """The folder of the original model; its name would mean the shipped encoder."""
     return str(resolve_model(DEFAULT_MODEL, download=False))
 
 

@@ -1,4 +1,4 @@
-"""Which program runs the model, and what is said of it."""
+"""The choice of the runtime for a model, and the messages about it."""
 
 from __future__ import annotations
 

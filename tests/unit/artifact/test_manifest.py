@@ -1,4 +1,4 @@
-"""The manifest comes from anywhere: what is not one is refused with a sentence, never followed."""
+"""A manifest may come from anywhere: an invalid one is refused with a sentence and never used."""
 
 from __future__ import annotations
 

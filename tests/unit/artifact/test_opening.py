@@ -1,4 +1,4 @@
-"""Every file of a real build is guarded: missing, truncated or flipped, it is named."""
+"""Every file of a real build is checked: a missing, truncated or changed file is named."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_file_missing_truncated_or_flipped_is_named(index_dir):
 @pytest.mark.parametrize("pattern", KINDS)
 @pytest.mark.parametrize("damage", ["flip every byte", "zero"])
 def test_an_unverified_damaged_file_is_reported_with_a_sentence(index_dir, pattern, damage):
-    """The size is right, so it opens or fails; what it must not do is end in a traceback of some library."""
+    """The size is correct, so it may open or fail, but without a traceback of some library."""
     path = one_of(index_dir, pattern)
     content = path.read_bytes()
     path.write_bytes(bytes(255 - byte for byte in content) if damage == "flip every byte" else bytes(len(content)))

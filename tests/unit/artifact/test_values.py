@@ -1,4 +1,4 @@
-"""One reading of values for front matter and filters."""
+"""Front matter and filters read values in the same way."""
 
 from __future__ import annotations
 

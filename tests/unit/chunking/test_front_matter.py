@@ -16,7 +16,7 @@ NOTHING = object()
 
 
 def typed(kind: str, yaml_value: str) -> tuple[Any, tuple[str, ...]]:
-    """The typed value that `field: …` gives, and what is reported."""
+    """Returns the typed value of `field: …`, and the reported misfits."""
     source = f"---\nfield: {yaml_value}\n---\n"
     header = read_front_matter(source)
     assert header.problem is None

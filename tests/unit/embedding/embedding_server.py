@@ -1,4 +1,4 @@
-"""A real HTTP server for `/v1/embeddings` that answers correctly or wrongly, as a test needs."""
+"""A real HTTP server for `/v1/embeddings` that answers correctly or incorrectly, as a test requires."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class EmbeddingServer(AbstractContextManager["EmbeddingServer"]):
             daemon_threads = True
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                pass  # the client went away, which some tests are about
+                pass  # the client disconnected, as some tests require
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

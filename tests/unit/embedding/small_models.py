@@ -1,4 +1,4 @@
-"""Small models with random weights, of the shapes that real ones have."""
+"""Small models with random weights and the architectures of real ones."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def write_model(
     """Writes a sentence-transformers model with random weights, the same for the same arguments.
 
     Args:
-        folder: made, and returned.
-        architecture: such as `Bert`, before `Config` in the names of transformers.
-        pooling: mode.
+        folder: folder to create, which is returned.
+        architecture: such as `Bert`, the name before `Config` in transformers.
+        pooling: pooling mode.
         dense: length of the vectors of a Dense module; 0 for none.
         texts: whose words and letters are the vocabulary, as in multilingual models; by default a few English words.
-        settings: handed to `SentenceTransformer`.
+        settings: arguments for `SentenceTransformer`.
     """
     import torch
     import transformers

@@ -1,4 +1,4 @@
-"""What importing and opening load, seen in fresh processes."""
+"""The modules that importing and opening load, in fresh processes."""
 
 from __future__ import annotations
 

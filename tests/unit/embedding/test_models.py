@@ -1,4 +1,4 @@
-"""Where a model is looked for, and that nothing but the last resort touches the network."""
+"""The places where a model is searched; only the last one uses the network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
 
 
 def small_model(folder: Path) -> Path:
-    """Writes what the resolution looks at; no model that could be loaded."""
+    """Writes the files that the resolution examines; the model cannot be loaded."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text('{"hidden_size": 8, "max_position_embeddings": 16}')
     (folder / "model.safetensors").write_bytes(b"weights")
@@ -33,7 +33,7 @@ def small_model(folder: Path) -> Path:
 
 
 def hub_cache(home: Path, name: str) -> Path:
-    """Writes a model where the hub's client keeps it."""
+    """Writes a model into the cache of the hub's client."""
     repository = home / "hub" / f"models--{name.replace('/', '--')}"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text("a" * 40)

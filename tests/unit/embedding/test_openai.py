@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint that behaves, and one that does not."""
+"""An OpenAI-compatible endpoint that works, and one that does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokenizer of the default encoder gives what the package `tokenizers` gives."""
+"""The tokenizer of the default encoder returns the same tokens as the package `tokenizers`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FILE = FOLDER / TOKENIZER
 OURS, PACKAGE = open_tokenizer(FILE), Tokenizer.from_file(str(FILE))
 PACKAGE.no_truncation()
 PACKAGE.no_padding()
-# Characters that were assigned later are known to one of the two only.
+# Only one of the two knows characters that were assigned later.
 OLD = unicodedata.ucd_3_2_0
 
 
 def is_old(character):
-    """Tells whether a character has been the same for all versions of Unicode that the two may have."""
+    """Returns whether a character is the same in all versions of Unicode that the two may use."""
     return OLD.category(character) not in ("Cn", "Cs") and OLD.category(character) == unicodedata.category(character)
 
 

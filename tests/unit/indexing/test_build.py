@@ -1,4 +1,4 @@
-"""From chunked pages to an index folder: what is embedded, what is written, and when it is another build."""
+"""From chunked pages to an index folder: the embedded texts, the written files, and the build id."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_an_edit_gives_the_words_of_a_first_build(place, tmp_path, monkeypatch):
 
 
 class TurnedEmbedder(WordHashEmbedder):
-    """Says that it is the same, and gives the components in another order: vectors of length one, and wrong ones."""
+    """Has the same identity, but returns the components in another order: wrong vectors of length one."""
 
     def embed(self, texts, role):
         return np.ascontiguousarray(super().embed(texts, role)[:, ::-1])

@@ -1,4 +1,4 @@
-"""Chunks that are remembered are the chunks that would be made."""
+"""Cached chunks equal the chunks that would be made."""
 
 from __future__ import annotations
 

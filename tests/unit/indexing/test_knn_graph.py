@@ -1,4 +1,4 @@
-"""Neighbour lists, held against brute force."""
+"""Neighbour lists, compared with brute force."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_row_is_removed_from_its_own_neighbours():
 
 
 def stored(vectors):
-    """What readers of an index see: vectors of half precision."""
+    """Returns the vectors in half precision, as stored in an index."""
     return vectors.astype(np.float16).astype(np.float32)
 
 

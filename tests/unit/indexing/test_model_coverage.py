@@ -1,4 +1,4 @@
-"""Which languages a model knows, and what the report of a build says about the others."""
+"""The languages that a model covers, and the report of a build about the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build takes over from the one before, page by page."""
+"""The parts of the previous build that a build reuses, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache may save work; it may never cost a build or change a vector."""
+"""The cache may save work, but must never fail a build or change a vector."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_the_file_stays_within_its_bound(file, bound):
         embed_in(file.parent, texts, WordHashEmbedder(), max_bytes=bound)
     with ContentCache.open(file.parent) as contents:
         assert 0 < contents._bytes_in_use() <= bound
-    # What was dropped leaves room that the next build fills: the file is at most a build larger than its bound.
+    # The next build uses the space of deleted entries, so the file exceeds its limit by at most one build.
     assert file.stat().st_size < bound + 500 * 1000
 
 

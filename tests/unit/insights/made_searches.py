@@ -8,7 +8,7 @@ from mkdocs_semsearch.insights.search_records import Search
 
 
 def search(query: str = "rotate keys", **changed: Any) -> Search:
-    """Makes a record; whatever is not given is ordinary."""
+    """Makes a record with default values for everything that is not passed."""
     ordinary: dict[str, Any] = {
         "hour": "2026-11-22T14",
         "site": "",

@@ -1,4 +1,4 @@
-"""Words that stand on nearly every page say nothing about any: they are left out of what is embedded."""
+"""Words on nearly every page do not distinguish pages, so they are left out of the embedded text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_stop_words_and_repetitions_do_not_count():
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    """An index of which every page names the product, and the embedder of its questions."""
+    """An index in which every page names the product, and the embedder of its queries."""
     folder = tmp_path_factory.mktemp("common") / "index"
     pages = [made_page(f"{n}.md", f"Acme handles topic{n}.", title=f"Page {n}") for n in range(12)]
     pages.append(made_page("vault.md", "Acme rotates passwords in the vault.", title="Vault"))

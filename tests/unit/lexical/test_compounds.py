@@ -1,4 +1,4 @@
-"""Which words are divided, and that an edit divides as a build from nothing does."""
+"""The words that are divided; a build after an edit divides like a new build."""
 
 from __future__ import annotations
 

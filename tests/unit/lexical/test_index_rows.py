@@ -1,4 +1,4 @@
-"""Rows and scores of the lexical index, under every share of rows that filters leave."""
+"""Rows and scores of the lexical index, for every share of rows that pass filters."""
 
 from __future__ import annotations
 

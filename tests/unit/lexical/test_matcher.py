@@ -10,7 +10,7 @@ def meant(matcher, text):
 
 
 class Stems:
-    """The word without its `s`; counts how often it is asked."""
+    """Returns the word without its `s`, and counts its calls."""
 
     def __init__(self):
         self.asked = []

@@ -1,4 +1,4 @@
-"""Pasted tracebacks and logs: the lines that say what happened stay, frames go."""
+"""Pasted tracebacks and logs: error lines are kept, stack frames are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phrases found in texts, against an index that keeps the position of every word."""
+"""Phrase search in texts, compared with an index that stores the position of every word."""
 
 from __future__ import annotations
 

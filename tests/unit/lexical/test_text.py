@@ -1,4 +1,4 @@
-"""Words, phrases, identifiers, beginnings and typos: what readers type first."""
+"""Words, phrases, identifiers, prefixes and typos in queries."""
 
 from __future__ import annotations
 

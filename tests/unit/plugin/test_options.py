@@ -1,4 +1,4 @@
-"""Options: what they become, and what is said when they are wrong."""
+"""Options: their values in the settings, and the errors for wrong ones."""
 
 from __future__ import annotations
 

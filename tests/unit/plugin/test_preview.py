@@ -25,7 +25,7 @@ def preview():
 
 
 def run(preview, job):
-    """Runs a job and returns the searcher that is in place when the next one begins."""
+    """Runs a job and returns the searcher that is active when the next job begins."""
     begun, seen, next_begun = threading.Event(), [], threading.Event()
 
     def watched(progress):

@@ -1,4 +1,4 @@
-"""Large indexes of random vectors, written through the contract: exactness needs rows, not meaning."""
+"""Large indexes of random vectors for tests of exactness, which need rows but no meaning."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CHUNKS_PER_PAGE = 10
 
 @dataclass(frozen=True, repr=False)
 class Synthetic:
-    """An index together with everything that is in it, row by row, for brute force.
+    """An index together with all its content by row, for brute force.
 
     Attributes:
         searcher: over the index.
         vectors: float32 `[n, d]`, as they come back from float16.
         row_of: chunk id to its row.
         page_of, section_of, group_of: int `[n]`.
-        rows: what filters may ask for, by the name of the field.
+        rows: values by the name of the field, for filters.
     """
 
     searcher: Searcher
@@ -83,12 +83,12 @@ class Synthetic:
         return cls(searcher, vectors.astype(np.float32), row_of, page_of, section_of, group_of, rows)
 
     def similarities(self, query: str) -> NDArray[np.float32]:
-        """Cosine of every row to a query, clamped as the response has it."""
+        """Returns the cosine of every row with a query, clamped as in a response."""
         return np.clip(self.vectors @ WordHashEmbedder().embed([query], "query")[0], 0, 1)
 
 
 def _begins(page: int) -> tuple[int, ...]:
-    """Where the sections of a page begin, so that they have one to four chunks."""
+    """Returns the starts of a page's sections, which have one to four chunks."""
     return ((1, 3, 6), (4, 8), (2, 4, 6, 8), (5,))[page % 4]
 
 

@@ -1,4 +1,4 @@
-"""A query without text lists the pages that its filters leave."""
+"""A query without text lists the pages that pass its filters."""
 
 from __future__ import annotations
 

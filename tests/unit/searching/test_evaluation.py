@@ -1,4 +1,4 @@
-"""Figures of search quality, worked out by hand."""
+"""Figures of search quality, compared with hand-computed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Excerpts: cut well, marks on words that match, and Markdown that stays whole."""
+"""Excerpts: where they are cut, marks on matching words, and complete Markdown."""
 
 from __future__ import annotations
 

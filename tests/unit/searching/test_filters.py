@@ -1,4 +1,4 @@
-"""What filters mean, as a table: a filter, and the pages that are left."""
+"""The meaning of filters as a table: a filter, and the pages that pass it."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ TABLE = [
     (Equals("mixed", 1), {A}),
     (Equals("mixed", "text"), {B}),
     (Equals("mixed", True), {C}),
-    # what the indexer found out itself
+    # fields that the indexer derives
     (Equals("page.path", "a.md"), {A}),
     (Equals("page.url", "guide/b/"), {B}),
     (Equals("page.title", "plain"), {PLAIN}),

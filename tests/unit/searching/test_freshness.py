@@ -1,4 +1,4 @@
-"""Pages say when they were changed; filters and the order of results know it."""
+"""Pages have the date of their last change; filters and the order of results use it."""
 
 from __future__ import annotations
 

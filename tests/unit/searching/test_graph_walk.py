@@ -27,7 +27,7 @@ def made():
 
 @pytest.fixture
 def walking(made, monkeypatch):
-    """A store that walks, small as it is."""
+    """A small store that walks the graph."""
     monkeypatch.setattr(store_module, "WALK_ABOVE", 1000)
     monkeypatch.setattr(store_module, "_SCANNED_IN_A_STEP", 1)
     vectors, _, graph = made
@@ -63,7 +63,7 @@ def test_a_graph_walk_returns_exact_similarities_without_duplicates(walking, mad
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.31, 0.1, 0.001])
 @pytest.mark.parametrize("near", [True, False])
 def test_filters_get_as_many_rows_as_there_are(walking, made, share, near):
-    """Where the allowed rows lie far from the query, a walk finds few of them, and a scan has to answer."""
+    """If the allowed rows are far from the query, a walk reaches few of them, and a scan must be used."""
     vectors, questions, _ = made
     for question in questions[:10]:
         order = np.argsort(vectors.astype(np.float32) @ question)

@@ -1,4 +1,4 @@
-"""The Python API as programs use it: keywords, sequences of results, citations, errors where they are written."""
+"""The Python API as programs use it: keywords, sequences of results, citations, immediate errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grouping and cutting of scored chunks, held against sorting."""
+"""Grouping and cutting of scored chunks, compared with sorting."""
 
 from __future__ import annotations
 

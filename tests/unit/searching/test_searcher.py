@@ -370,7 +370,7 @@ def test_a_corrected_word_is_listed_and_can_be_searched_literally(searcher):
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """An index that takes its model for one whose similarities were measured."""
+    """An index whose model is treated as one with measured similarities."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mkdocs_semsearch.searching.embedded.is_default_model", lambda model: True)
         with opened(tmp_path_factory.mktemp("measured") / "index", PAGES, facets=FACETS) as searcher:
@@ -515,7 +515,7 @@ def test_a_reader_without_the_right_to_write(index_dir, public_path):
 
 @pytest.fixture
 def found_models(monkeypatch):
-    """What is found where the model of the index is looked for; each time it is noted."""
+    """The models in the place where the index's model is searched; every search is recorded."""
     looked_for = []
 
     def look(kind, model, **options):

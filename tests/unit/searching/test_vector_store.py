@@ -21,7 +21,7 @@ def unit(rows):
 
 
 def vectors_of(rows, seed=0):
-    # What is on disk is float16: similarities are compared with those of the same rounded values.
+    # Stored vectors are float16, so similarities are compared with those of the rounded values.
     return unit(np.random.default_rng(seed).normal(size=(rows, DIMENSION))).astype(np.float16)
 
 
@@ -47,7 +47,7 @@ def store(vectors, tmp_path_factory):
 
 
 def check(found, vectors, question, rows, limit, at_least=None):
-    """The rows needed and no row that is not allowed, with their true similarity, in the order of the rows."""
+    """Checks that the result has the required rows, only allowed ones, with exact similarities, in row order."""
     similarity = vectors.astype(np.float32) @ question
     allowed = np.arange(len(vectors)) if rows is None else np.flatnonzero(rows)
     assert found.rows.dtype == np.int64
@@ -119,7 +119,7 @@ def test_neighbours_come_nearest_first_without_the_row_itself(store, vectors):
 
 
 class TestFiles:
-    """The files may come from anywhere."""
+    """The files may come from an untrusted source."""
 
     @pytest.fixture
     def folder(self, tmp_path, vectors):

@@ -1,4 +1,4 @@
-"""A real index of four pages with the word-hash embedder: what the tests of the protocols search."""
+"""A real index of four pages with the word-hash embedder, for the tests of the protocols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many arenas glibc keeps freed memory in."""
+"""The number of glibc's memory arenas."""
 
 from __future__ import annotations
 

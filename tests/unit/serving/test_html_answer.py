@@ -1,4 +1,4 @@
-"""The answer as a page: what a browser without JavaScript gets."""
+"""The answer as a page, for browsers without JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document against the routes there are and the answers they give."""
+"""The OpenAPI document, compared with the routes and their answers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DOCUMENT = openapi_document("1.2.3")
 
 
 TYPES = Path(__file__).parents[3] / "example-site" / "docs" / "reference" / "api.d.ts"
-"""The types that users download and the widget keeps to; written anew with the golden file."""
+"""The types that users download and that the widget follows; written together with the golden file."""
 KEY = re.compile(r"(?:^|,)\s*(\w+)")
 GOLDEN = Path(__file__).with_name("openapi.json")
-"""The document as it was published: `SEMSEARCH_NEW_GOLDEN=1` writes it anew after a change that is meant."""
+"""The published document: `SEMSEARCH_NEW_GOLDEN=1` writes it again after an intended change."""
 
 
 def test_the_document_is_the_one_that_clients_were_generated_from():
@@ -42,7 +42,7 @@ def test_the_typescript_types_are_those_of_the_document():
     assert TYPES.read_text(encoding="utf-8") == written
     named = set(re.findall(r"export (?:interface|type) (\w+)", written))
     assert named == set(DOCUMENT["components"]["schemas"])
-    # What the widget sends and reads.
+    # The parts that the widget sends and reads.
     assert "  query: string;" in written
     assert '  mode?: "hybrid" | "semantic" | "lexical";' in written
     assert "  highlights: [number, number][];" in written

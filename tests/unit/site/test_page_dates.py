@@ -1,4 +1,4 @@
-"""Dates of pages: from git, asked once, from front matter, and from the file."""
+"""Dates of pages: from one run of git, from front matter, and from the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said while texts are being embedded."""
+"""The progress messages while texts are being embedded."""
 
 from __future__ import annotations
 

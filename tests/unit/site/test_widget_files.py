@@ -33,7 +33,7 @@ def test_widget_is_there():
 
 
 def test_nothing_outside_its_own_folder_gets_into_a_site():
-    """MkDocs copies every file of a theme folder but templates; same-named files of other themes must stay theirs."""
+    """MkDocs copies every file of a theme folder except templates, so no file of another theme may be replaced."""
     outside = [path for path in theme_dir().rglob("*") if path.is_file() and "assets/semsearch" not in path.as_posix()]
     assert outside == [theme_dir() / RESULTS_PAGE]
 

@@ -1,4 +1,4 @@
-"""Block files, whole numbers in few bytes, codes of vectors: what is read back is what was written."""
+"""Block files, varints and codes of vectors are read back as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle: written whole or not at all, in few files, and searched like the index that it was made of."""
+"""A bundle is written completely or not at all, in few files, and is searched like its index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option `static`, and what it makes of the widget's configuration."""
+"""The option `static`, and its effect on the widget's configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a static search by themselves: words, pieces, shards, codes, training."""
+"""The parts of a static search: words, pieces, shards, codes, training."""
 
 from __future__ import annotations
 

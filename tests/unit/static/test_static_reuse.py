@@ -1,4 +1,4 @@
-"""A bundle that takes parts from the last one has the same bytes as one that is written from scratch."""
+"""A bundle that reuses parts of the previous one has the same bytes as one that is written from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widget's scripts as a built site has them: few files, which export what the sources do."""
+"""The widget's scripts in a built site: few files with the same exports as the sources."""
 
 from __future__ import annotations
 

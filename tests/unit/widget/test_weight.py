@@ -1,4 +1,4 @@
-"""What readers download: the scripts as they are published, compressed as servers compress them."""
+"""The size of the published scripts that readers download, compressed as by servers."""
 
 from __future__ import annotations
 
