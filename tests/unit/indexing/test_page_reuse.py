@@ -31,7 +31,7 @@ def prepared(contents):
     return list(site.prepared(slice(0, len(PAGES))))
 
 
-def test_known_pages_are_not_looked_at(tmp_path, monkeypatch):
+def test_cached_pages_are_not_read(tmp_path, monkeypatch):
     first, _ = vectors(tmp_path)
     edited = [*PAGES[:4], made_page("4.md", "About 4.", ["One.", "Two, edited."])]
     read = []
