@@ -46,6 +46,7 @@ GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("kinds", "blog"): (0.7, 0.8, 0.9, 1.0),
     ("kinds", "reference"): (0.8, 0.9, 0.95, 1.0),
     ("headings", "bonus"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0),
+    ("headings", "semantic"): (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0),
     ("pages", "evidence"): (0.0, 0.05, 0.1, 0.15, 0.2),
     ("pages", "each_side"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.6),
 }
@@ -90,9 +91,10 @@ class Case:
     def gain(self, numbers: Numbers) -> float:
         """Returns the reciprocal rank of the first right page with some numbers, 0 beyond rank 10."""
         factors = [1.0 if kind in self.asked_for else numbers.get(("kinds", kind), 1.0) for kind in PAGE_KINDS]
-        sides = fuse(self.semantic, self.lexical, numbers["fusion", "semantic"])
+        weight = numbers["fusion", "semantic"] * (numbers["headings", "semantic"] if self.headed.any() else 1)
+        sides = fuse(self.semantic, self.lexical, weight)
         of_pages = page_scores(
-            sides, (self.semantic, self.lexical), self.sections, self.pages, weight=numbers["fusion", "semantic"],
+            sides, (self.semantic, self.lexical), self.sections, self.pages, weight=weight,
             evidence=numbers["pages", "evidence"], each_side=numbers["pages", "each_side"],
         )  # fmt: skip
         bonus = numbers["headings", "bonus"]

@@ -49,13 +49,15 @@ By group and name:
 * `fusion`: `semantic` is the weight of the semantic score, `static_semantic` the one for the token table in a browser;
   the similarity at `floor_rank`, or `least_span` below the best, is scaled to 0; `lexical_limit` lexical hits are used,
   and down to `lexical_least` if filters leave few chunks.
-* `headings`: what a heading with all words of the question adds to the score, of at least `least` and at most `most`
-  words.
+* `headings`: what a heading with all words of the question adds to the score, and the factor of the semantic weight
+  if there is such a heading; for questions of `least` to `most` words.
 * `pages`: each of the next `sections` sections adds `evidence` times its own score to the best score of a page;
   `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
-* `matches`: a chunk matches from this share of the best score on, and in semantic mode of the best similarity.
+* `matches`: a chunk matches from `share` of the best score on. The share falls to `least` in proportion where the best
+  similarity is below `similarity`, or the best chunk has less than `words` of the weight of the question's words. In
+  semantic mode a chunk matches from `semantic_share` of the best similarity on.
 * `nothing`: a site has no answer if the best similarity is below `similarity`, minus `known` times the share of the
   question's words that the site has, minus `words` times the share of their weight in the best chunk. A question of up
   to `short` words that are all known is always answered. Sites with fewer than `chunks` chunks need less similarity,

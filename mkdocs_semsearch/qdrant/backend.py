@@ -49,11 +49,13 @@ from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageLanguages, Records, chunk_values, page_info
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import (
+    MATCH_SHARE,
     RULES,
     SEMANTIC_WEIGHT,
     Candidates,
     is_answerable,
     kind_priors,
+    match_share,
     score,
     semantic_share,
 )
@@ -271,15 +273,18 @@ class QdrantBackend:
         weight = self._share if meaning is None else np.float32(self._share) * meaning[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
         sections, pages = self.chunk_map.section_of[rows], self.chunk_map.page_of[rows]
+        evidence = None
+        if self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):
+            evidence = float(similarities.max()), float(found.worded.similarities.max(initial=0))
+        share = match_share(question, *evidence) if evidence and not question.phrases else MATCH_SHARE
         candidates = score(
-            rows, similarities, words, literal, priors, sections=sections, pages=pages, headed=headed, weight=weight
-        )
+            rows, similarities, words, literal, priors,
+            sections=sections, pages=pages, headed=headed, weight=weight, share=share,
+        )  # fmt: skip
         if question.phrases:
             candidates = candidates.all_matching()
-        elif self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):
-            best = float(found.worded.similarities.max(initial=0))
-            if not is_answerable(question, float(similarities.max()), best, self.chunk_map.chunks):
-                candidates = candidates.without_matches()
+        elif evidence and not is_answerable(question, *evidence, self.chunk_map.chunks):
+            candidates = candidates.without_matches()
         return candidates.boosted(self.chunk_map.boost[pages])
 
     def _is_known(self, found: PointHits) -> bool:

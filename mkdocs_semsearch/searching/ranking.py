@@ -37,6 +37,9 @@ LEAST_SPAN: float = WEIGHTS["fusion"]["least_span"]
 HEADING_BONUS: float = WEIGHTS["headings"]["bonus"]
 """Score of a chunk whose heading has all words of the question, in addition to that of both sides."""
 
+HEADING_SEMANTIC: float = WEIGHTS["headings"]["semantic"]
+"""Factor of the semantic weight if a heading has all words of the question: its words are known, so they decide."""
+
 RULES = ("", "identifier", "heading", "title")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
 
@@ -87,9 +90,31 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
     rule = WEIGHTS["nothing"]
     if question.known == 1 and len(question.telling) <= rule["short"]:
         return True
-    held = min(1.0, words / question.weight) if question.weight else 0.0
+    held = min(1.0, _held(question, words))
     size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
     return bool(similarity >= rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held)
+
+
+def match_share(question: Question, similarity: float, words: float) -> float:
+    """Returns the share of the best score from which a chunk matches; calibrated for the default model.
+
+    If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
+    of them match.
+
+    Args:
+        question: the question as `Backend.read` returns it.
+        similarity: the best cosine similarity.
+        words: the best BM25 score.
+    """
+    rule = WEIGHTS["matches"]
+    near = min(1.0, similarity / rule["similarity"])
+    held = min(1.0, _held(question, words) / rule["words"])
+    return float(max(rule["least"], rule["share"] * near * held))
+
+
+def _held(question: Question, words: float) -> float:
+    """Returns the best BM25 score relative to that of a chunk with every word of the question once."""
+    return words / question.weight if question.weight else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,12 +363,13 @@ def score(
     headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
+    share: float = MATCH_SHARE,
 ) -> Candidates:
     """Scores chunks by both sides, their headings, the priors of their pages and the literal rule; decides which match.
 
-    A chunk matches if its score, before the bonus for its heading, the literal rule and the boost, is at least
-    `MATCH_SHARE` of the best one, or if the literal rule applies to it. In semantic mode it matches if its similarity
-    is at least `SEMANTIC_MATCH_SHARE` of the best.
+    A chunk matches if its score, before the rule for headings, the literal rule and the boost, is at least `share` of
+    the best one, or if the literal rule applies to it. In semantic mode it matches if its similarity is at least
+    `SEMANTIC_MATCH_SHARE` of the best.
 
     Args:
         rows: int64 `[m]`, ascending; must include the best chunk of each side.
@@ -356,6 +382,7 @@ def score(
         headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
         scale: scale of the similarities; by default it is computed from `similarities`.
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
+        share: share of the best score from which a chunk matches, see `match_share`.
     """
     ranks = np.zeros(len(rows), np.int8)
     semantic = None
@@ -371,13 +398,16 @@ def score(
     bm25 = _spread(words, rows)
     lexical = bm25 / words.scores.max(initial=1e-9)
     sides = lexical if semantic is None else fuse(semantic, lexical, weight)
-    matching = _reaches(sides * priors, MATCH_SHARE)
+    matching = _reaches(sides * priors, share)
     named = np.array(sorted(literal.items()), np.int64).reshape(-1, 2)
     here = np.isin(named[:, 0], rows)
     ranks[np.searchsorted(rows, named[here, 0])] = named[here, 1]
     matching |= ranks > 0
     if headed is not None and not headed.any():
         headed = None
+    if headed is not None:
+        weight = HEADING_SEMANTIC * weight
+        sides = lexical if semantic is None else fuse(semantic, lexical, weight)
     of_pages = page_scores(sides, (semantic, lexical), sections, pages, weight=weight)
     scores, of_pages = (_apply_rules(part, headed, priors, ranks) for part in (sides, of_pages))
     return Candidates(rows, scores, of_pages, matching, similarities, bm25, ranks, (semantic, lexical), headed)

@@ -16,6 +16,7 @@ from mkdocs_semsearch.lexical.question import Matcher, Question
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
+    MATCH_SHARE,
     RULES,
     SEMANTIC_MATCH_SHARE,
     SEMANTIC_WEIGHT,
@@ -24,6 +25,7 @@ from mkdocs_semsearch.searching.ranking import (
     SemanticScale,
     at_rank,
     is_answerable,
+    match_share,
     score,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
@@ -116,7 +118,7 @@ class Sides:
         lexical: the lexical side.
         names: titles and headings for the literal rule.
         weight: weight of the semantic score in hybrid mode.
-        is_measured: whether `is_answerable` was calibrated for this model.
+        is_measured: whether `is_answerable` and `match_share` were calibrated for this model.
     """
 
     vectors: VectorSide
@@ -231,16 +233,18 @@ class Scoring:
         """Marks all candidates as matches of a phrase, and none if the site cannot answer the question."""
         if self._question.phrases:
             return candidates.all_matching()
-        if not self._sides.is_measured or self._vector is None or literal or not len(candidates.rows):
+        if candidates.semantic is None or not len(candidates.rows) or not self._is_judged(hits, literal):
             return candidates
-        assert candidates.semantic is not None
+        evidence = float(candidates.semantic.max()), float(hits.scores.max(initial=0))
+        is_answered = is_answerable(self._question, *evidence, len(self._priors))
+        return candidates if is_answered else candidates.without_matches()
+
+    def _is_judged(self, hits: LexicalHits, literal: Mapping[int, int]) -> bool:
+        """Returns whether the best scores of both sides say how much the site has about the question."""
+        if not self._sides.is_measured or self._question.phrases or literal:
+            return False
         # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
-        if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] < 1:
-            return candidates
-        similarity = float(candidates.semantic.max())
-        words = float(hits.scores.max(initial=0))
-        answerable = is_answerable(self._question, similarity, words, len(self._priors))
-        return candidates if answerable else candidates.without_matches()
+        return self._meaning is None or not len(hits.rows) or bool(self._meaning[hits.rows[hits.scores.argmax()]] == 1)
 
     def _near(
         self, vector: NDArray[np.float32], allowed: NDArray[np.bool_] | None, reach: int | None
@@ -273,9 +277,13 @@ class Scoring:
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]
         sections, pages = self._section_of[rows], self._page_of[rows]
+        share = MATCH_SHARE
+        if words is not None and similarities is not None and self._is_judged(words, literal):
+            best = float(similarities.max(initial=UNKNOWN))
+            share = match_share(self._question, best, float(words.scores.max(initial=0)))
         return score(
             rows, similarities, words, literal, priors,
-            sections=sections, pages=pages, headed=headed, scale=scale, weight=weight,
+            sections=sections, pages=pages, headed=headed, scale=scale, weight=weight, share=share,
         )  # fmt: skip
 
 

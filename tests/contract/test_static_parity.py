@@ -6,7 +6,7 @@ import datetime
 import itertools
 import json
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
 from mkdocs_semsearch.lexical.question import read_question, telling_lines
 from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.searching.ranking import SemanticScale, kind_priors
+from mkdocs_semsearch.searching.ranking import SemanticScale, is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
 from mkdocs_semsearch.searching.scoring import lexical_depth
 from mkdocs_semsearch.static import open_static_searcher, postings, write_bundle
@@ -348,6 +348,29 @@ def test_kinds_of_pages_have_the_same_priors(engine):
     for text, priors in zip(texts, found, strict=True):
         wanted = kind_priors(read_question(text))
         assert np.float32(priors).tolist() == np.float32([wanted.get(kind, 1) for kind in PAGE_KINDS]).tolist(), text
+
+
+def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
+    texts = ("rotate keys", "rotate the keys of a vault that nobody has opened since May", "zzxqv blorpt", "the")
+    cases = [
+        (replace(read_question(text), weight=weight, known=known), similarity, words, chunks)
+        for text in texts
+        for weight, known in ((0.0, 0.0), (12.5, 0.4), (30.25, 1.0))
+        for similarity in (-0.1, 0.2, 0.45, 0.55, 0.9)
+        for words in (0.0, 7.5, 40.0)
+        for chunks in (1, 90, 5000)
+    ]
+    questions = [json.loads(json.dumps(asdict(question))) for question, *_ in cases]
+    best = [{"similarity": similarity, "words": words} for _, similarity, words, _ in cases]
+    answered = [
+        [question, evidence, {"rule": WEIGHTS["nothing"], "chunks": case[3]}]
+        for question, evidence, case in zip(questions, best, cases, strict=True)
+    ]
+    wanted = [is_answerable(*case) for case in cases]
+    assert {True, False} == set(wanted)
+    assert engine.map("ranking.js", "isAnswerable", answered) == wanted
+    shares = [[question, evidence, WEIGHTS["matches"]] for question, evidence in zip(questions, best, strict=True)]
+    assert engine.map("ranking.js", "matchShare", shares) == [match_share(*case[:3]) for case in cases]
 
 
 def test_filters_leave_as_deep_a_part_of_the_hits(engine):

@@ -18,12 +18,23 @@ export function kindPriors(question, kinds) {
   return KINDS.map((kind) => fround(kind !== "guide" && (kind === "reference" ? named : changes) ? 1 : (kinds[kind] ?? 1)));
 }
 
+/** Returns the best score of words, relative to that of a chunk with every word of the question once. */
+const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
+
 /** Returns whether the site answers the question at all, judged by its best similarity and its best lexical score. */
-function isAnswerable({ known, weight, telling }, similarity, words, { rule, chunks }) {
+export function isAnswerable(question, { similarity, words }, { rule, chunks }) {
+  const { known, telling } = question;
   if (known === 1 && telling.length <= rule.short) return true;
-  const held = weight ? Math.min(1, words / weight) : 0;
+  const held = Math.min(1, heldOf(question, words));
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
   return similarity >= rule.similarity * size - rule.known * known - rule.words * held;
+}
+
+/** Returns the share of the best score from which a chunk matches: less where even the best chunk has little of the question. */
+export function matchShare(question, { similarity, words }, rule) {
+  const near = Math.min(1, similarity / rule.similarity);
+  const held = Math.min(1, heldOf(question, words) / rule.words);
+  return Math.max(rule.least, rule.share * near * held);
 }
 
 /**
@@ -46,31 +57,35 @@ export function findCandidates(given) {
   const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : literalRanks({ question, asked, core, mask });
   const lexical = byMeaning ? null : picked(totals, rows, asked.unit);
-  const fusion = { weight: side?.weight ?? weights.fusion.semantic, meaning };
+  const [similarity, words] = [semantic, lexical].map((scores) => (scores ? highest(scores, -1) : 0));
+  const best = { similarity, words: Math.max(0, words) };
+  // Similarities say nothing if the best chunk by words is in a language that the model does not know.
+  const isForeign = meaning && words > 0 && meaning(lexical.indexOf(words)) < 1;
+  const isJudged = side?.measured && semantic && rows.length && !ranks.size && !isForeign && !phrased;
   const parts = [!byMeaning && semantic ? scaleSemantic(semantic, weights.fusion) : null, byMeaning ? null : scaleLexical(lexical)];
-  const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const withPriors = (scores) => scores.map((score, at) => score * prior(at));
+  const fusion = { weight: side?.weight ?? weights.fusion.semantic, meaning };
+  const plain = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const { share, semantic_share } = weights.matches;
-  const matching = matches(withPriors(sides), byMeaning ? semantic_share : share);
+  const least = isJudged ? matchShare(question, best, weights.matches) : share;
+  const matching = matches(withPriors(plain), byMeaning ? semantic_share : least);
+  rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   const headed = byMeaning ? null : asked.headed();
+  const isHeaded = headed && rows.some((row) => headed[row]) ? (at) => headed[rows[at]] : null;
+  if (isHeaded) fusion.factor = weights.headings.semantic;
+  const sides = isHeaded ? fuse(parts, fusion) : plain;
   const finished = (scores) => {
-    const lifted = headed && addHeadingBonus(scores, (at) => headed[rows[at]], weights.headings.bonus);
-    return applyLiteralRule(withPriors(lifted || scores), ranks, rows);
+    const lifted = isHeaded ? addHeadingBonus(scores, isHeaded, weights.headings.bonus) : scores;
+    return applyLiteralRule(withPriors(lifted), ranks, rows);
   };
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
-  rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
-  const [similarity, words] = [semantic, lexical].map((scores) => scores && highest(scores, -1));
-  // Similarities say nothing if the best chunk by words is in a language that the model does not know.
-  const best = meaning && words > 0 && meaning(lexical.indexOf(words)) < 1;
-  const answers = !side?.measured || !semantic || !rows.length || ranks.size || best;
   if (phrased) matching.fill(1);
-  else if (!answers && !isAnswerable(question, similarity, Math.max(0, words ?? 0), { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
+  else if (isJudged && !isAnswerable(question, best, { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
   return { rows, scores: finished(sides), pageScores: finished(pageScores), matching, semantic: semantic ?? null, lexical };
 }
 
-/** Lifts rows whose heading has all words of the question; null without such a row. */
+/** Lifts rows whose heading has all words of the question. */
 function addHeadingBonus(scores, isHeaded, bonus) {
-  if (!scores.some((score, at) => isHeaded(at))) return null;
   const most = fround(1 + bonus);
   return scores.map((score, at) => fround(score + (isHeaded(at) ? fround(bonus) : 0)) / most);
 }
@@ -83,13 +98,16 @@ function matches(scores, share) {
   return Uint8Array.from(scores, (score) => +(score >= least && score > 0));
 }
 
-/** Fuses two lists of scaled scores. `meaning` says how much of the first one counts at each place, where that differs. */
-function fuse([scaled, lexical], { weight, meaning }) {
+/**
+ * Fuses two lists of scaled scores. `weight` times `factor` is the weight of the first one; `meaning` says how much of
+ * it counts at each place, where that differs.
+ */
+function fuse([scaled, lexical], { weight, meaning, factor = 1 }) {
   if (!scaled) return lexical;
-  const [share, rest] = [fround(weight), fround(1 - weight)];
+  const [share, rest] = [fround(factor * weight), fround(1 - factor * weight)];
   if (!meaning) return scaled.map((score, at) => fround(share * score) + fround(rest * lexical[at]));
   return scaled.map((score, at) => {
-    const part = fround(share * meaning(at));
+    const part = fround(fround(factor) * fround(fround(weight) * meaning(at)));
     return fround(part * score) + fround(fround(1 - part) * lexical[at]);
   });
 }
