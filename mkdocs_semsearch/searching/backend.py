@@ -1,21 +1,41 @@
-"""The protocol between a searcher and the store that holds the chunks of an index."""
+"""Defines the protocol between a searcher and the store that holds the chunks, and implements it in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.question import Matcher, Question
+from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact.fields import day_of
+from mkdocs_semsearch.embedding.model_files import is_default_model
+from mkdocs_semsearch.lexical.analyzers import Analysis, generic_headings, literal_name, section_names
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.lexical.question import Matcher, Question, read_question
+from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import Candidates
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import Listing, Ranked
-from mkdocs_semsearch.searching.vector_store import Neighbors
+from mkdocs_semsearch.searching.results import (
+    DATE_FIELD,
+    Listing,
+    Ranked,
+    listed_pages,
+    matching_rows,
+    one_translation,
+    rank,
+)
+from mkdocs_semsearch.searching.scoring import Scoring, Sides
+from mkdocs_semsearch.searching.tables import Tables
+from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +128,224 @@ class Backend(Protocol):
     def page_urls(self) -> Iterator[tuple[str, str]]:
         """Yields the path and the URL of every page."""
         ...
+
+
+class EmbeddedBackend:
+    """A `Backend` over tables in memory, a vector side and a lexical side.
+
+    An index folder and a static bundle can both be opened as one. A chunk that no side returns has no score, unless the
+    query asks for weak results.
+    """
+
+    def __init__(self, tables: Tables, sides: Sides) -> None:
+        self.chunk_map = tables.chunk_map
+        self._tables = tables
+        self._sides = sides
+        self._filtered = FilterCache(tables)
+        # Priors depend only on a few properties of the question, so eight entries cover nearly all queries.
+        self._priors = functools.lru_cache(8)(lambda priors, reader: tables.chunk_map.priors(dict(priors), reader))
+
+    @classmethod
+    def load(cls, build_dir: Path, manifest: Manifest) -> EmbeddedBackend:
+        """Opens a build.
+
+        Raises:
+            IndexCorruptError: a file of the build cannot be read, or contradicts the manifest.
+        """
+        tables = Tables.load(build_dir, manifest)
+        analysis = Analysis.of(manifest.lexical)
+        sides = Sides(
+            vectors=VectorStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
+            lexical=LexicalIndex.load(
+                build_dir,
+                manifest.chunks,
+                analysis,
+                tables.exact_texts,
+                manifest.lexical.get("common", ()),
+                lambda: (path[-1] for path in tables.heading_paths()),
+            ),
+            names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
+            weight=semantic_share(manifest.lexical),
+            is_measured=is_default_model(manifest.embedder.model),
+        )
+        return cls(tables, sides)
+
+    def with_semantic_share(self, share: float) -> EmbeddedBackend:
+        """Returns a copy with another weight of the semantic score; tables and sides are shared."""
+        return EmbeddedBackend(self._tables, replace(self._sides, weight=share))
+
+    def prepare(self) -> None:
+        """Prepares the vectors and the look-up of headings for the first query."""
+        self._sides.vectors.prepare()
+        self._sides.lexical.headed_rows(read_question("two words"))  # one word is never looked up
+
+    def close(self) -> None:
+        """Does nothing: memory-mapped files are released when the last reference to them is gone."""
+
+    def read(self, question: Question, *, correct: bool) -> Question:
+        """Returns the question with its corrections, weights and telling words, see `Backend.read`."""
+        if question.phrases and not self._sides.lexical.phrase_rows(question.phrases).any():
+            question = question.without_phrases()
+        return self._sides.lexical.read(question, correct=correct)
+
+    def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
+        """Finds and ranks the matches of a query, see `Backend.find`."""
+        filtered = self._filtered(query.filters)
+        priors = self._priors(tuple(sorted(kind_priors(question).items())), query.language)
+        chunk_map = self.chunk_map
+        scoring = Scoring(
+            self._sides, question, vector, mode=query.mode, priors=priors,
+            section_of=chunk_map.section_of, page_of=chunk_map.page_of, meaning=chunk_map.meaning,
+        )  # fmt: skip
+        ranked, candidates = self._ranked(scoring, query, filtered.mask)
+        by_page = query.granularity == "page"
+        tally = Tally(self._tables, ranked.rows, by_page=by_page)
+
+        def counts(field: str) -> tuple[FacetCount, ...]:
+            others = tuple(item for item in query.filters if item.field != field)
+            # A page with translations counts for each of its languages: a language filter would show that translation.
+            fold = field != "page.language"
+            if len(others) == len(query.filters) and (fold or not self.chunk_map.languages.have_translations):
+                return tally.values_of(field)
+            rows = self._matching(scoring, query, self._filtered(others).mask, fold=fold)
+            return Tally(self._tables, rows, by_page=by_page).values_of(field)
+
+        weaker = ranked.weaker
+        if vector is not None and not query.min_score and not question.phrases:
+            weaker = (filtered.pages if by_page else filtered.sections).total - ranked.total
+            weaker -= self._hidden(filtered.mask, by_page=by_page)
+        candidates = scoring.with_similarities(candidates, ranked.shown)
+        return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
+
+    def browse(self, query: SearchQuery) -> Listing:
+        """Lists the pages that pass the filters of a query, see `Backend.browse`."""
+        mask = self._filtered(query.filters).mask
+        rows = np.arange(self.chunk_map.chunks) if mask is None else np.flatnonzero(mask)
+        pages, total = listed_pages(rows, self.chunk_map, self._days.__getitem__, query)
+
+        def counts(field: str) -> tuple[FacetCount, ...]:
+            others = tuple(item for item in query.filters if item.field != field)
+            return self._filtered(others).pages.values_of(field)
+
+        return Listing(pages, total, counts)
+
+    @functools.cached_property
+    def _days(self) -> NDArray[np.int64]:
+        """The day number of every page's date; the latest of several dates, 0 for a page without one."""
+        column = self._tables.column(DATE_FIELD)
+        days = np.zeros(self.chunk_map.pages, np.int64)
+        if len(column.values):
+            day_of_code = np.array([day_of(value) for value in column.values], np.int64)
+            np.maximum.at(days, column.entry_rows, day_of_code[column.entry_codes])
+        return days
+
+    def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
+        """Reads the displayed fields of some chunks, of their pages, and of further pages."""
+        return self._tables.fetch(chunks, pages)
+
+    def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
+        """Yields for each chunk its nearest neighbours, nearest first."""
+        return map(self._sides.vectors.neighbors_of, chunks)
+
+    def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
+        """Counts the pages of the index for each value of a facet field."""
+        every = np.arange(self.chunk_map.pages)
+        return self._tables.column(field).counts(every, every)
+
+    def page_row(self, path: str) -> int | None:
+        """Returns the row of the page with this path, or None."""
+        return self._tables.page_row(path)
+
+    def page_urls(self) -> Iterator[tuple[str, str]]:
+        """Yields the path and the URL of every page."""
+        return self._tables.page_urls()
+
+    def _ranked(
+        self, scoring: Scoring, query: SearchQuery, filtered: NDArray[np.bool_] | None
+    ) -> tuple[Ranked, Candidates]:
+        """Returns the results of a query, and the chunks from which they are made."""
+        # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
+        every = (
+            query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
+        )
+        candidates = self._candidates(scoring, query, filtered, every=every)
+        return rank(candidates, self.chunk_map, query), candidates
+
+    def _matching(
+        self, scoring: Scoring, query: SearchQuery, filtered: NDArray[np.bool_] | None, *, fold: bool
+    ) -> NDArray[np.int64]:
+        """Returns the chunks of the results that match, see `Ranked.rows`, for counts: nothing is ranked.
+
+        Args:
+            scoring: the scoring of the query.
+            query: the query.
+            filtered: bool `[chunks]`; the chunks that pass the query's other filters.
+            fold: count one page among its translations.
+        """
+        candidates = self._candidates(scoring, query, filtered, every=bool(query.min_score), fold=fold)
+        return matching_rows(candidates, self.chunk_map, query)
+
+    def _candidates(
+        self,
+        scoring: Scoring,
+        query: SearchQuery,
+        filtered: NDArray[np.bool_] | None,
+        *,
+        every: bool,
+        fold: bool = True,
+    ) -> Candidates:
+        candidates = scoring.candidates(filtered, every=every)
+        candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
+        return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
+
+    def _hidden(self, mask: NDArray[np.bool_] | None, *, by_page: bool) -> int:
+        """Returns how many results are hidden because another translation of their page is shown."""
+        languages, page_of = self.chunk_map.languages, self.chunk_map.page_of
+        if not languages.have_translations:
+            return 0
+        rows = np.arange(len(page_of)) if mask is None else np.flatnonzero(mask)
+        pages = np.unique(page_of[rows])
+        _, first = np.unique(languages.group_of[pages], return_index=True)
+        further = np.delete(pages, first)
+        if by_page:
+            return len(further)
+        return len(np.unique(self.chunk_map.group_of[rows[np.isin(page_of[rows], further)]]))
+
+
+class LiteralNames:
+    """Looks up titles and headings of a site by their normalised text.
+
+    A pinned question counts as a further title of its page, a keyword as a further heading.
+    """
+
+    def __init__(self, tables: Tables, pins: Mapping[str, str] | None = None) -> None:
+        self._titles: dict[str, list[int]] = defaultdict(list)
+        self._headings: dict[str, list[int]] = defaultdict(list)
+        section = -1
+        page = -1
+        chunk_map = tables.chunk_map
+        paths = list(tables.heading_paths())
+        generic = generic_headings(zip(chunk_map.page_of.tolist(), paths, strict=True))
+        for row, path in enumerate(paths):
+            if chunk_map.page_of[row] != page:
+                page = int(chunk_map.page_of[row])
+                self._titles[literal_name(path[0])].append(row)
+            if chunk_map.section_of[row] != section:
+                section = int(chunk_map.section_of[row])
+                for name in section_names(path, generic):
+                    self._headings[literal_name(name)].append(row)
+        for number, front_matter in tables.with_keywords():
+            for keyword in keywords_of(front_matter) if chunk_map.chunk_count[number] else ():
+                self._headings[literal_name(keyword)].append(int(chunk_map.first_chunk[number]))
+        for question, path_of_page in (pins or {}).items():
+            pinned = tables.page_row(path_of_page)
+            if pinned is not None and chunk_map.chunk_count[pinned]:
+                self._titles[literal_name(question)].append(int(chunk_map.first_chunk[pinned]))
+
+    def ranks(self, text: str) -> dict[int, int]:
+        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`."""
+        name = literal_name(text)
+        if not name:
+            return {}
+        ranks = dict.fromkeys(self._headings.get(name, ()), RULES.index("heading"))
+        return ranks | dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))

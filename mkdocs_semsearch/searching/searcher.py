@@ -19,8 +19,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import Question, read_question
-from mkdocs_semsearch.searching.backend import Backend, Matches
-from mkdocs_semsearch.searching.embedded import EmbeddedBackend
+from mkdocs_semsearch.searching.backend import Backend, EmbeddedBackend, Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder

@@ -24,7 +24,7 @@ from mkdocs_semsearch.artifact.fields import (
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching.embedded import EmbeddedBackend
+from mkdocs_semsearch.searching.backend import EmbeddedBackend
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.cli import main
-from mkdocs_semsearch.searching.embedded import EmbeddedBackend
+from mkdocs_semsearch.searching.backend import EmbeddedBackend
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import LazyEndpoint
