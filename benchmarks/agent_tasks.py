@@ -1,7 +1,7 @@
 """Lets a scripted agent answer ten tasks on the documentation of uv with at most three calls of MCP tools each.
 
-The agent asks `search_docs` in the words of the task for a short answer. Where the fact that answers the task is not
-in it, it asks once more in other words if it has some, then reads the best pages with `get_page`. It speaks to
+The agent calls `search_docs` with the words of the task and requests a short answer. If the answer does not contain the
+fact, it searches again with other words, if it has some, then reads the best pages with `get_page`. It talks to
 `semsearch mcp` over standard input and output.
 
     python benchmarks/agent_tasks.py SITE/semsearch-index

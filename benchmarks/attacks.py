@@ -166,7 +166,7 @@ def publisher(folder: Path, slow: str = "", redirect: str = "") -> Iterator[tupl
         daemon_threads = True
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Says nothing: the client hung up."""
+            """Logs nothing: the client closed the connection."""
 
     with Server(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
@@ -443,7 +443,7 @@ def flipped_bytes(work: Path) -> str:
             if place := len(data) * part // 10:
                 path.write_bytes(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
                 flips += 1
-                with contextlib.suppress(BaseException):  # an error of any kind, a panic too, is not silent
+                with contextlib.suppress(BaseException):  # an error of any kind, including a panic, must be reported
                     silent += answers() != right
                 path.write_bytes(data)
     return f"{silent} of {flips} flipped bytes changed answers and nobody said so" if silent else ""
@@ -582,7 +582,7 @@ def two_builds_and_bytes(work: Path) -> str:
     run = functools.partial(subprocess.run, cwd=site, capture_output=True, text=True, env=environment, check=False)
     done = run(mkdocs)
     said = done.stderr + done.stdout
-    ours = f"{os.sep}mkdocs_semsearch{os.sep}"  # MkDocs ends with tracebacks of its own here
+    ours = f"{os.sep}mkdocs_semsearch{os.sep}"  # MkDocs ends with its own tracebacks here
     if ours in said:
         got.append("a page that is not UTF-8: a traceback through the plugin")
     elif "index.md" not in said:
@@ -619,7 +619,7 @@ def main() -> int:
             began = time.monotonic()
             try:
                 got = function(Path(name))
-            except Exception as error:  # an attack that cannot be made is told, and the next one made
+            except Exception as error:  # an attack that cannot be run is reported, and the next one is run
                 got = f"not made: {error!r}"
         fallen += bool(got)
         title = function.__name__.replace("_", " ")

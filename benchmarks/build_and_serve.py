@@ -1,8 +1,8 @@
 """Measures how much time the plugin adds to a build, and how fast the sidecar answers.
 
 For each site: seconds of `mkdocs build` without the plugin, with it and an empty vector cache, with it again, and with
-one section edited; chunks embedded a second; bytes of the index a chunk; from the start of `semsearch serve` to the
-first answered question; then p50 and p95 of questions over HTTP on loopback, with facets and a filter.
+one section edited; chunks embedded per second; bytes of the index per chunk; time from the start of `semsearch serve`
+to the first answer; then p50 and p95 of questions over HTTP on loopback, with facets and a filter.
 
     python benchmarks/build_and_serve.py                         the documentation in example-site
     python benchmarks/build_and_serve.py SITE/mkdocs.yml …       any other sites; run it on a quiet machine
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def measure(config: Path) -> dict[str, Any]:
-    """Builds a copy of a site in a temporary folder and asks its sidecar."""
+    """Builds a copy of a site in a temporary folder and sends queries to its sidecar."""
     with tempfile.TemporaryDirectory() as place:
         docs = Path(place) / "docs"
         values = read_config(config)

@@ -1,4 +1,4 @@
-"""What the plugin costs a build: beside pure encoding, on a rebuild, after an edit, on disk, and when it is imported.
+"""Measures what the plugin adds to a build: beside pure encoding, on a rebuild, after an edit, on disk, and at import.
 
 The plugin's own share is the time inside its hooks and its import, in a fresh process for each build; builds of a kind
 take turns, medians are taken. Pure encoding is the same chunks' texts, in a fresh process that does nothing else:
@@ -111,7 +111,7 @@ def _median(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _build(config: Path) -> dict[str, Any]:
-    """One build in this process; returns the plugin's share of it."""
+    """Runs one build in this process; returns the plugin's share of its time."""
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
     from mkdocs.plugins import log

@@ -1,4 +1,4 @@
-"""How the cost of a build grows with the site: first build, unchanged build, one edit, and their memory.
+"""Measures how the cost of a build grows with the site: first build, unchanged build, one edit, and their memory.
 
 Made-up sites (see `synthetic.py`) go through everything that a build does with rendered pages: chunking, vectors,
 neighbour lists, tables, words, hashes. The encoder is replaced by one that looks its sentences up, because its time is

@@ -1,4 +1,4 @@
-"""Reads folders of built sites as `semsearch index` does, and prints what is left out and what should not be there.
+"""Reads folders of built sites like `semsearch index`, and prints omitted files and unwanted content.
 
 For every site: pages against HTML files with the reason for each file left out, anchors that do not exist, chunks with
 phrases of navigation and footers, text that stands on many pages, warnings, seconds and memory of reading and chunking.
@@ -52,7 +52,7 @@ CHROME = (
     "view page source",
     "was this page helpful",
 )
-"""Phrases of themes, in lower case. A page may be about one of them: look at what `--files` names.
+"""Phrases of themes, in lower case. A page may be about one of them: check the output of `--files`.
 
 A `¶` at the end of a line counts, too.
 """
@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def report(name: str, found: dict[str, Any], *, files: bool) -> int:
-    """Prints what was found on one site; returns how many faults."""
+    """Prints the findings for one site; returns the number of faults."""
     print(
         f"{name:24} {found['files']:6} {found['pages']:6} {found['chunks']:7} {len(found['anchors']):8} "
         f"{len(found['chrome']):7} {found['repeated']:8.1%} {len(found['warnings']):9} {found['seconds']:6.1f} "
@@ -130,7 +130,7 @@ def measure(folder: Path) -> dict[str, Any]:
 
 
 def missing_anchors(site_dir: Path, pages: list[ChunkedPage]) -> list[str]:
-    """Anchors of chunks that no element of the page's file has."""
+    """Returns the anchors of chunks that no element of the page's file has."""
     from selectolax.lexbor import LexborHTMLParser
 
     missing = []
@@ -146,7 +146,7 @@ def missing_anchors(site_dir: Path, pages: list[ChunkedPage]) -> list[str]:
 
 
 def chunks_with_chrome(pages: list[ChunkedPage]) -> list[str]:
-    """Lines and headings of chunks that are a phrase of a theme."""
+    """Returns lines and headings of chunks that are phrases of a theme."""
     found = []
     for page in pages:
         for chunk in page.chunks:
@@ -156,13 +156,13 @@ def chunks_with_chrome(pages: list[ChunkedPage]) -> list[str]:
 
 
 def is_chrome(line: str) -> bool:
-    """Tells a line that is little more than a phrase of a theme from a sentence that has these words."""
+    """Returns whether a line is little more than a phrase of a theme, unlike a sentence with these words."""
     text = line.strip(" -|").casefold()
     return text.endswith("¶") or any(text.startswith(phrase) and len(text) < len(phrase) + 24 for phrase in CHROME)
 
 
 def share_of_repeated_text(pages: list[ChunkedPage]) -> float:
-    """Share of the characters in lines that stand on several pages."""
+    """Returns the share of characters in lines that occur on several pages."""
     on_pages = Counter(line for page in pages for line in set(lines(page)))
     total = repeated = 0
     for page in pages:

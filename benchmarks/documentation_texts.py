@@ -34,7 +34,7 @@ MARKUP = (
 
 
 def sentences_of(archive: Path) -> list[str]:
-    """Returns the different headings and sentences of a source archive, in the order in which they stand."""
+    """Returns the different headings and sentences of a source archive, in their order."""
     found: dict[str, None] = {}
     with tarfile.open(archive) as tar:
         for text in texts(tar):

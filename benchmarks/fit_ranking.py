@@ -3,8 +3,8 @@ have not seen: every set is measured with one site left out at a time. Also meas
 
     python benchmarks/fit_ranking.py argo-cd=SITE/semsearch-index chezmoi=… --queries ../shared/eval/*.jsonl [--write]
 
-The numbers stand in `mkdocs_semsearch/artifact/weights.json`; `--write` replaces those that are fitted there. A number
-is changed only where it gains `LEAST_GAIN` in the mean over all sets.
+The numbers are in `mkdocs_semsearch/artifact/weights.json`; `--write` replaces those that are fitted there. A number is
+changed only where it gains `LEAST_GAIN` in the mean over all sets.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ GRID: Mapping[tuple[str, str], Sequence[float]] = {
 }
 LEAST_GAIN = 0.002
 FOREIGN = 2
-"""Other sites that every question is asked at, to see whether they say that they have nothing."""
+"""Number of other sites on which every question is run, to test whether they report no results."""
 
 KEY_WORDS_SHARE = 0.25
 """What a set of key words counts beside one of whole questions: each set is there twice more as key words, and a few
@@ -63,16 +63,16 @@ Numbers = dict[tuple[str, str], float]
 
 @dataclass(slots=True)
 class Case:
-    """A question with all that its site has found for it.
+    """A question with everything that its site returns for it.
 
     Attributes:
-        question_set, site: where it comes from.
-        pages, sections: int32 `[m]`, of every chunk that a side has found.
+        question_set, site: its origin.
+        pages, sections: int32 `[m]`, page and section of every chunk that a side returns.
         semantic, lexical: float32 `[m]`, scaled to 0–1.
         headed: bool `[m]`; whether the heading has all words of the question.
         literal: int8 `[m]`; rank of the literal rule.
-        kinds: int8 `[m]`, place in `PAGE_KINDS`.
-        asked_for: kinds whose prior the question lifts.
+        kinds: int8 `[m]`, position in `PAGE_KINDS`.
+        asked_for: kinds whose penalty does not apply to the question.
         answers: the rows of the right pages.
     """
 

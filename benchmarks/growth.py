@@ -113,7 +113,7 @@ class Prepared:
         self._vectors = vectors
 
     def embed(self, texts: Sequence[str], role: Role) -> np.ndarray[Any, Any]:
-        """Looks the vectors up."""
+        """Returns the prepared vectors."""
         return np.stack([self._vectors[text] for text in texts])
 
 
@@ -144,7 +144,7 @@ def ask(folder: Path) -> dict[str, float]:
 
 
 def encoded(index_dir: Path, texts: list[str]) -> dict[str, np.ndarray[Any, Any]]:
-    """Encodes in a process of its own, so that the encoder's memory is not counted."""
+    """Encodes in a separate process, so that the encoder's memory is not counted."""
     script = (
         "import sys, json; from pathlib import Path; import numpy as np;"
         "from mkdocs_semsearch.artifact import open_index; from mkdocs_semsearch.embedding import reopen_embedder;"

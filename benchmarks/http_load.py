@@ -57,7 +57,7 @@ def addresses(questions: Sequence[str]) -> list[str]:
 async def ask_all(
     port: int, wanted: Sequence[str], *, connections: int, seconds: float, check: Check | None = None
 ) -> Load:
-    """Asks by `connections` connections at a time, each its next question as soon as it has an answer."""
+    """Sends questions over `connections` connections at a time; each sends its next one as soon as it has an answer."""
     load = Load()
     started = time.perf_counter()
     await asyncio.gather(*(_reader(port, wanted, n, started + seconds, load, check) for n in range(connections)))
@@ -84,7 +84,7 @@ async def _reader(port: int, wanted: Sequence[str], start: int, end: float, load
         if status == 200 and check is not None and (problem := check(json.loads(body))):
             load.wrong.append(problem)
         elif status in (429, 503):
-            await asyncio.sleep(0.05)  # less than Retry-After asks for
+            await asyncio.sleep(0.05)  # less than Retry-After requests
     if connection is not None:
         connection[1].close()
 

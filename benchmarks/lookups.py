@@ -111,7 +111,7 @@ def fts5(searcher: Searcher) -> Ranker:
 
 
 def unique_headings(searcher: Searcher) -> list[tuple[str, tuple[str, ...], str]]:
-    """Returns the headings of two to six words that stand on one page only, evenly over the site."""
+    """Returns headings of two to six words that occur on only one page, sampled evenly over the site."""
     pages: dict[str, set[str]] = {}
     for path, _ in searcher.page_urls():
         for section in searcher.page(path).sections:

@@ -1,4 +1,4 @@
-r"""Lets made-up readers search a site without ten of its pages, and checks whether the report names the missing ones.
+r"""Simulates readers who search a site without ten of its pages, and checks whether the report names the missing ones.
 
     python benchmarks/made_up_readers.py netbox=SITE --config MKDOCS.yml \
         --queries ../shared/eval/changelog_queries.jsonl ../shared/eval/heading_queries.jsonl
@@ -112,10 +112,10 @@ class Readers:
         self.weights = [1 / (rank + 1) ** 0.7 for rank in range(len(self.pages))]
         self.about: dict[str, Counter[str]] = defaultdict(Counter)
         self.top_three: dict[str, list[bool]] = defaultdict(list)
-        """Both are keyed by the text of the record: what it was asked about, and whether that was among the first."""
+        """Both map the text of a record: to the page that it is about, and to whether that page was among the first."""
 
     def searches(self, count: int) -> Iterator[Search]:
-        """Yields the records of so many searches."""
+        """Yields the records of this many searches."""
         made = 0
         while made < count:
             page = self.chance.choices(self.pages, self.weights)[0]
@@ -129,7 +129,7 @@ class Readers:
                     break
 
     def one(self, text: str, question: EvaluationQuery) -> tuple[Search, bool]:
-        """Searches once; returns the record, and whether something was opened."""
+        """Searches once; returns the record, and whether a result was opened."""
         response = self.searcher.search(SearchQuery(text, granularity="page", limit=10))
         paths = [result.page.path for result in response.results]
         best = response.results[0] if response.results else None
@@ -219,7 +219,7 @@ def measure_words(
     planted = dict(zip(OWN_WORDS, [long[page] for page in pages], strict=True))
 
     def ranks(searcher: Searcher, texts: dict[str, str]) -> dict[str, int]:
-        """Counts for how many texts the page is the first result, and is among the first three and ten."""
+        """Counts the texts for which the page is the first result, and among the first three and ten."""
         found = []
         for word, item in planted.items():
             results = searcher.search(SearchQuery(texts[word], granularity="page", limit=10)).results

@@ -1,4 +1,4 @@
-"""Compares the search for nearest neighbours with libraries and databases for the same purpose.
+"""Compares the nearest-neighbour search with libraries and databases for the same purpose.
 
 Clustered random vectors with 384 dimensions; ten nearest rows, of all and of half, a tenth, a hundredth, a thousandth
 of them; filters follow the clusters, as front matter follows topics. All take turns of ten questions, one thread
@@ -34,7 +34,7 @@ from mkdocs_semsearch.searching.vector_store import VectorStore
 TURN = 10
 OURS = "this store"
 SLOWEST_S = 20.0
-"""A peer that has spent so long on one selectivity is not asked again."""
+"""A peer that has used this many seconds for one selectivity is not measured again."""
 
 
 @dataclass
@@ -126,7 +126,7 @@ def edge_of(vectors: NDArray[np.float32], allowed: NDArray[np.int64], question: 
 
 
 def recall(found: NDArray[np.float32], edge: float, allowed: int) -> float:
-    """Returns the share of the nearest rows that were found, by similarity: equally near rows are equally right."""
+    """Returns the recall of the nearest rows, by similarity: equally near rows are equally correct."""
     return min(1.0, float((found >= edge - 1e-3).sum()) / min(NEAREST, allowed))
 
 

@@ -1,4 +1,4 @@
-"""Wraps libraries and databases that find nearest rows in the same two calls, for `nearest.py`.
+"""Wraps libraries and databases for nearest rows in the same two calls, for `nearest.py`.
 
 Each is built over all vectors, and then returns a search within a mask of allowed rows. Databases get a column for each
 mask, because they filter by columns. The extra `bench` installs them.

@@ -1,4 +1,4 @@
-"""What an author waits for in `mkdocs serve`: the page after a save, with and without the plugin, and the index.
+"""Measures how long an author waits in `mkdocs serve`: for the saved page, with and without the plugin, and the index.
 
 A made-up site is served; one page is saved again and again. Told are the seconds until the browser learns that it must
 reload and has the page with the saved sentence, and from then until the search finds it. Then the same while another
@@ -35,7 +35,7 @@ from synthetic import write_docs
 
 WAIT_SECONDS = 900
 PAUSE_SECONDS = 1.0
-"""Until the last build has loaded its encoder."""
+"""Seconds until the last build has loaded its encoder."""
 _LIVE_RELOAD = re.compile(r"livereload\((\d+), ?(\d+)\)")
 SEARCH = "/-/semsearch/api/v1/search"
 
@@ -108,7 +108,7 @@ class Served:
     plugin: bool
 
     def saved(self, page: Path, address: str, word: str) -> Saved:
-        """Saves a page with a new section that has the word in it."""
+        """Saves a page with a new section that contains the word."""
         time.sleep(PAUSE_SECONDS)
         found = _LIVE_RELOAD.search(self.page(address))
         assert found is not None, "MkDocs adds its script to every page"
@@ -130,14 +130,14 @@ class Served:
         return fetched(f"{self.url}/{address}").decode()
 
     def processor_seconds(self) -> float:
-        """Reads how long the server and its threads have worked so far."""
+        """Returns the processor time of the server and its threads so far."""
         fields = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
 def served(folder: Path, *, plugin: bool) -> Iterator[Served]:
-    """Runs `mkdocs serve` over the docs of a folder; gives it when it answers."""
+    """Runs `mkdocs serve` on the docs of a folder; yields it when it answers."""
     config, port = folder / "mkdocs.yml", free_port()
     plugins = "[search, semsearch]" if plugin else "[search]"
     config.write_text(f"site_name: Made up\nplugins: {plugins}\n", encoding="utf-8")
@@ -154,7 +154,7 @@ def served(folder: Path, *, plugin: bool) -> Iterator[Served]:
 
 @contextmanager
 def questions(url: str) -> Iterator[list[float | None]]:
-    """Asks one question after the other in a thread; gives the seconds of each, None for one that failed."""
+    """Sends one query after the other in a thread; yields the seconds of each, None for one that failed."""
     asked: list[float | None] = []
     over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Measures how many questions a second 1, 2 and 4 sidecar processes answer on one port (`--reuse-port`).
+"""Measures how many questions per second 1, 2 and 4 sidecar processes answer on one port (`--reuse-port`).
 
     python benchmarks/processes.py --json out.json
 

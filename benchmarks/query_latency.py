@@ -117,7 +117,7 @@ def without_encoder(index: Path, place: Path) -> Path:
 
 
 def path_of(number: int) -> str:
-    """Two facets, one filter."""
+    """Returns the path of a query with two facets and one filter."""
     question = f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}"
     status = ("draft", "review", "stable")[number % 3]
     wanted = {"q": question, "facets": "tags,status", "f.status": status}
@@ -144,7 +144,7 @@ def ask(server: Sidecar, questions: int) -> dict[str, float]:
 
 
 def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
-    """Asks in a child process, so that the clients do not share the interpreter of the measurement."""
+    """Sends queries from a child process, so that the clients do not share the interpreter of the measurement."""
 
     def work(first: int) -> None:
         client = http.client.HTTPConnection("127.0.0.1", int(port))

@@ -1,4 +1,4 @@
-"""What recording costs a sidecar: processor time and 99th percentile of searches, with and without it.
+"""Measures the cost of recording for a sidecar: processor time and 99th percentile of searches, with and without it.
 
     python benchmarks/recording_cost.py INDEX --queries ../shared/eval/changelog_queries.jsonl
 
@@ -29,7 +29,7 @@ ROUTE = {route.name: route for route in ROUTES}
 
 
 def typed(question: str) -> Iterator[str]:
-    """Yields what the dialog asks while a reader types a question."""
+    """Yields the queries that the dialog sends while a reader types a question."""
     words = question.split()
     for part in range(1, KEYS + 1):
         yield " ".join(words[: max(1, len(words) * part // KEYS)])

@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     given = parser.parse_args()
     if given.quick and given.results == RESULTS:
-        given.results = RESULTS / "quick"  # what it finds is no figure to keep
+        given.results = RESULTS / "quick"  # its findings are not stored
     given.results.mkdir(parents=True, exist_ok=True)
     failed = [name for name in given.names if not run(name, given)]
     print("\n=== beside the targets ===")
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def run(name: str, given: argparse.Namespace) -> bool:
-    """Runs one benchmark and saves what it found."""
+    """Runs one benchmark and saves its figures."""
     file = given.results / f"{name}.json"
     quick = {"encoders": ["--rounds", "1", "--questions", "20"], "build_cost": ["--rounds", "1"]}.get(name, ["--quick"])
     command = [sys.executable, str(HERE / f"{name}.py"), *([str(given.site)] if name == "build_cost" else [])]

@@ -1,4 +1,4 @@
-"""How long a reader on a slow line waits: this search without a server, beside Pagefind and Material's own search.
+"""Measures how long a reader on a slow line waits: this search without a server, Pagefind, and Material's own search.
 
 One site, the same questions, taken in turn. A proxy between Chromium and the server holds every byte back by half of
 the round trip, a new connection by a whole one, and shares the bandwidth among the connections, so that HTTP/1.1 and
@@ -8,9 +8,9 @@ are painted; what a box waits for the next key counts (150 ms here, 300 ms in Pa
 
     python benchmarks/slow_line.py ../shared/corpora/fastapi/mkdocs.yml --pagefind "python -m pagefind"
 
-With `--answers` it asks questions of several kinds without the slow line, and prints what each box shows first.
+With `--answers` it sends questions of several kinds without the slow line, and prints the first result of each box.
 
-HTTP/2 is left out, with a sentence, where hypercorn or openssl is not installed.
+HTTP/2 is skipped, with a message, if hypercorn or openssl is not installed.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class SlowLine:
     """A proxy that behaves like a line of some latency and bandwidth.
 
     Attributes:
-        port: where it listens.
+        port: port on which it listens.
         sent: bytes that have passed towards the browser.
     """
 
@@ -170,7 +170,7 @@ class SlowLine:
 
 @contextmanager
 def running(make: Callable[[Callable[[], None]], Coroutine[Any, Any, Any]]) -> Iterator[None]:
-    """Runs a coroutine in a thread of its own, from when it says that it is ready until the block ends."""
+    """Runs a coroutine in a separate thread, from the moment when it is ready until the block ends."""
     loop, ready = asyncio.new_event_loop(), threading.Event()
     task = loop.create_task(make(ready.set))
     thread = threading.Thread(target=lambda: loop.run_until_complete(asyncio.gather(task, return_exceptions=True)))
@@ -184,7 +184,7 @@ def running(make: Callable[[Callable[[], None]], Coroutine[Any, Any, Any]]) -> I
 
 
 def file_app(folder: Path) -> Callable[..., Coroutine[Any, Any, None]]:
-    """Returns an ASGI application that serves files as hosts do: compressed by type, parts of others on request."""
+    """Returns an ASGI application that serves files like hosts: compressed by type, parts of others on request."""
 
     @cache
     def read(path: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
@@ -253,7 +253,7 @@ def serving(app: Any, protocol: str, folder: Path) -> Iterator[int]:
 
 
 def trusting(certificate: Path) -> list[str]:
-    """Returns the flag with which Chromium takes a certificate for valid; of a site with errors it caches nothing."""
+    """Returns the flag with which Chromium trusts a certificate; it caches nothing from a site with errors."""
     ends = ("openssl x509 -pubkey -noout -in", "openssl pkey -pubin -outform der")
     key = subprocess.run([*shlex.split(ends[0]), str(certificate)], check=True, capture_output=True).stdout
     der = subprocess.run(shlex.split(ends[1]), input=key, check=True, capture_output=True).stdout
@@ -284,7 +284,7 @@ def prepare(config_file: Path, folder: Path, cache: Path | None, pagefind: list[
 
 
 def measure(browser: Any, address: str, line: SlowLine, box: Box, given: argparse.Namespace) -> dict[str, float]:
-    """Opens the box in a fresh browser, asks, and asks again; milliseconds and bytes."""
+    """Opens the box in a fresh browser and sends two queries; returns milliseconds and bytes."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     session = context.new_cdp_session(page)
@@ -317,7 +317,7 @@ def measure(browser: Any, address: str, line: SlowLine, box: Box, given: argpars
 
 
 def compare(folder: Path, protocol: str, boxes: list[Box], given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measures every box in turn, as often as wanted; medians."""
+    """Measures every box in turn for a number of rounds; returns medians."""
     from playwright.sync_api import sync_playwright
 
     found: dict[str, list[dict[str, float]]] = {box.name: [] for box in boxes}
@@ -344,7 +344,7 @@ def compare(folder: Path, protocol: str, boxes: list[Box], given: argparse.Names
 
 
 def first_answers(folder: Path, boxes: list[Box]) -> Iterator[tuple[str, str, str]]:
-    """Asks each box a question of each kind, without the slow line; yields box, question and the first page's title."""
+    """Sends a question of each kind to each box, without the slow line; yields box, question and the first title."""
     from playwright.sync_api import TimeoutError, sync_playwright
 
     with serving(file_app(folder / "served"), "HTTP/1.1", folder) as port, sync_playwright() as playwright:
@@ -361,7 +361,7 @@ def first_answers(folder: Path, boxes: list[Box]) -> Iterator[tuple[str, str, st
                 field.press_sequentially(question, delay=20)
                 with suppress(TimeoutError):
                     page.locator(box.title).first.wait_for(timeout=8000)
-                page.wait_for_timeout(1500)  # what was found for the first letters is replaced
+                page.wait_for_timeout(1500)  # results for the first letters are replaced
                 titles = page.locator(box.title).all_inner_texts()
                 yield box.name, question, titles[0].strip("¶ \n") if titles else "nothing"
         browser.close()

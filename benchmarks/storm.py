@@ -3,13 +3,13 @@
     python benchmarks/storm.py [--seconds 1800] [--readers 4] [--per-second 16] [--every 5] [--memory-mb 700]
 
 The sidecar follows a published index on the loopback interface. Readers search (GET, POST, MCP), list facets, read
-pages, hang up in the middle, send half a body, send too much and send nonsense. Meanwhile builds are published, and
-faults come in turn: a damaged manifest, a publisher that answers nothing, a copy that is deleted, a copy that cannot be
-written, a disk that is full in the middle of a file, an embedder that is down. At the end stand the requests, how many
-were lost (no answer, or a status of 500, where the reader did not hang up), how many answers were wrong (parts of two
-builds), and memory, descriptors and threads of the sidecar ten times on the way.
+pages, disconnect in the middle, send half a body, too large bodies and invalid requests. Meanwhile builds are
+published, and faults happen in turn: a damaged manifest, a publisher that does not answer, a copy that is deleted, a
+copy that cannot be written, a disk that is full in the middle of a file, an embedder that is down. The output has the
+numbers of requests, of lost ones (no answer or status 500, although the reader did not disconnect) and of wrong answers
+(parts of two builds), and ten samples of the sidecar's memory, descriptors and threads.
 
-`--memory-mb` limits the address space of the sidecar; 0 does not.
+`--memory-mb` limits the address space of the sidecar; 0 sets no limit.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Storm:
         self.answered: set[int] = set()
 
     def wait_until_ready(self) -> None:
-        """Waits for the first build, so that what is refused later is refused for another reason."""
+        """Waits for the first build, so that later refusals have another reason."""
         while self.counts["start 200"] == 0:
             self.ask("start", "GET", "/readyz")
             time.sleep(0.05)
@@ -123,7 +123,7 @@ class Storm:
                 self.problems.append(f"{kind}: {problem}")
 
     def ask(self, kind: str, method: str, path: str, body: bytes | None = None, **headers: str) -> None:
-        """Sends one request and counts what came of it."""
+        """Sends one request and counts its outcome."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=WAITS)
         try:
             connection.request(method, path, body, {"Host": "localhost", **headers})
@@ -162,7 +162,7 @@ class Storm:
         return f"build {number} answered with {strays[0][:80]!r}" if strays else ""
 
     def cut(self, kind: str, sent: bytes, seconds: float) -> None:
-        """Sends some bytes, waits, and hangs up; the response does not matter."""
+        """Sends some bytes, waits, and disconnects; the response does not matter."""
         with socket.create_connection((self.host, self.port), timeout=WAITS) as connection:
             connection.sendall(sent)
             self.stop.wait(seconds)
@@ -215,7 +215,7 @@ def reader(storm: Storm, seed: int, pause: float) -> None:
 
 
 class Publisher(http.server.ThreadingHTTPServer):
-    """Serves the published index; says nothing while it is `silent`."""
+    """Serves the published index; does not answer while it is `silent`."""
 
     daemon_threads = True
 
@@ -224,7 +224,7 @@ class Publisher(http.server.ThreadingHTTPServer):
         self.silent = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: clients hang up."""
+        """Logs nothing: clients disconnect."""
 
 
 class PublisherHandler(http.server.SimpleHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Makes up sites of any size from shuffled sentences of the documentation and invented names.
+"""Generates sites of any size from shuffled sentences of the documentation and invented names.
 
 Word frequencies, lengths, facets and distances between vectors are those of documentation; more is not needed for
 measuring time. The index is written by the real writer, with the encoder of the extra `offline` in it. For measuring
@@ -44,7 +44,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def synthetic_pages(chunks: int, seed: int = 0) -> Iterator[ChunkedPage]:
-    """Yields pages with so many chunks in all; a page takes its sentences from one page of the documentation."""
+    """Yields pages with this many chunks in total; the sentences of a page come from one page of the documentation."""
     chance = random.Random(seed)
     topics = _sentences()
     words = sorted({word for topic in topics for sentence in topic for word in re.findall(r"[a-z]{4,}", sentence)})

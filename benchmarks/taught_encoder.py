@@ -10,9 +10,9 @@ Response Suggestion, 2017) over batches of one site. Three clusters of near miss
 negatives. The token embeddings and the two lower layers stay. `--average` takes that much of the taught weights and the
 rest of the original ones (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022).
 
-`judge` embeds the chunks of finished indexes anew and prints every set at several shares of meaning; with `-` in place
-of an encoder it judges the one that is shipped. What was measured is in `results/taught_encoder.json`: hybrid search
-does not gain on real questions, so the encoder is not shipped.
+`judge` embeds the chunks of finished indexes again and prints every set at several weights of meaning; with `-` in
+place of an encoder it judges the one that is shipped. What was measured is in `results/taught_encoder.json`: hybrid
+search does not gain on real questions, so the encoder is not shipped.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def take(
 
 
 def judge(encoder: str, folders: dict[str, str], queries: Sequence[Path]) -> None:
-    """Prints MRR@10 of every set by the share of meaning."""
+    """Prints MRR@10 of every set by the weight of meaning."""
     taught = None if encoder == "-" else load_query_encoder(Path(encoder))
     sites = {name: open_searcher(folder) for name, folder in folders.items()}
     for name, site in sites.items():

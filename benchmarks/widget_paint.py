@@ -1,4 +1,4 @@
-"""Measures how fast the search box answers in the browser and how much it downloads, beside two others.
+"""Measures how fast the search box answers in the browser and how much it downloads, compared with two others.
 
 On one site: milliseconds from a key to painted results in Chromium, and bytes on the network before the first use of
 the search and for the first answer, for this widget with its sidecar, for Material's own search, and for Pagefind where
@@ -59,10 +59,10 @@ class Box:
     """A search box in a page.
 
     Attributes:
-        name: in the table.
-        path: of the page.
-        opener: what opens it by a click; empty where it is open.
-        field, area, link: selectors of the text field, of what holds the results, of a result in it.
+        name: name in the table.
+        path: path of the page.
+        opener: selector of the element that opens it; empty if it is open.
+        field, area, link: selectors of the text field, of the element with the results, and of a result in it.
         files: pattern of the addresses that belong to the search.
         debounce: milliseconds that it waits for the next key.
     """
@@ -168,7 +168,7 @@ class Counter:
 
 
 def measure(browser: Any, address: str, box: Box, questions: list[str]) -> dict[str, Any]:
-    """Opens the box as a reader does, asks every question, and tells times and bytes."""
+    """Opens the box like a reader, types every question, and returns times and bytes."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     counter = Counter(page)
     page.goto(address + box.path, wait_until="networkidle")

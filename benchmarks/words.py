@@ -1,4 +1,4 @@
-"""Measures the lexical part of an index alone: its size on disk beside the other parts, and the time of questions.
+"""Measures only the lexical part of an index: its size on disk beside the other parts, and the time of queries.
 
 Questions are headings of the index, filters follow its order as front matter follows folders, phrases are two to four
 words of its texts; the common phrase is made of its two commonest words. Milliseconds of processor time.
