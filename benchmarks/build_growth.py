@@ -3,7 +3,8 @@
 Made-up sites (see `synthetic.py`) go through everything that a build does with rendered pages: chunking, vectors,
 neighbour lists, tables, words, hashes. The encoder is replaced by one that looks its sentences up, because its time is
 known and the same for every text. One process does the first build, another one builds again without a change and then
-with one changed page. With `--pagefind`, Pagefind indexes the same pages as files.
+with one changed page. The files of the search without a server are written where `static: auto` writes them, and are
+told apart (`*_static_*`). With `--pagefind`, Pagefind indexes the same pages as files.
 
     python benchmarks/build_growth.py --pagefind "python -m pagefind" --json build_growth.json
 """
@@ -98,11 +99,15 @@ def again(chunks: int, folder: Path) -> dict[str, Any]:
 def built(documents: list[Any], embedder: Any, folder: Path) -> tuple[dict[str, float], Any]:
     from mkdocs_semsearch.plugin.options import read_settings
     from mkdocs_semsearch.site.pipeline import Site, index_site
+    from mkdocs_semsearch.site.publishing import publish_search
 
+    settings = read_settings({}, folder / "mkdocs.yml")
     began, worked = time.perf_counter(), time.process_time()
-    site = Site("Made up", "", "en")
-    report = index_site(documents, site=site, settings=read_settings({}, folder / "mkdocs.yml"), embedder=embedder)
+    report = index_site(documents, site=Site("Made up", "", "en"), settings=settings, embedder=embedder)
     seconds = {"s": time.perf_counter() - began, "cpu_s": time.process_time() - worked}
+    began, worked = time.perf_counter(), time.process_time()
+    if publish_search(folder / "published", settings, embedder) is not None:
+        seconds |= {"static_s": time.perf_counter() - began, "static_cpu_s": time.process_time() - worked}
     return {name: round(value, 2) for name, value in seconds.items()}, report.build
 
 
