@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
-from mkdocs_semsearch import open_searcher, opening
+import mkdocs_semsearch
+from mkdocs_semsearch import open_searcher
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
@@ -50,7 +51,9 @@ def test_no_example_imports_what_is_private():
 def test_snippet_runs(tmp_path, monkeypatch, capsys, page, snippet):
     build(tmp_path / "semsearch-index")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(opening, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
+    monkeypatch.setattr(
+        mkdocs_semsearch, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder())
+    )
     exec(compile(snippet, page, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out or "print" not in snippet
 
@@ -73,7 +76,9 @@ def test_all_interfaces_return_the_same_first_result(tmp_path, monkeypatch, caps
         assert anyio.run(call)["results"][0] == by_http
     section = by_http["section"]
     place = f"{by_http['page']['path']}:{section['start_line']}-{section['end_line']}"
-    monkeypatch.setattr(opening, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder()))
+    monkeypatch.setattr(
+        mkdocs_semsearch, "open_searcher", functools.partial(open_searcher, embedder=WordHashEmbedder())
+    )
     exec(compile(python, "queries-and-filters.md", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.startswith(place)
     assert main(shlex.split(shell)[1:]) == 0
