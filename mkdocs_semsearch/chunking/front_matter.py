@@ -182,7 +182,7 @@ class FacetReader:
     """Reads declared facet fields from pages, and records values that do not have the declared type.
 
     - `string`: text; an integer as its digits (`2026`), a date as ISO 8601. Floats and booleans are reported: YAML
-      has already lost what was written (`1.10` is 1.1, `NO` is false).
+      has already lost the written form (`1.10` is 1.1, `NO` is false).
     - `list`: a YAML list of such values; a single value is a list of one. `a, b` is one element with a comma in it,
       because commas are legal in tags. Empty elements are dropped silently.
     - `integer`, `number`: numbers, or text that is one (the MultiMarkdown header has only text).

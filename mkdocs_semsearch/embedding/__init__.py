@@ -36,7 +36,7 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
 
     Raises:
         ConfigurationError: the kind is unknown, or does not have an option.
-        ModelNotFoundError: the model is neither on disk nor to be had.
+        ModelNotFoundError: the model is neither on disk nor reachable.
     """
     opener = _OPENERS.get(kind)
     if opener is None:
@@ -59,7 +59,7 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     `SEMSEARCH_EMBEDDER_URL`, see `open_openai`.
 
     Raises:
-        ModelNotFoundError: the model is neither on disk nor to be had.
+        ModelNotFoundError: the model is neither on disk nor reachable.
         EmbeddingError: the model of that name does not have the weights with which the index was embedded.
         ConfigurationError: the index names a kind of embedder that this version does not support.
     """

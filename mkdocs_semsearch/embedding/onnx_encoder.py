@@ -228,9 +228,9 @@ FOLDER = Path(__file__).with_name("default_encoder")
 
 
 def is_default_encoder(identity: EmbedderIdentity) -> bool:
-    """Returns whether the default encoder gives vectors that can be compared with those of `identity`.
+    """Returns whether vectors of the default encoder can be compared with those of `identity`.
 
-    The weights, the tokenizer and the pooling must be the same, which the fingerprint says. Prompts may differ, for
+    The weights, the tokenizer and the pooling must be the same, which the fingerprint says. Prompts may differ, because
     they are only put before texts; 8-bit and float32 weights give comparable vectors.
     """
     own = _default_identity()
@@ -260,7 +260,7 @@ class DefaultEmbedder:
     Attributes:
         identity: that of all-MiniLM-L6-v2 with the prompts of this embedder.
         tokenizer_file: the `tokenizer.json`.
-        encoder_folder: where the files of the encoder are.
+        encoder_folder: folder with the files of the encoder.
     """
 
     def __init__(

@@ -192,7 +192,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Model and settings that decide the vectors; sends one request where the dimension was not set."""
+        """Model and settings that decide the vectors; sends one request if the dimension was not set."""
         # Readable, not hashed: `reopen_openai` takes the options from it.
         described = {"dimensions": self._dimensions, "model": self._model, "revision": self._revision}
         return EmbedderIdentity(

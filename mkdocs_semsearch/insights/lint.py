@@ -278,7 +278,7 @@ def github_annotation(finding: Finding, docs_dir: str) -> str:
     """Returns a finding as a workflow command, which GitHub shows beside the line of a pull request.
 
     Args:
-        finding: what was found.
+        finding: the problem.
         docs_dir: the docs folder from the root of the repository.
     """
 

@@ -76,7 +76,7 @@ class Search:
 
 
 def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> Search | None:
-    """Reads what a browser sent, and replaces everything in it that looks private.
+    """Reads a record from a browser, and replaces everything in it that looks private.
 
     Args:
         body: the JSON text.

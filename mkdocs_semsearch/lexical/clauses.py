@@ -106,7 +106,7 @@ class QueryWords(Protocol):
         ...
 
     def chunks_beginning_with(self, prefix: str) -> int:
-        """Returns in how many chunks the most frequent longer word stands that begins so."""
+        """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""
         ...
 
     def corrections(self, term: str) -> Sequence[str]:
@@ -301,7 +301,7 @@ class Clauses:
         return bool(self._vocabulary.chunks_with(term))
 
     def chunks_beginning_with(self, prefix: str) -> int:
-        """Returns in how many chunks the most frequent longer word stands that begins so."""
+        """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""
         return max(map(self._vocabulary.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
     def _pairs(self, question: Question) -> Iterator[Clause]:

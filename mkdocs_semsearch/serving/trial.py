@@ -59,7 +59,7 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
     Args:
         manifest: manifest of the build.
         build_dir: folder of the build; its files are already verified.
-        place: where the build comes from, for messages.
+        place: origin of the build, for messages.
         given_up: cancels the trial when set.
 
     Raises:

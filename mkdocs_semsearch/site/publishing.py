@@ -35,7 +35,7 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
 
     Args:
         site_dir: the site.
-        settings: the options; their `index_dir` holds the index that was built from it.
+        settings: the options; their `index_dir` contains the index of this site.
         embedder: the one that embedded it.
 
     Returns:
@@ -62,7 +62,7 @@ def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) 
 
     Args:
         site_dir: the site.
-        settings: the options; their `index_dir` holds the index that was built from it.
+        settings: the options; their `index_dir` contains the index of this site.
         embedder: the embedder of that index; used if the token table is tuned.
 
     Raises:
@@ -184,7 +184,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
 
     Args:
         site_dir: the built site; only pages with a placeholder are changed.
-        settings: the options; their `index_dir` holds the index that was built from it.
+        settings: the options; their `index_dir` contains the index of this site.
 
     Raises:
         IndexFolderError: there is no whole index.

@@ -1,4 +1,4 @@
-"""Remembers what the last bundle was made of, so that the next one repeats only the work for pages that changed."""
+"""Stores the parts of the last bundle, so that the next one repeats only the work for changed pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGEST_BYTES = 16
 
 
 class ChunkTable:
-    """The rows of `chunks.parquet`; those of a page are read when they are needed."""
+    """The rows of `chunks.parquet`; the rows of a page are read when they are needed."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow.parquet as pq
@@ -61,7 +61,7 @@ class ChunkTable:
 
     @functools.cached_property
     def _bytes(self) -> list[tuple[memoryview, Sequence[int]]]:
-        """The bytes of all columns, in few parts, each with the place where every row begins."""
+        """The bytes of all columns in few parts, each with the position where every row begins."""
         import pyarrow as pa
 
         numbers: list[NDArray[np.float64]] = []
@@ -90,7 +90,7 @@ class ChunkTable:
 
 
 ROW_NUMBERS = ("page", "section", "duplicate_group")
-"""Columns that say where a row stands in the index, not what it contains."""
+"""Columns with the position of a row in the index, not with its content."""
 
 
 def _texts(values: Any, begins: NDArray[Any]) -> list[tuple[memoryview, Sequence[int]]]:
@@ -102,7 +102,7 @@ def _texts(values: Any, begins: NDArray[Any]) -> list[tuple[memoryview, Sequence
 
 
 def _hashed(values: Any) -> NDArray[np.float64]:
-    """Returns a number for every value of a column with few different ones, the same in every build."""
+    """Returns a number for every value of a column with few distinct values, the same in every build."""
     numbers = [int.from_bytes(hash_of(text.encode())[:6], "little") for text in values.dictionary.to_pylist()]
     codes = values.indices.to_numpy(zero_copy_only=False)
     missing = np.isnan(codes)
@@ -138,11 +138,11 @@ def hash_of(*parts: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a bundle was made of, as far as the next bundle can use it.
+    """The parts of a bundle that the next bundle can reuse.
 
     Attributes:
-        pages: key of every page, a hash of everything on which its words depend, to its first row and the row behind
-            its last one.
+        pages: key of every page, a hash of everything on which its words depend, to its first row and the row after its
+            last one.
         words: the words of all chunks.
         names: titles and headings with their hashes.
         shards: compressed shards by a hash of everything in them.
@@ -161,7 +161,7 @@ class Shards:
     """Compresses shards; those that the last bundle had are taken from it.
 
     Attributes:
-        used: all shards that were asked for, see `Parts.shards`.
+        used: all shards that were requested, see `Parts.shards`.
     """
 
     def __init__(self, known: Mapping[bytes, bytes] = NO_PARTS.shards) -> None:
@@ -173,13 +173,13 @@ class Shards:
 
         Args:
             blocks: the blocks by name.
-            level: of the compression; 9 makes positions 0.6 % smaller than 6 and takes four times as long.
+            level: compression level; 9 makes positions 0.6 % smaller than 6 and takes four times as long.
         """
         plain = plain_blocks(blocks)
         return self.made(hash_of(plain), lambda: compressed(plain, level))
 
     def made(self, key: bytes, make: Callable[[], bytes]) -> bytes:
-        """Returns the shard with a key, a hash of everything in it; it is made if the last bundle did not have it."""
+        """Returns the shard with a key, a hash of everything in it; makes it if the last bundle did not have it."""
         self.used[key] = found = self._known.get(key) or make()
         return found
 

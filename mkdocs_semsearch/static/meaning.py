@@ -46,7 +46,7 @@ class StaticEncoder:
         self._table(TOKENS_CORE)
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Returns the vector of a query: integers in float32 `[k]`; zeros where no token is known.
+        """Returns the vector of a query: integers in float32 `[k]`; zeros if no token is known.
 
         Raises:
             EmbeddingError: the bundle is text-only.

@@ -33,7 +33,7 @@ LEVELS = 15
 """Scores of a posting list are integers from 1 to this, relative to its highest score; chosen, 4 bits."""
 
 IN_HEADING = 16
-"""The bit above the score, set where the word is in the heading of the chunk's section."""
+"""The bit above the score, set if the word is in the heading of the chunk's section."""
 
 WEIGHT_UNIT = 16384
 """The weight of a posting list is the score of one level, in units of 1 / `WEIGHT_UNIT`."""
@@ -99,7 +99,7 @@ class Postings:
         frequency: word to the number of chunks that contain it in this form.
         lists: stem to its posting list; of too common stop words, only the chunks with the word in their heading.
         identifiers: identifier to its posting list.
-        places: where the words occur, for phrases.
+        places: positions of the words, for phrases.
     """
 
     stems: dict[str, str]

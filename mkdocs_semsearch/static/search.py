@@ -71,7 +71,7 @@ def open_static_searcher(folder: Path) -> Searcher:
     """Opens the bundle in a folder for queries.
 
     Args:
-        folder: holds `static.json`.
+        folder: a folder with `static.json`.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: it cannot be opened.
