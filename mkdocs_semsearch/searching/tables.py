@@ -213,7 +213,7 @@ class Tables:
         misfit = _misfit(pages, pages_schema(manifest.facets)) or _misfit(chunks, chunks_schema())
         if misfit:
             raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
-        tables = cls(pages, _with_all_definitions(chunks), manifest)
+        tables = cls(pages, _with_later_columns(chunks), manifest)
         if not tables.chunk_map.is_consistent:
             raise IndexCorruptError(f"The tables in {build_dir} do not fit each other: build the index again.")
         return tables
@@ -342,8 +342,8 @@ def _read(path: Path) -> pa.Table:
     return table
 
 
-def _with_all_definitions(chunks: pa.Table) -> pa.Table:
-    """Adds the columns for all definitions of a chunk to a table that has only the main definition."""
+def _with_later_columns(chunks: pa.Table) -> pa.Table:
+    """Adds the columns that an older index lacks: all definitions of a chunk from the main one, others empty."""
     import pyarrow as pa
 
     for name in ("node_types", "node_names", "parent_contexts"):
@@ -353,6 +353,10 @@ def _with_all_definitions(chunks: pa.Table) -> pa.Table:
     if "scope_depth" not in chunks.column_names:
         depths = [len(path) or None for path in chunks["scope_path"].to_pylist()]
         chunks = chunks.append_column("scope_depth", pa.array(depths, pa.int32()))
+    for field in chunks_schema():
+        if field.name in ADDED_LATER and field.name not in chunks.column_names:
+            empty: list[Any] = [[] if pa.types.is_list(field.type) else None]
+            chunks = chunks.append_column(field.name, pa.array(empty * chunks.num_rows, field.type))
     return chunks
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.searching import tables as tables_module
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.tables import Tables
 from tests.made_index import built, made_page
@@ -79,6 +80,15 @@ def test_an_index_of_version_0_1_0_is_read(index):
     assert not tables.column("page.kind").values
     assert tables.column("chunk.node_type").mask(Equals("chunk.node_type", "class")).tolist() == [True] + [False] * 3
     assert tables.fetch([0]).section(0).node_types == ("class",)
+
+
+def test_a_column_that_was_added_later_is_empty_in_an_older_index(index, monkeypatch):
+    rewrite(index, "chunks", lambda table: table.drop_columns(["language", "references"]))
+    with pytest.raises(IndexCorruptError, match="no column language"):
+        load(index)
+    monkeypatch.setattr(tables_module, "ADDED_LATER", {"language", "references"})
+    section = load(index).fetch([0]).section(0)
+    assert (section.language, section.references) == (None, ())
 
 
 @pytest.mark.parametrize(
