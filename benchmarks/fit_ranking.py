@@ -1,5 +1,6 @@
 """Fits the numbers of the ranking on several sets of questions at once, and says what they are worth on sites that they
-have not seen: every set is measured with one site left out at a time. Also measures what counts as a match.
+have not seen: every set is measured with one site left out at a time. Headings of the sites are a further set. Also
+measures what counts as a match, and what each number of `--only` is worth alone.
 
     python benchmarks/fit_ranking.py argo-cd=SITE/semsearch-index chezmoi=… --queries ../shared/eval/*.jsonl [--write]
 
@@ -15,7 +16,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -51,6 +52,9 @@ GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("pages", "each_side"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.6),
 }
 LEAST_GAIN = 0.002
+HEADINGS = 60
+"""Headings of every site that are looked up."""
+
 FOREIGN = 2
 """Number of other sites on which every question is run, to test whether they report no results."""
 
@@ -127,6 +131,10 @@ class Gains:
                 found[case.question_set].append(gain)
         return {name: sum(gains) / len(gains) for name, gains in found.items()}
 
+    def count(self, question_set: str, site: str) -> int:
+        """Returns the number of questions that a set has about a site."""
+        return sum(case.site == site and case.question_set == question_set for case in self.cases)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -134,6 +142,7 @@ def main() -> None:
     parser.add_argument("--queries", nargs="+", type=Path, required=True)
     parser.add_argument("--write", action="store_true", help="put the fitted numbers into weights.json")
     parser.add_argument("--quick", action="store_true", help="every twelfth question")
+    parser.add_argument("--only", nargs="+", default=["headings.bonus", "headings.semantic"], metavar="GROUP.NAME")
     given = parser.parse_args()
     folders = {name: Path(folder) for name, _, folder in (item.partition("=") for item in given.indexes)}
     sets = {
@@ -141,21 +150,39 @@ def main() -> None:
     }
     sites = {name: open_searcher(folder) for name, folder in folders.items()}
     report_matches(sites, sets)
+    sets["headings of the sites"] = [question for name, site in sites.items() for question in headings_of(name, site)]
     cases = [case for name, site in sites.items() for case in cases_of(name, site, sets)]
     gains = Gains(cases)
     now = {key: float(WEIGHTS[key[0]][key[1]]) for key in GRID}
     show("the table as it is", gains.of(now))
+    for key in map(tuple, (name.split(".") for name in given.only)):
+        show_alone(gains, now, key, sites)
     held_out: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for site in sites:
         fitted = fit(gains, now, without=site)
         for name, mean in gains.of(fitted, only=site).items():
-            held_out[name].append((mean, sum(case.site == site and case.question_set == name for case in cases)))
+            held_out[name].append((mean, gains.count(name, site)))
     show("fitted, site left out", {k: sum(m * n for m, n in v) / sum(n for _, n in v) for k, v in held_out.items()})
     fitted = fit(gains, now)
     show("fitted on all", gains.of(fitted))
     print({".".join(key): value for key, value in fitted.items() if value != now[key]} or "nothing to change")
     if given.write:
         write(fitted)
+
+
+def show_alone(gains: Gains, now: Numbers, key: tuple[str, str], sites: Iterable[str]) -> None:
+    """Prints every set for each value of one number, and the sites left out with the value that the others choose."""
+    tried = {value: {**now, key: value} for value in GRID[key]}
+    for value, numbers in tried.items():
+        show(f"{'.'.join(key)} {value:g}", gains.of(numbers))
+    held_out: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for site in sites:
+        best = max(tried, key=lambda value: mean(gains.of(tried[value], without=site)))
+        print(f"{site} left out: {best:g}", end="; ")
+        for name, gain in gains.of(tried[best], only=site).items():
+            held_out[name].append((gain, gains.count(name, site)))
+    print()
+    show("site left out", {k: sum(m * n for m, n in v) / sum(n for _, n in v) for k, v in held_out.items()})
 
 
 def fit(gains: Gains, start: Numbers, *, without: str | None = None) -> Numbers:
@@ -227,6 +254,21 @@ def case_of(site: Searcher, text: str, *, question_set: str, site_name: str, ans
         asked_for=frozenset(PAGE_KINDS) - kind_priors(question).keys(),
         answers=answers,
     )
+
+
+def headings_of(name: str, site: Searcher) -> list[EvaluationQuery]:
+    """Returns some headings of two to eight words that only one page has, as questions."""
+    backend = site._backend
+    pages_with: dict[str, set[int]] = defaultdict(set)
+    for page, path in zip(backend.chunk_map.page_of.tolist(), backend._tables.heading_paths(), strict=True):
+        pages_with[path[-1]].add(page)
+    paths = [path for path, _ in site.page_urls()]
+    found = [
+        EvaluationQuery(heading, (paths[next(iter(pages))],), None, name)
+        for heading, pages in pages_with.items()
+        if len(pages) == 1 and 2 <= len(heading.split()) <= 8
+    ]
+    return random.Random(7).sample(found, min(HEADINGS, len(found)))
 
 
 def key_words(site: Searcher, text: str, count: int) -> str | None:
