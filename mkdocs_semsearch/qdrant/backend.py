@@ -279,7 +279,7 @@ class QdrantBackend:
         share = match_share(question, *evidence) if evidence and not question.phrases else MATCH_SHARE
         candidates = score(
             rows, similarities, words, literal, priors,
-            sections=sections, pages=pages, headed=headed, weight=weight, share=share,
+            places=(sections, pages), headed=headed, weight=weight, share=share,
         )  # fmt: skip
         if question.phrases:
             candidates = candidates.all_matching()

@@ -268,7 +268,8 @@ class EmbeddedBackend:
         every = (
             query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
         )
-        candidates = self._candidates(scoring, query, filtered, every=every)
+        of_pages = query.granularity == "page"
+        candidates = self._candidates(scoring, query, filtered, every=every, of_pages=of_pages)
         return rank(candidates, self.chunk_map, query), candidates
 
     def _matching(
@@ -282,7 +283,9 @@ class EmbeddedBackend:
             filtered: bool `[chunks]`; the chunks that pass the query's other filters.
             fold: count one page among its translations.
         """
-        candidates = self._candidates(scoring, query, filtered, every=bool(query.min_score), fold=fold)
+        ranks = bool(query.min_score)
+        of_pages = ranks and query.granularity == "page"
+        candidates = self._candidates(scoring, query, filtered, every=ranks, of_pages=of_pages, fold=fold)
         return matching_rows(candidates, self.chunk_map, query)
 
     def _candidates(
@@ -292,9 +295,10 @@ class EmbeddedBackend:
         filtered: NDArray[np.bool_] | None,
         *,
         every: bool,
+        of_pages: bool,
         fold: bool = True,
     ) -> Candidates:
-        candidates = scoring.candidates(filtered, every=every)
+        candidates = scoring.candidates(filtered, every=every, of_pages=of_pages)
         candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
         return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
 

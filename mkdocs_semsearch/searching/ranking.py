@@ -304,7 +304,7 @@ class Candidates:
         rows: int64 `[m]`, ascending.
         scores: float32 `[m]`, 0 to 1; the final scores.
         page_scores: float32 `[m]`, 0 to 1; the final score of the chunk's page if this chunk decides about the rules.
-            The score of a page is the greatest of its chunks'.
+            The score of a page is the greatest of its chunks'. Equal to `scores` if pages need no scores.
         matching: bool `[m]`; whether the chunk is a match, see `score`.
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
@@ -358,8 +358,7 @@ def score(
     literal: Mapping[int, int],
     priors: NDArray[np.float32],
     *,
-    sections: NDArray[np.int32],
-    pages: NDArray[np.int32],
+    places: tuple[NDArray[np.int32], NDArray[np.int32]] | None,
     headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
@@ -377,8 +376,7 @@ def score(
         words: all lexical hits, in any order; None in semantic mode.
         literal: row to rank of the literal rule; may contain rows that are not in `rows`.
         priors: float32 `[m]`, score factors, equal for all chunks of a page.
-        sections: int32 `[m]`, section of every chunk.
-        pages: int32 `[m]`, page of every chunk.
+        places: section and page of every chunk, each int32 `[m]`; None if pages need no scores.
         headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
         scale: scale of the similarities; by default it is computed from `similarities`.
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
@@ -392,7 +390,9 @@ def score(
         assert similarities is not None
         sides = np.clip(similarities, 0, 1)
         scores = (sides * priors).astype(np.float32)
-        of_pages = (page_scores(sides, (semantic, None), sections, pages) * priors).astype(np.float32)
+        of_pages = scores
+        if places is not None:
+            of_pages = (page_scores(sides, (semantic, None), *places) * priors).astype(np.float32)
         matching = _reaches(scores, SEMANTIC_MATCH_SHARE)
         return Candidates(rows, scores, of_pages, matching, similarities, None, ranks, (semantic, None))
     bm25 = _spread(words, rows)
@@ -408,8 +408,10 @@ def score(
     if headed is not None:
         weight = HEADING_SEMANTIC * weight
         sides = lexical if semantic is None else fuse(semantic, lexical, weight)
-    of_pages = page_scores(sides, (semantic, lexical), sections, pages, weight=weight)
-    scores, of_pages = (_apply_rules(part, headed, priors, ranks) for part in (sides, of_pages))
+    scores = of_pages = _apply_rules(sides, headed, priors, ranks)
+    if places is not None:
+        of_pages = page_scores(sides, (semantic, lexical), *places, weight=weight)
+        of_pages = _apply_rules(of_pages, headed, priors, ranks)
     return Candidates(rows, scores, of_pages, matching, similarities, bm25, ranks, (semantic, lexical), headed)
 
 

@@ -187,13 +187,14 @@ class Scoring:
         """Whether a chunk contains the phrases of the question, bool `[n]`; None without phrases."""
         return self._sides.lexical.phrase_rows(self._question.phrases) if self._question.phrases else None
 
-    def candidates(self, filtered: NDArray[np.bool_] | None, *, every: bool) -> Candidates:
+    def candidates(self, filtered: NDArray[np.bool_] | None, *, every: bool, of_pages: bool) -> Candidates:
         """Scores the chunks that can match.
 
         Args:
             filtered: bool `[n]`, the chunks that pass the filters; None for all.
             every: score all chunks that pass the filters and contain the phrases (in lexical mode all hits); otherwise
                 chunks that no side returns are left out, because their score is 0.
+            of_pages: score pages, too.
         """
         phrased = self._with_phrases
         allowed = phrased if filtered is None else filtered if phrased is None else filtered & phrased
@@ -202,7 +203,7 @@ class Scoring:
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         if self._vector is None:
             rows = hits.rows if phrased is None or allowed is None else np.flatnonzero(allowed)
-            return self._matched(self._scored(rows, None, hits, literal), hits, literal)
+            return self._matched(self._scored(rows, None, hits, literal, None, of_pages), hits, literal)
         reach = None if every or phrased is not None else FLOOR_RANK
         near, scale = self._near(self._vector, allowed, reach)
         rows, similarities = near.rows, near.similarities
@@ -213,7 +214,7 @@ class Scoring:
             rows = np.flatnonzero(found)
             similarities = np.full(len(rows), UNKNOWN)
             similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        return self._matched(self._scored(rows, similarities, hits, literal, scale), hits, literal)
+        return self._matched(self._scored(rows, similarities, hits, literal, scale, of_pages), hits, literal)
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
@@ -270,20 +271,21 @@ class Scoring:
         similarities: NDArray[np.float32] | None,
         hits: LexicalHits,
         literal: Mapping[int, int],
-        scale: SemanticScale | None = None,
+        scale: SemanticScale | None,
+        of_pages: bool,
     ) -> Candidates:
         words, literal = (hits, literal) if self._by_words else (None, {})
         priors = self._priors[rows]
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]
-        sections, pages = self._section_of[rows], self._page_of[rows]
+        places = (self._section_of[rows], self._page_of[rows]) if of_pages else None
         share = MATCH_SHARE
         if words is not None and similarities is not None and self._is_judged(words, literal):
             best = float(similarities.max(initial=UNKNOWN))
             share = match_share(self._question, best, float(words.scores.max(initial=0)))
         return score(
             rows, similarities, words, literal, priors,
-            sections=sections, pages=pages, headed=headed, scale=scale, weight=weight, share=share,
+            places=places, headed=headed, scale=scale, weight=weight, share=share,
         )  # fmt: skip
 
 
