@@ -176,7 +176,7 @@ def test_chunks_match_from_the_given_share_of_the_best_score():
     similarities, words = floats([0.8, 0.5, 0.45, 0.1]), LexicalHits(np.arange(2), floats([4, 1]))
     rows, ones = np.arange(4), np.ones(4, np.float32)
     found = [
-        score(rows, similarities, words, {}, ones, sections=rows, pages=rows, share=share).matching.tolist()
+        score(rows, similarities, words, {}, ones, places=(rows, rows), share=share).matching.tolist()
         for share in (0.2, 0.35, 0.6)
     ]
     assert found == [[True, True, True, False], [True, True, False, False], [True, False, False, False]]
@@ -186,9 +186,9 @@ def test_words_decide_where_a_heading_has_all_of_them():
     """The second row is nearer, the first one has more of the words; without such a heading the second one wins."""
     similarities, words = floats([0.5, 0.8, 0.1]), LexicalHits(np.arange(2), floats([4, 2.4]))
     rows, ones = np.arange(3), np.ones(3, np.float32)
-    plain = score(rows, similarities, words, {}, ones, sections=rows, pages=rows)
+    plain = score(rows, similarities, words, {}, ones, places=(rows, rows))
     with_all = np.array([True, True, False])
-    headed = score(rows, similarities, words, {}, ones, sections=rows, pages=rows, headed=with_all)
+    headed = score(rows, similarities, words, {}, ones, places=(rows, rows), headed=with_all)
     for before, after in ((plain.scores, headed.scores), (plain.page_scores, headed.page_scores)):
         assert before[1] > before[0]
         assert after[0] > after[1]
