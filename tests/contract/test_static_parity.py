@@ -6,6 +6,7 @@ import datetime
 import itertools
 import json
 import random
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -235,6 +236,27 @@ def test_options_have_the_same_answers(engine, searcher, mode, options):
             query = SearchQuery(text, mode=mode, limit=5, offset=offset, **options)
             answer = engine.search(text, mode=mode, limit=5, offset=offset, **options)
             assert answer == reference(searcher, query), (text, offset)
+
+
+@pytest.mark.parametrize("rule", [{}, {"similarity": 1.5, "known": 0, "words": 2.0}], ids=["as it is", "by words"])
+def test_nothing_found_is_decided_alike_in_every_mode(site, tmp_path, monkeypatch, rule):
+    copy = tmp_path / "site"
+    shutil.copytree(site, copy)
+    pointer = copy / "semsearch" / "static.json"
+    content = json.loads(pointer.read_text(encoding="utf-8"))
+    content["semantic"]["measured"] = True  # as if "nothing found" had been calibrated for this model
+    content["weights"]["nothing"] |= rule
+    pointer.write_text(json.dumps(content), encoding="utf-8")
+    monkeypatch.setitem(WEIGHTS, "nothing", content["weights"]["nothing"])
+    searcher = open_static_searcher(copy / "semsearch")
+    answered = set()
+    with StaticEngine(copy) as engine:
+        for text in (*QUESTIONS, "zzxqv blorpt"):
+            for mode in ("hybrid", "semantic"):
+                wanted = reference(searcher, SearchQuery(text[:1000], mode=mode))
+                assert engine.search(text, mode=mode) == wanted, (mode, text)
+                answered.add((mode, wanted["total_results"] > 0))
+    assert answered == {(mode, found) for mode in ("hybrid", "semantic") for found in (True, False)}
 
 
 def test_pasted_messages_are_parsed_alike(engine):

@@ -48,20 +48,20 @@ export function findCandidates(given) {
   const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, semantic: side, weights, phrased } = given;
   const { sectionOf, pageOf } = given;
   const byMeaning = mode === "semantic" && similarities;
-  let totals = byMeaning ? null : asked.totals(mask);
-  if (totals && similarities) totals = keepBest(totals, depth);
+  const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
   const priors = kindPriors(question, weights.kinds);
   const prior = (at) => fround(priors[kindOf(rows[at])] * fround(factorOf(rows[at])));
   const meaning = meaningOf && ((at) => meaningOf(rows[at]));
   const semantic = similarities && picked(similarities, rows);
-  const ranks = byMeaning ? new Map() : literalRanks({ question, asked, core, mask });
-  const lexical = byMeaning ? null : picked(totals, rows, asked.unit);
-  const [similarity, words] = [semantic, lexical].map((scores) => (scores ? highest(scores, -1) : 0));
-  const best = { similarity, words: Math.max(0, words) };
+  const named = literalRanks({ question, asked, core, mask });
+  const ranks = byMeaning ? new Map() : named;
+  const worded = picked(totals, rows, asked.unit); // judged in every mode
+  const lexical = byMeaning ? null : worded;
+  const best = { similarity: semantic ? highest(semantic, -1) : 0, words: highest(worded, 0) };
   // Similarities say nothing if the best chunk by words is in a language that the model does not know.
-  const isForeign = meaning && words > 0 && meaning(lexical.indexOf(words)) < 1;
-  const isJudged = side?.measured && semantic && rows.length && !ranks.size && !isForeign && !phrased;
+  const isForeign = meaning && best.words && meaning(worded.indexOf(best.words)) < 1;
+  const isJudged = side?.measured && semantic && rows.length && !named.size && !isForeign && !phrased;
   const parts = [!byMeaning && semantic ? scaleSemantic(semantic, weights.fusion) : null, byMeaning ? null : scaleLexical(lexical)];
   const withPriors = (scores) => scores.map((score, at) => score * prior(at));
   const fusion = { weight: side?.weight ?? weights.fusion.semantic, meaning };
