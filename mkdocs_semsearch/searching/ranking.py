@@ -399,10 +399,11 @@ def score(
     lexical = bm25 / words.scores.max(initial=1e-9)
     sides = lexical if semantic is None else fuse(semantic, lexical, weight)
     matching = _reaches(sides * priors, share)
-    named = np.array(sorted(literal.items()), np.int64).reshape(-1, 2)
-    here = np.isin(named[:, 0], rows)
-    ranks[np.searchsorted(rows, named[here, 0])] = named[here, 1]
-    matching |= ranks > 0
+    if literal:
+        named = np.array(sorted(literal.items()), np.int64)
+        here = np.isin(named[:, 0], rows)
+        ranks[np.searchsorted(rows, named[here, 0])] = named[here, 1]
+        matching |= ranks > 0
     if headed is not None and not headed.any():
         headed = None
     if headed is not None:
