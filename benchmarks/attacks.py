@@ -57,7 +57,7 @@ SERVER = """
     import inspect, sys, threading
     from pathlib import Path
     from mkdocs_semsearch.errors import EmbedderUnavailableError
-    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.searching.searcher import open_searcher
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.published_index import PublishedIndex
@@ -281,7 +281,7 @@ ASKS = """
     import sys
     from pathlib import Path
     from mkdocs_semsearch.errors import SemsearchError
-    from mkdocs_semsearch.searching import SearchQuery
+    from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.published_index import PublishedIndex
     try:
@@ -423,7 +423,8 @@ def redirected_inside(work: Path) -> str:
 
 @attack("11")
 def flipped_bytes(work: Path) -> str:
-    from mkdocs_semsearch.searching import SearchQuery, open_searcher
+    from mkdocs_semsearch.searching.query import SearchQuery
+    from mkdocs_semsearch.searching.searcher import open_searcher
     from tests.word_hash import WordHashEmbedder
 
     index = small_index(work / "index")

@@ -29,7 +29,6 @@ from mkdocs_semsearch import SearchQuery, open_searcher
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching import Searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
 from mkdocs_semsearch.searching.ranking import (
     add_heading_bonus,
@@ -39,6 +38,7 @@ from mkdocs_semsearch.searching.ranking import (
     kind_priors,
     page_scores,
 )
+from mkdocs_semsearch.searching.searcher import Searcher
 
 GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("fusion", "semantic"): (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7),

@@ -121,7 +121,9 @@ def ask(folder: Path) -> dict[str, float]:
     from query_latency import QUESTIONS as TEXTS
 
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
+    from mkdocs_semsearch.searching.filters import Equals
+    from mkdocs_semsearch.searching.query import SearchQuery
+    from mkdocs_semsearch.searching.searcher import open_searcher
 
     found = open_index(folder / "index")
     texts = [f"{TEXTS[number % len(TEXTS)]} {number}" for number in range(QUESTIONS)]

@@ -42,8 +42,9 @@ from mkdocs_semsearch.insights.questions import Group
 from mkdocs_semsearch.insights.report import make_report
 from mkdocs_semsearch.insights.search_records import Search, read_beacon
 from mkdocs_semsearch.plugin.options import read_settings
-from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from mkdocs_semsearch.site.built_site import index_built_site
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.site.source_files import SiteConfig, load_site_config

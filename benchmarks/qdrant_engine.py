@@ -29,8 +29,10 @@ from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.lexical.analyzers import page_stemmers
 from mkdocs_semsearch.qdrant.backend import QdrantBackend
 from mkdocs_semsearch.qdrant.writer import QdrantWriter
-from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery, open_searcher
+from mkdocs_semsearch.searching.filters import Equals
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.qdrant_engine import EngineClient
 
 QUESTIONS = (

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.insights.store import InsightStore, Recorder
-from mkdocs_semsearch.searching import open_searcher
 from mkdocs_semsearch.searching.evaluation import read_queries
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.wire import ROUTES
 

@@ -24,9 +24,11 @@ from static_browser import CHROMIUM, FLAGS, Server
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
-from mkdocs_semsearch.searching import Equals, Searcher, SearchQuery
 from mkdocs_semsearch.searching.evaluation import read_queries
+from mkdocs_semsearch.searching.filters import Equals
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import filter_to_json, to_json
+from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 

@@ -52,7 +52,7 @@ PROGRAM = """
         resource.setrlimit(resource.RLIMIT_AS, ({memory} << 20,) * 2)
         keep_within_limit(0)
     from mkdocs_semsearch.errors import EmbedderUnavailableError
-    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.searching.searcher import open_searcher
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.published_index import PublishedIndex

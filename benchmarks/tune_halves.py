@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.searching import Searcher, open_searcher
 from mkdocs_semsearch.searching.evaluation import (
     FEWEST_QUESTIONS,
     EvaluationQuery,
@@ -26,6 +25,7 @@ from mkdocs_semsearch.searching.evaluation import (
     fit_semantic_share,
     read_queries,
 )
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 
 
 def reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery], share: float) -> list[float]:

@@ -20,8 +20,8 @@ from screenshots import DESKTOP, FLAGS, PHONE, QUALITY, TARGET, build  # noqa: E
 from mkdocs_semsearch.insights.report import make_report, report_html  # noqa: E402
 from mkdocs_semsearch.insights.search_records import Search  # noqa: E402
 from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html  # noqa: E402
-from mkdocs_semsearch.searching import open_searcher  # noqa: E402
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries  # noqa: E402
+from mkdocs_semsearch.searching.searcher import open_searcher  # noqa: E402
 
 SEARCHES, DAYS = 900, 30
 MAP = (1080, 1010)

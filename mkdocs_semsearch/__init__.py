@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mkdocs_semsearch.artifact import EmbedderIdentity, Manifest
+    from mkdocs_semsearch.embedding.protocol import Embedder
     from mkdocs_semsearch.errors import (
         ConfigurationError,
         EmbedderUnavailableError,
@@ -30,35 +32,23 @@ if TYPE_CHECKING:
         SemsearchError,
         StoreUnavailableError,
     )
-    from mkdocs_semsearch.searching import (
+    from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, Prefix, Range
+    from mkdocs_semsearch.searching.query import Granularity, Mode, QueryOptions, SearchQuery, Sort
+    from mkdocs_semsearch.searching.response import (
         Citation,
-        Embedder,
-        EmbedderIdentity,
-        Equals,
-        Exists,
         FacetCount,
         FacetField,
-        Filter,
-        Granularity,
-        In,
-        Manifest,
-        Mode,
         PageDetail,
         PageInfo,
         PageResult,
-        Prefix,
-        QueryOptions,
-        Range,
         Result,
         Scores,
-        Searcher,
-        SearchQuery,
         SearchResponse,
         SectionInfo,
         SectionResult,
-        Sort,
         to_json,
     )
+    from mkdocs_semsearch.searching.searcher import Searcher
 
 __all__ = [
     "Citation",
@@ -108,10 +98,20 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    "artifact": {"EmbedderIdentity", "Manifest"},
+    "embedding.protocol": {"Embedder"},
+    "errors": {name for name in __all__ if name.endswith("Error")},
+    "searching.filters": {"Equals", "Exists", "Filter", "In", "Prefix", "Range"},
+    "searching.query": {"Granularity", "Mode", "QueryOptions", "SearchQuery", "Sort"},
+    "searching.searcher": {"Searcher"},
+}
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "errors" if name.endswith("Error") else "searching"
+    home = next((home for home, names in _HOMES.items() if name in names), "searching.response")
     return getattr(import_module(f"{__name__}.{home}"), name)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
-from mkdocs_semsearch.searching import Searcher, open_searcher
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.word_hash import WordHashEmbedder
 
 TRANSLATED_TEXTS = {

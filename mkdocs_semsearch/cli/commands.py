@@ -21,7 +21,7 @@ from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchErr
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
     from mkdocs_semsearch.insights.store import InsightStore
-    from mkdocs_semsearch.searching import Searcher
+    from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
 
@@ -155,7 +155,9 @@ def _serve(given: argparse.Namespace) -> int:
 def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.arguments import parse_filter
     from mkdocs_semsearch.cli.text import no_results_text, print_json, results_text
-    from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
+    from mkdocs_semsearch.searching.filters import Equals
+    from mkdocs_semsearch.searching.query import SearchQuery
+    from mkdocs_semsearch.searching.response import to_json
     from mkdocs_semsearch.serving.settings import ServerSettings
 
     settings = ServerSettings.from_environment()
@@ -258,7 +260,7 @@ def _export_queries(store: InsightStore, since: str, file: Path) -> str:
 def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
     from mkdocs_semsearch.cli.text import print_as
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
-    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.searching.searcher import open_searcher
 
     with open_searcher(_index_dir(given.index)) as searcher:
         report = make_report(store.read(since), searcher, dropped=store.counters().get("dropped", 0))
@@ -276,7 +278,7 @@ def _searches(folder: str | None, since: str = "") -> Sequence[Search]:
 def _lint(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.text import print_json
     from mkdocs_semsearch.insights.lint import RULES, findings_in, github_annotation
-    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.searching.searcher import open_searcher
 
     unknown = sorted(set(given.quiet) - set(RULES))
     if unknown:
@@ -298,7 +300,7 @@ def _lint(given: argparse.Namespace) -> int:
 
 def _map(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html, write_site_map
-    from mkdocs_semsearch.searching import open_searcher
+    from mkdocs_semsearch.searching.searcher import open_searcher
 
     searches = _searches(given.insights, given.since)
     folder = _index_dir(given.index)
@@ -312,8 +314,8 @@ def _map(given: argparse.Namespace) -> int:
 
 def _tune(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.text import print_as, tuning_text
-    from mkdocs_semsearch.searching import open_searcher
     from mkdocs_semsearch.searching.evaluation import fit_semantic_share, read_queries
+    from mkdocs_semsearch.searching.searcher import open_searcher
     from mkdocs_semsearch.site.source_files import write_semantic_share
 
     with open_searcher(_index_dir(given.index)) as searcher:

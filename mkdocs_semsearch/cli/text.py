@@ -11,10 +11,11 @@ from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
-from mkdocs_semsearch.searching import Searcher, SearchQuery, SearchResponse
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
-from mkdocs_semsearch.searching.response import Result, filter_to_json
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json
+from mkdocs_semsearch.searching.searcher import Searcher
 
 
 def print_as(form: str, value: Any, text: str) -> None:

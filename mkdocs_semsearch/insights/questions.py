@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.insights.search_records import Search
-from mkdocs_semsearch.searching import Searcher
+from mkdocs_semsearch.searching.searcher import Searcher
 
 SAME_MEANING = 0.5
 """Least cosine similarity of questions in one group. Of the values from .45 to .62, .5 put most missing pages among the

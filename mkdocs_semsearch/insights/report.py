@@ -22,7 +22,8 @@ from mkdocs_semsearch.insights.questions import (
 )
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.lexical.analyzers import stemmer_for, stems_with, telling_words
-from mkdocs_semsearch.searching import Searcher, SearchQuery
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import Searcher
 
 LISTED = 20
 WIDTH, HEIGHT = 720, 150

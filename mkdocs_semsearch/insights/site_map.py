@@ -20,7 +20,7 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
-from mkdocs_semsearch.searching import Searcher
+from mkdocs_semsearch.searching.searcher import Searcher
 
 FEWEST_SECTIONS = 10
 PERPLEXITY = 30.0

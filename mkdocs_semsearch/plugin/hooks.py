@@ -267,7 +267,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if settings.lint is None:
             return []
         from mkdocs_semsearch.insights.lint import findings_in
-        from mkdocs_semsearch.searching import open_searcher
+        from mkdocs_semsearch.searching.searcher import open_searcher
 
         with open_searcher(settings.index_dir, embedder=self._embedder()) as searcher:
             return findings_in(

@@ -128,7 +128,8 @@ def _main(folder: Path, memory: int) -> int:
 
 def _try(folder: Path) -> None:
     from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
-    from mkdocs_semsearch.searching import SearchQuery, open_searcher
+    from mkdocs_semsearch.searching.query import SearchQuery
+    from mkdocs_semsearch.searching.searcher import open_searcher
 
     searcher = open_searcher(folder, verify=False)  # the download has already verified the hashes
     manifest = searcher.manifest

@@ -6,7 +6,8 @@ import pytest
 
 from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching import open_searcher, searcher
+from mkdocs_semsearch.searching import searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.unit.serving.small_index import build
 from tests.word_hash import WordHashEmbedder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.insights.report import make_report, report_html
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
 from tests.word_hash import WordHashEmbedder

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
 from tests.unit.insights.test_site_map import in_a_row

@@ -6,8 +6,8 @@ import contextlib
 
 import pytest
 
-from mkdocs_semsearch.searching import open_searcher
 from mkdocs_semsearch.searching.response import filter_to_json, to_json
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
 from tests.made_index import built
 from tests.static_engine import StaticEngine

@@ -18,8 +18,9 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
 from mkdocs_semsearch.searching.backend import EmbeddedBackend
+from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import presented_score
 from mkdocs_semsearch.static import open_bundle, write_bundle
 from mkdocs_semsearch.static.meaning import StaticEncoder

@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.indexing.duplicates import with_translations
-from mkdocs_semsearch.searching import Equals
+from mkdocs_semsearch.searching.filters import Equals
 from tests.made_index import made_page
 
 SITE = {

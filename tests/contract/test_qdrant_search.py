@@ -11,7 +11,9 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import FilterError, PageNotFoundError
-from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery, open_searcher
+from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 

@@ -9,10 +9,10 @@ import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from mkdocs_semsearch.searching.response import to_json
-from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine

@@ -34,8 +34,9 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.embedding.protocol import well_formed
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError
-    from mkdocs_semsearch.searching import Searcher, SearchQuery, open_searcher, to_json
-    from mkdocs_semsearch.searching.response import filter_to_json
+    from mkdocs_semsearch.searching.query import SearchQuery
+    from mkdocs_semsearch.searching.response import filter_to_json, to_json
+    from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
     from mkdocs_semsearch.serving.api import SearchApi
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex

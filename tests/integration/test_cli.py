@@ -19,7 +19,10 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.store import InsightStore
-from mkdocs_semsearch.searching import Equals, In, SearchQuery, open_searcher, to_json
+from mkdocs_semsearch.searching.filters import Equals, In
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
 from tests.word_hash import WordHashEmbedder

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
+from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.query import SearchQuery
 from tests.unit.searching.synthetic import WORDS, Synthetic
 
 ALIKE = 2e-6

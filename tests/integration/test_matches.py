@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from mkdocs_semsearch import Equals, Exists, SearchQuery
 from mkdocs_semsearch.cli import main
-from mkdocs_semsearch.searching import to_json
+from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.mcp import build_server

@@ -9,7 +9,8 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.artifact.manifest import VECTORS
 from mkdocs_semsearch.embedding import DEFAULT_MODEL
 from mkdocs_semsearch.embedding.model_files import resolve_model
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.integration.sites import DocsSite
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]

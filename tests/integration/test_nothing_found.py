@@ -9,7 +9,8 @@ import pytest
 
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.errors import EmptyQueryError, IndexNotFoundError
-from mkdocs_semsearch.searching import open_searcher, to_json
+from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations

@@ -29,8 +29,9 @@ from mcp.client.stdio import stdio_client
 
 from mkdocs_semsearch.cli.arguments import parse_filter
 from mkdocs_semsearch.plugin.preview import MOUNT, Preview, open_preview
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import filter_to_json
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.integration.sites import DocsSite
 from tests.static_engine import StaticEngine
 

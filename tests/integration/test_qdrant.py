@@ -16,7 +16,8 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCor
 from mkdocs_semsearch.qdrant import collection
 from mkdocs_semsearch.qdrant.collection import connect
 from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.integration.sites import QUIET, DocsSite
 from tests.made_index import built, made_page

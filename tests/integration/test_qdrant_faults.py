@@ -20,7 +20,8 @@ from mkdocs_semsearch.errors import IndexCorruptError, SemsearchError, StoreUnav
 from mkdocs_semsearch.qdrant import backend, collection, writer
 from mkdocs_semsearch.qdrant.collection import connect
 from mkdocs_semsearch.qdrant.writer import QdrantWriter
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.qdrant_server import running_server
 from tests.word_hash import WordHashEmbedder

@@ -6,7 +6,8 @@ import pytest
 
 from mkdocs_semsearch.embedding.openai import open_openai
 from mkdocs_semsearch.errors import EmbeddingError
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
 

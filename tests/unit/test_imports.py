@@ -121,7 +121,7 @@ def test_a_server_loads_mcp_when_the_first_agent_connects():
 
 def test_writing_the_static_search_does_not_load_the_search():
     """A build with `static: auto` would take 0.2 s longer."""
-    code = f"import sys, {NAME}.static; print([name for name in ('searcher', 'query', 'embedded') " + (
+    code = f"import sys, {NAME}.static; print([name for name in ('searcher', 'query', 'backend') " + (
         f"if f'{NAME}.searching.{{name}}' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -129,13 +129,15 @@ def test_writing_the_static_search_does_not_load_the_search():
 
 
 def test_the_public_names_are_there_and_hold_every_error():
-    from mkdocs_semsearch import errors, searching
+    from mkdocs_semsearch import errors
+    from mkdocs_semsearch.searching import query, response, searcher
 
-    assert {name for name in mkdocs_semsearch.__all__ if name.endswith("Error")} == set(errors.__all__)
-    assert set(mkdocs_semsearch.__all__) - set(errors.__all__) == set(searching.__all__)
-    for home in (errors, searching):
-        names = set(home.__all__) - {"open_searcher"}  # that of `searching` opens folders only
-        assert all(getattr(mkdocs_semsearch, name) is getattr(home, name) for name in names)
+    public = {name: getattr(mkdocs_semsearch, name) for name in mkdocs_semsearch.__all__}
+    assert {name for name in public if name.endswith("Error")} == set(errors.__all__)
+    for home in (errors, query, response, searcher):
+        shared = public.keys() & vars(home).keys() - {"open_searcher"}  # that of `searcher` opens folders only
+        assert shared
+        assert all(public[name] is getattr(home, name) for name in shared)
 
 
 def test_importing_the_package_loads_no_part_of_it():

@@ -13,7 +13,7 @@ from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 from mkdocs_semsearch.embedding.torch import quiet_libraries
 from mkdocs_semsearch.indexing import BuildOptions, build_index
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import made_page
 from tests.unit.embedding.small_models import write_model
 
@@ -68,7 +68,7 @@ def test_text_of_a_page_is_found_by_meaning_alone_in_its_language(site, tag):
 
 def test_queries_need_no_torch(site):
     code = (
-        "import sys\nfrom mkdocs_semsearch.searching import open_searcher\n"
+        "import sys\nfrom mkdocs_semsearch.searching.searcher import open_searcher\n"
         f"print(open_searcher({str(site[0])!r}).search({TEXTS['uk']!r})[0].page.path, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

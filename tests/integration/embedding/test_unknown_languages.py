@@ -10,7 +10,7 @@ from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.indexing import BuildOptions, build_index
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static import open_static_searcher, write_bundle
 from tests.made_index import TRANSLATED_TEXTS, made_page
 from tests.static_engine import StaticEngine

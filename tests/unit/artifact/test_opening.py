@@ -8,7 +8,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 

@@ -15,7 +15,9 @@ from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.indexing import lexical_writer, writers
 from mkdocs_semsearch.indexing.writers import chunk_ids
-from mkdocs_semsearch.searching import Equals, SearchQuery, open_searcher
+from mkdocs_semsearch.searching.filters import Equals
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 

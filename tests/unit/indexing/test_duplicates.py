@@ -9,7 +9,9 @@ from mkdocs_semsearch.chunking import embedding_text
 from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, build_knn_graph
-from mkdocs_semsearch.searching import Equals, Prefix, SearchQuery, to_json
+from mkdocs_semsearch.searching.filters import Equals, Prefix
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.response import to_json
 from tests.made_index import made_page, opened
 from tests.word_hash import WordHashEmbedder
 

@@ -5,7 +5,7 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.lint import RULES, Finding, findings_in, github_annotation
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 
 SAME = "Every request needs a token, and a token lives for ninety days before it has to be rotated by its owner."

@@ -9,7 +9,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.questions import group_by_meaning, labelled_questions
 from mkdocs_semsearch.insights.report import _edit_address, make_report, report_html, report_text
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
 

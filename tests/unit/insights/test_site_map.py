@@ -18,7 +18,7 @@ from mkdocs_semsearch.insights.site_map import (
     site_map_html,
     write_site_map,
 )
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
 from tests.word_hash import WordHashEmbedder

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
-from mkdocs_semsearch.searching import SearchQuery, open_searcher
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 

@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.lexical.analyzers import plain_words
 from mkdocs_semsearch.lexical.extra_words import Compounds, joins_words
-from mkdocs_semsearch.searching import open_searcher
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.lexical.question import LONG_TEXT, MAX_WORDS, read_question, telling_lines
-from mkdocs_semsearch.searching import SearchQuery
+from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
 
 FRAMES = "".join(

@@ -10,7 +10,7 @@ import tantivy
 
 from mkdocs_semsearch.lexical.analyzers import exact_text, lexical_analyzers, lexical_texts, prepare
 from mkdocs_semsearch.lexical.index import Phrases
-from mkdocs_semsearch.searching import SearchQuery
+from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
 
 ANALYZER = lexical_analyzers("english")["exact"]

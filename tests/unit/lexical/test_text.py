@@ -10,7 +10,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     prepare,
     raw_words,
 )
-from mkdocs_semsearch.searching import SearchQuery
+from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
 
 PAGES = (

@@ -14,7 +14,7 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
-from mkdocs_semsearch.searching import Searcher, open_searcher
+from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
 FACETS = (

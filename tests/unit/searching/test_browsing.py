@@ -8,7 +8,8 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import EmptyQueryError
-from mkdocs_semsearch.searching import Equals, Exists, Prefix, SearchQuery
+from mkdocs_semsearch.searching.filters import Equals, Exists, Prefix
+from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
 
 FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("date", "date", "Date"))

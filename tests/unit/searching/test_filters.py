@@ -9,8 +9,8 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.searching import Equals, Exists, In, Prefix, Range, SearchQuery
-from mkdocs_semsearch.searching.filters import OPERATORS
+from mkdocs_semsearch.searching.filters import OPERATORS, Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
 
 DATE = datetime.date

@@ -9,7 +9,9 @@ import pytest
 
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.errors import QueryError
-from mkdocs_semsearch.searching import Equals, Exists, Range, SearchQuery, to_json
+from mkdocs_semsearch.searching.filters import Equals, Exists, Range
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.response import to_json
 from tests.made_index import made_page, opened
 
 DATE = datetime.date

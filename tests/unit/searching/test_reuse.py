@@ -9,7 +9,9 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.lexical.index import LexicalIndex
-from mkdocs_semsearch.searching import Equals, SearchQuery, to_json
+from mkdocs_semsearch.searching.filters import Equals
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.tables import Tables, _RecentRows
 from tests.made_index import made_page, opened
 

@@ -29,7 +29,10 @@ from mkdocs_semsearch.errors import (
     PageNotFoundError,
     QueryError,
 )
-from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher, to_json
+from mkdocs_semsearch.searching.filters import Equals, In, Range
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page, opened
 from tests.word_hash import WordHashEmbedder
 
@@ -492,7 +495,8 @@ def test_a_reader_without_the_right_to_write(index_dir, public_path):
     script = textwrap.dedent(f"""
         import os
         import pyarrow.parquet, rapidfuzz.process, tantivy
-        from mkdocs_semsearch.searching import SearchQuery, open_searcher
+        from mkdocs_semsearch.searching.query import SearchQuery
+        from mkdocs_semsearch.searching.searcher import open_searcher
         from tests.word_hash import WordHashEmbedder
         os.setgid(65534)
         os.setuid(65534)

@@ -6,8 +6,10 @@ import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.searching import SearchQuery, evaluation, open_searcher
+from mkdocs_semsearch.searching import evaluation
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, Tuning, fit_semantic_share
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.site.source_files import load_site_config, write_semantic_share
 from mkdocs_semsearch.static import write_bundle
 from tests.made_index import built, made_page, opened

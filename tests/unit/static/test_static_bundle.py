@@ -11,7 +11,9 @@ import pytest
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
-from mkdocs_semsearch.searching import Equals, In, Range, SearchQuery, open_searcher
+from mkdocs_semsearch.searching.filters import Equals, In, Range
+from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static import is_bundle, open_bundle, open_static_searcher, write_bundle
 from mkdocs_semsearch.static.bundle_writer import planes_for
 from tests.made_index import built, made_page
