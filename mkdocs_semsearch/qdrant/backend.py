@@ -53,7 +53,6 @@ from mkdocs_semsearch.searching.ranking import (
     RULES,
     SEMANTIC_WEIGHT,
     Candidates,
-    is_answerable,
     kind_priors,
     match_share,
     score,
@@ -276,15 +275,12 @@ class QdrantBackend:
         evidence = None
         if self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):
             evidence = float(similarities.max()), float(found.worded.similarities.max(initial=0))
-        share = match_share(question, *evidence) if evidence and not question.phrases else MATCH_SHARE
+        share = match_share(question, *evidence) if evidence else MATCH_SHARE
         candidates = score(
             rows, similarities, words, literal, priors,
             places=(sections, pages), headed=headed, weight=weight, share=share,
         )  # fmt: skip
-        if question.phrases:
-            candidates = candidates.all_matching()
-        elif evidence and not is_answerable(question, *evidence, self.chunk_map.chunks):
-            candidates = candidates.without_matches()
+        candidates = candidates.judged(question, evidence, self.chunk_map.chunks)
         return candidates.boosted(self.chunk_map.boost[pages])
 
     def _is_known(self, found: PointHits) -> bool:

@@ -336,13 +336,19 @@ class Candidates:
             self.ranks[kept], (scaled[0], scaled[1]), None if self.headed is None else self.headed[kept],
         )  # fmt: skip
 
-    def all_matching(self) -> Candidates:
-        """Returns a copy in which every chunk matches, because all of them contain the phrase of the query."""
-        return replace(self, matching=np.ones(len(self.rows), np.bool_))
+    def judged(self, question: Question, evidence: tuple[float, float] | None, chunks: int) -> Candidates:
+        """Returns a copy in which every chunk matches if it has the phrase of the query, and none without an answer.
 
-    def without_matches(self) -> Candidates:
-        """Returns a copy in which no chunk matches, because the site has no answer."""
-        return replace(self, matching=np.zeros(len(self.rows), np.bool_))
+        Args:
+            question: the question as `Backend.read` returns it; with phrases, all chunks contain them.
+            evidence: the best similarity and the best BM25 score; None if they do not tell whether there is an answer.
+            chunks: number of chunks of the site.
+        """
+        if question.phrases:
+            return replace(self, matching=np.ones(len(self.rows), np.bool_))
+        if evidence and not is_answerable(question, *evidence, chunks):
+            return replace(self, matching=np.zeros(len(self.rows), np.bool_))
+        return self
 
     def parts(self, position: int) -> dict[str, float | None]:
         """Returns the parts of one chunk's score, before priors, the literal rule and the boost."""

@@ -24,7 +24,6 @@ from mkdocs_semsearch.searching.ranking import (
     Candidates,
     SemanticScale,
     at_rank,
-    is_answerable,
     match_share,
     score,
 )
@@ -203,7 +202,7 @@ class Scoring:
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         if self._vector is None:
             rows = hits.rows if phrased is None or allowed is None else np.flatnonzero(allowed)
-            return self._matched(self._scored(rows, None, hits, literal, None, of_pages), hits, literal)
+            return self._scored(rows, None, hits, literal, None, of_pages)
         reach = None if every or phrased is not None else FLOOR_RANK
         near, scale = self._near(self._vector, allowed, reach)
         rows, similarities = near.rows, near.similarities
@@ -214,7 +213,7 @@ class Scoring:
             rows = np.flatnonzero(found)
             similarities = np.full(len(rows), UNKNOWN)
             similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        return self._matched(self._scored(rows, similarities, hits, literal, scale, of_pages), hits, literal)
+        return self._scored(rows, similarities, hits, literal, scale, of_pages)
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
@@ -230,22 +229,16 @@ class Scoring:
         semantic[np.searchsorted(candidates.rows, near.rows)] = near.similarities
         return replace(candidates, semantic=semantic)
 
-    def _matched(self, candidates: Candidates, hits: LexicalHits, literal: Mapping[int, int]) -> Candidates:
-        """Marks all candidates as matches of a phrase, and none if the site cannot answer the question."""
-        if self._question.phrases:
-            return candidates.all_matching()
-        if candidates.semantic is None or not len(candidates.rows) or not self._is_judged(hits, literal):
-            return candidates
-        evidence = float(candidates.semantic.max()), float(hits.scores.max(initial=0))
-        is_answered = is_answerable(self._question, *evidence, len(self._priors))
-        return candidates if is_answered else candidates.without_matches()
-
-    def _is_judged(self, hits: LexicalHits, literal: Mapping[int, int]) -> bool:
-        """Returns whether the best scores of both sides say how much the site has about the question."""
-        if not self._sides.is_measured or self._question.phrases or literal:
-            return False
+    def _evidence(
+        self, similarities: NDArray[np.float32] | None, hits: LexicalHits, literal: Mapping[int, int]
+    ) -> tuple[float, float] | None:
+        """Returns the best score of each side; None if they do not tell how much the site has about the question."""
+        if similarities is None or not len(similarities) or not self._sides.is_measured or literal:
+            return None
         # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
-        return self._meaning is None or not len(hits.rows) or bool(self._meaning[hits.rows[hits.scores.argmax()]] == 1)
+        if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] != 1:
+            return None
+        return float(similarities.max()), float(hits.scores.max(initial=0))
 
     def _near(
         self, vector: NDArray[np.float32], allowed: NDArray[np.bool_] | None, reach: int | None
@@ -274,19 +267,18 @@ class Scoring:
         scale: SemanticScale | None,
         of_pages: bool,
     ) -> Candidates:
+        evidence = self._evidence(similarities, hits, literal)
         words, literal = (hits, literal) if self._by_words else (None, {})
         priors = self._priors[rows]
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]
         places = (self._section_of[rows], self._page_of[rows]) if of_pages else None
-        share = MATCH_SHARE
-        if words is not None and similarities is not None and self._is_judged(words, literal):
-            best = float(similarities.max(initial=UNKNOWN))
-            share = match_share(self._question, best, float(words.scores.max(initial=0)))
-        return score(
+        share = match_share(self._question, *evidence) if evidence else MATCH_SHARE
+        candidates = score(
             rows, similarities, words, literal, priors,
             places=places, headed=headed, scale=scale, weight=weight, share=share,
         )  # fmt: skip
+        return candidates.judged(self._question, evidence, len(self._priors))
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
