@@ -298,7 +298,7 @@ class Footnotes:
         return [FootnoteMark(tuple(wanted))] if wanted else []
 
     def take(self, node: LexborNode, classes: list[str]) -> bool:
-        """Collects the footnotes of an element that lists them, or is one; returns whether it is such an element."""
+        """Collects the footnotes in an element; returns False if it is neither a footnote nor a list of footnotes."""
         if _NOTE_CLASSES.isdisjoint(classes):
             return False
         own = node.attributes.get("id")
