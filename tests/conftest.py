@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ settings.load_profile("without a deadline")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the browser tests last: Playwright keeps an event loop in this thread, and no other can run beside it."""
     items.sort(key=lambda item: "tests/browser/" in item.path.as_posix())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def disk_that_writes_later() -> Iterator[None]:
+    """Leaves out `fsync`, which only counts when a machine loses power, and takes most of the time of a small build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(scope="session")
