@@ -56,7 +56,13 @@ _CHROME = ", ".join(
         ".edit-this-page, .edit-page-link, .edit-link, .last-updated, [data-pagefind-ignore]",
     )
 )
-_CHROME_OF_BODY = "header, footer, nav, aside, [role=banner], [role=contentinfo], " + _CHROME
+_CHROME_OF_BODY = ", ".join(
+    (
+        "header, footer, nav, aside, [role=banner], [role=contentinfo]",
+        ".navbar, .bs-sidebar, .modal, .rst-versions",  # mkdocs, readthedocs
+        _CHROME,
+    )
+)
 _CHROME_LINKS = frozenset(
     {
         "back to top",

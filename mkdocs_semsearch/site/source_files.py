@@ -178,8 +178,19 @@ def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:
         raise ConfigurationError(f"{config_file} is not a configuration: it has no options.")
     parent = values.pop("INHERIT", None)
     if isinstance(parent, str) and depth < _MAX_PARENTS:
-        return {**_read(config_file.parent / parent, depth + 1), **values}
+        return _merged(_read(config_file.parent / parent, depth + 1), values)
     return values
+
+
+def _merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options of two files as MkDocs inherits them: mappings are merged, everything else is replaced."""
+    merged = dict(parent)
+    for key, value in child.items():
+        inherited = merged.get(key)
+        if isinstance(inherited, dict) and isinstance(value, dict):
+            value = _merged(inherited, value)
+        merged[key] = value
+    return merged
 
 
 class _TolerantLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

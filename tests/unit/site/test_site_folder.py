@@ -99,6 +99,26 @@ def test_a_configuration_with_tags_of_python_and_environment(tmp_path: Path, mon
     assert config.nav_entry("not/in/nav.md") is None
 
 
+def test_an_inherited_configuration_is_merged_as_mkdocs_does(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "base.yml": "theme: {name: mkdocs, locale: de}\nnav: [a.md, b.md]\nplugins:\n  search: {}\n  semsearch:\n"
+            "    index_dir: elsewhere\n    facets:\n      tags: {type: list}\n",
+            "mkdocs.yml": "INHERIT: base.yml\ntheme: {name: readthedocs}\nnav: [b.md]\nplugins:\n  semsearch:\n"
+            "    facets:\n      status: {type: string}\n",
+            "docs/a.md": "",
+        },
+    )
+    config = load_site_config(tmp_path / "mkdocs.yml")
+    assert config.plugin_options == {
+        "index_dir": "elsewhere",
+        "facets": {"tags": {"type": "list"}, "status": {"type": "string"}},
+    }
+    assert config.language == "de"
+    assert list(config.nav or ()) == ["b.md"]
+
+
 def test_zensical_toml(tmp_path: Path) -> None:
     write(
         tmp_path,
