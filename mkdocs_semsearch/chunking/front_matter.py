@@ -15,6 +15,7 @@ from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageK
 from mkdocs_semsearch.chunking.document import Document
 
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
+_UNCLOSED = re.compile(r"-{3}[ \t]*\r?\n[a-z_]+:(?:[ \t\r]|\n)")
 _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
 _MORE = re.compile(r"(?:[ ]{4}|\t)\s*(?P<value>.*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -47,16 +48,31 @@ def read_front_matter(source: str, *, typed: bool = True) -> SourceHeader:
     """
     match = _YAML.match(source)
     if match is None:
-        return _multimarkdown(source)
+        return SourceHeader(problem="no line --- ends it") if _UNCLOSED.match(source) else _multimarkdown(source)
     try:
         values = yaml.load(match.group(1), _LOADER if typed else yaml.BaseLoader)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        return SourceHeader(problem=" ".join(str(error).split()) or type(error).__name__)
+        return SourceHeader(problem=_reason(error))
     if values is None:
         return SourceHeader(body_start=match.end())
+    if isinstance(values, str) and ":" not in values:  # text below a thematic break
+        return SourceHeader()
     if not isinstance(values, dict):
         return SourceHeader(problem="it is not a mapping of keys to values")
     return SourceHeader(values, match.end())
+
+
+def unreadable(path: str, header: SourceHeader) -> str:
+    """Returns the warning about a page whose front matter has a problem."""
+    return f"The front matter of {path} cannot be read and is left out: {header.problem}."
+
+
+def _reason(error: Exception) -> str:
+    """Returns what YAML did not understand, and in which line of the page."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split()) or type(error).__name__
+    return f"{getattr(error, 'problem', None) or 'YAML cannot read it'} (line {mark.line + 2})"
 
 
 def _multimarkdown(source: str) -> SourceHeader:

@@ -258,7 +258,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
                 "`static: true` writes the files for a search in the browser all the same."
             )
-        _say(report, strict=config.strict)
+        _say(report, self._collected.misfits(), strict=config.strict)
         for finding in findings:  # a build with `--strict` fails for them
             log.warning(finding)
 
@@ -278,7 +278,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if not self._preview_answers:
             self._hint_at_live_reload()
             return
-        documents, site = tuple(self._collected), self._checked_site
+        documents, site, misfits = tuple(self._collected), self._checked_site, self._collected.misfits()
         # A preview contains drafts, so it has its own index and never writes to the cluster.
         index_dir = self._checked_settings.cache_dir / "preview"
         settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())
@@ -286,7 +286,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
             report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
-            _say(report, strict=config.strict)
+            _say(report, misfits, strict=config.strict)
             return open_preview(index_dir, embedder)
 
         self._preview.submit(job)
@@ -330,8 +330,8 @@ def _site(config: MkDocsConfig) -> Site:
     return Site(config.site_name or "", config.site_url or "", site_language(config), edited)
 
 
-def _say(report: SiteReport, *, strict: bool) -> None:
-    for misfit in report.misfits:
+def _say(report: SiteReport, misfits: tuple[str, ...], *, strict: bool) -> None:
+    for misfit in (*misfits, *report.misfits):
         log.warning(misfit)
     if report.build.warning:
         # The author may have no other model, so a build with `--strict` must not fail because of it.

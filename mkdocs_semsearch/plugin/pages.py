@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.document import Document
+from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
 from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_alternates, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
@@ -42,6 +43,7 @@ class MkDocsPages:
         self._dates: PageDates | None = None
         self._documents: dict[str, Document] = {}
         self._sources: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._positions: dict[str, int] = {}
         self._expected: set[str] = set()
         self._in_navigation: set[str] = set()
@@ -63,6 +65,7 @@ class MkDocsPages:
         self._exclude = tuple(exclude)
         if not keep:
             self._documents.clear()
+            self._problems.clear()
             self._seen.clear()
         self._sources.clear()
         self._positions.clear()
@@ -95,6 +98,10 @@ class MkDocsPages:
             return
         if source.endswith(markdown):  # otherwise that plugin made something else from it
             self._sources[page.file.dest_uri] = source
+        self._problems.pop(page.file.dest_uri, None)
+        # MkDocs silently makes front matter that it cannot read a part of the text.
+        if not page.meta and source.startswith("---") and (header := read_front_matter(source)).problem:
+            self._problems[page.file.dest_uri] = unreadable(page.file.src_uri, header)
 
     def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
         """Collects a page just before it is rendered with the theme's template."""
@@ -138,6 +145,10 @@ class MkDocsPages:
         for key in self._documents.keys() - self._expected:
             del self._documents[key]
         return self._expected <= self._seen
+
+    def misfits(self) -> tuple[str, ...]:
+        """Returns one sentence for each page of the index whose front matter cannot be read."""
+        return tuple(sorted(self._problems[key] for key in self._problems.keys() & self._documents.keys()))
 
     def _is_left_out(self, page: Page, context: Mapping[str, Any]) -> bool:
         if page.file.generated_by in REPEATING_PLUGINS:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mkdocs_semsearch.chunking.document import Document
-from mkdocs_semsearch.chunking.front_matter import read_front_matter
+from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
 from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_role import split_version, version_order
@@ -153,10 +153,7 @@ class SiteFolder:
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each file whose front matter could not be read, once the pages have been read."""
-        return tuple(
-            f"The front matter of {path} cannot be read and is left out: {reason}"
-            for path, reason in sorted(self._problems.items())
-        )
+        return tuple(self._problems[path] for path in sorted(self._problems))
 
     def left_out(self) -> Mapping[str, str]:
         """Returns the HTML files that are not pages, each with the reason; call it after iterating over the pages."""
@@ -201,7 +198,7 @@ class SiteFolder:
         source = _read_source(file)
         header = read_front_matter(source or "")
         if header.problem:
-            self._problems[source_path] = header.problem
+            self._problems[source_path] = unreadable(source_path, header)
         entry = self._config.nav_entry(source_path)
         nav_title = entry.title if entry else None
         return Document(

@@ -209,12 +209,28 @@ def test_hostile_yaml_stays_small(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a: [", "- x", "just text", "a: !!python/object:os.x {}", "a: b: c", "a: 2026-99-99", "? [a]\n: b"]
+    "text", ["a: [", "- x", "a:text", "a: !!python/object:os.x {}", "a: b: c", "a: 2026-99-99", "? [a]\n: b"]
 )
 def test_broken_yaml_is_reported_and_ignored(text: str) -> None:
     header = read_front_matter(f"---\n{text}\n---\nBody\n")
     assert header.values == {}
     assert header.problem
+
+
+def test_the_line_of_an_error_in_the_front_matter_is_that_of_the_page() -> None:
+    header = read_front_matter("---\ntitle: A\nsummary: Note: read this\n---\n# A\n")
+    assert header.problem == "mapping values are not allowed in this context (line 3)"
+
+
+@pytest.mark.parametrize("source", ["---\ntags: [a]\n\n# Title\n", "---\ntags:\n- a\n---"])
+def test_front_matter_without_an_end_is_reported(source: str) -> None:
+    assert read_front_matter(source).problem == "no line --- ends it"
+
+
+@pytest.mark.parametrize("source", ["---\njust text\n---\n# H\n", "---\nText below a line.\n", "---\n\n# Title\n"])
+def test_a_page_that_begins_with_a_thematic_break_has_no_front_matter(source: str) -> None:
+    header = read_front_matter(source)
+    assert (header.values, header.problem, header.body_start) == ({}, None, 0)
 
 
 def test_the_body_starts_after_the_front_matter() -> None:
