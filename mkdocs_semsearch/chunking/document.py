@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -195,16 +195,21 @@ class ChunkedPage:
     @property
     def content_hash(self) -> str:
         """A hash of title, headings and text, which changes when the visible content of the page changes."""
-        digest = hashlib.blake2b(self.title.encode(), digest_size=8)
-        for chunk in self.chunks:
-            for text in (*chunk.heading_hierarchy, chunk.content):
-                digest.update(b"\0" + text.encode())
-        return digest.hexdigest()
+        return content_hash(self.title, self.chunks)
 
     @property
     def primary_language(self) -> str | None:
         """The most frequent language of the page's code blocks."""
         return self.languages[0] if self.languages else None
+
+
+def content_hash(title: str, chunks: Iterable[Chunk]) -> str:
+    """Returns the `ChunkedPage.content_hash` of a page with this title and these chunks."""
+    digest = hashlib.blake2b(title.encode(), digest_size=8)
+    for chunk in chunks:
+        for text in (*chunk.heading_hierarchy, chunk.content):
+            digest.update(b"\0" + text.encode())
+    return digest.hexdigest()
 
 
 _FENCE_LINE = re.compile(r"^`{3,}[^`\n]*\n?", re.MULTILINE)

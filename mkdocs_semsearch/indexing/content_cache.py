@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any, overload
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link, Recognised
+from mkdocs_semsearch.chunking.document import content_hash
+from mkdocs_semsearch.chunking.front_matter import plain_text
 
 FILE_NAME = "cache.sqlite"
 MAX_BYTES = 1_000_000_000
@@ -190,13 +192,14 @@ _values = attrgetter(*_FIELDS)
 class StoredChunks(Sequence[Chunk]):
     """The cached chunks of a page, parsed only when one of them is used, because most builds need few of them."""
 
-    __slots__ = ("_chunks", "_rows", "digest", "section_indexes")
+    __slots__ = ("_chunks", "_rows", "content_hash", "digest", "section_indexes")
 
-    def __init__(self, rows: bytes, section_indexes: Sequence[int]) -> None:
-        """Takes the JSON of the chunks, and the `section_index` of each chunk."""
+    def __init__(self, rows: bytes, section_indexes: Sequence[int], content_hash: str) -> None:
+        """Takes the JSON of the chunks, the `section_index` of each chunk, and the `content_hash` of their page."""
         self._rows = rows
         self._chunks: tuple[Chunk, ...] | None = None
         self.section_indexes = section_indexes
+        self.content_hash = content_hash
         self.digest = _digest(rows)
 
     def __len__(self) -> int:
@@ -232,6 +235,12 @@ def section_indexes(page: ChunkedPage) -> Sequence[int]:
     return chunks.section_indexes if isinstance(chunks, StoredChunks) else [chunk.section_index for chunk in chunks]
 
 
+def page_content_hash(page: ChunkedPage) -> str:
+    """Returns the `content_hash` of a page."""
+    chunks = page.chunks
+    return chunks.content_hash if isinstance(chunks, StoredChunks) else page.content_hash
+
+
 def _rows_json(chunks: Iterable[Chunk]) -> bytes:
     return json.dumps(list(map(_values, chunks))).encode()
 
@@ -263,7 +272,8 @@ class ChunkCache:
         """Adds the chunks of a page; `save` writes them to the cache."""
         rows = _rows_json(text.chunks)
         sections = [chunk.section_index for chunk in text.chunks]
-        header = [_digest(rows).hex(), sections, text.languages, text.links, text.recognised]
+        visible = content_hash(plain_text(document.title), text.chunks)
+        header = [_digest(rows).hex(), sections, visible, text.languages, text.links, text.recognised]
         self._new[self._key(document)] = json.dumps(header).encode() + b"\n" + rows
 
     def save(self) -> None:
@@ -281,8 +291,8 @@ def _read(value: bytes) -> ChunkedText | None:
     """Reads a value; None if the bytes are damaged."""
     try:
         header, rows = value.split(b"\n", 1)
-        digest, sections, languages, links, recognised = json.loads(header)
-        chunks = StoredChunks(rows, sections)
+        digest, sections, visible, languages, links, recognised = json.loads(header)
+        chunks = StoredChunks(rows, sections, visible)
         if chunks.digest.hex() != digest:
             return None
         return ChunkedText(chunks, tuple(languages), tuple(Link(*link) for link in links), Recognised(*recognised))

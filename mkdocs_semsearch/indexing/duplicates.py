@@ -25,7 +25,7 @@ from mkdocs_semsearch.chunking.page_role import (
     split_version,
     stop_words,
 )
-from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
+from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
 from mkdocs_semsearch.lexical.analyzers import STEMMERS, primary_subtag
 
@@ -44,7 +44,7 @@ _EDGES_AT_ONCE = 4096
 
 _WORD = re.compile(r"\w+")
 
-_RESEMBLANCE_KEY = f"resemblance {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
+_RESEMBLANCE_KEY = f"resemblance of sections {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
 
 _section_index = attrgetter("section_index")
 
@@ -183,8 +183,14 @@ def _resembling(
     pairs: Sequence[tuple[int, int]], sections: Sequence[_Section], contents: ContentCache
 ) -> Iterator[tuple[int, int]]:
     """Yields the pairs of sections that have nearly the same words."""
-    texts = {number: _text(sections[number]) for number in {number for pair in pairs for number in pair}}
-    digests = {number: _digest(text.encode()) for number, text in texts.items()}
+    # A section is identified by its page and its place there, so that the texts of unchanged pages need not be read.
+    page_digests: dict[int, bytes] = {}
+    digests: dict[int, bytes] = {}
+    for number in {number for pair in pairs for number in pair}:
+        page, start, end = sections[number]
+        if id(page) not in page_digests:
+            page_digests[id(page)] = page_digest(page)
+        digests[number] = page_digests[id(page)] + f"{start} {end} ".encode()
     keys = [_digest(_RESEMBLANCE_KEY + digests[one] + digests[other]) for one, other in pairs]
     known = contents.get(keys)
     shingles: dict[int, frozenset[tuple[str, ...]]] = {}
@@ -193,7 +199,7 @@ def _resembling(
         if key not in known:
             for number in pair:
                 if number not in shingles:
-                    shingles[number] = _shingles(texts[number])
+                    shingles[number] = _shingles(_text(sections[number]))
             alike = _resemblance(shingles[pair[0]], shingles[pair[1]]) >= LEAST_RESEMBLANCE
             known[key] = new[key] = b"1" if alike else b"0"
         if known[key] == b"1":
@@ -267,12 +273,18 @@ def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
     Generators write them so that every language has every page. Titles are not compared: they come from the navigation,
     which may be translated already.
     """
-    same: dict[tuple[object, ...], list[ChunkedPage]] = {}
+    same_place: dict[tuple[str, str], list[ChunkedPage]] = {}
     for page in pages:
-        text = tuple((chunk.heading_hierarchy[1:], chunk.content) for chunk in page.chunks)
-        if text:
-            address = _address_without_language(page.url, language_of_place(page.url))
-            same.setdefault((address, text), []).append(page)
+        address = _address_without_language(page.url, language_of_place(page.url))
+        same_place.setdefault(address, []).append(page)
+    same: dict[tuple[object, ...], list[ChunkedPage]] = {}
+    for address, group in same_place.items():
+        if len(group) < 2:  # only pages at the same address are compared, because reading their texts takes time
+            continue
+        for page in group:
+            text = tuple((chunk.heading_hierarchy[1:], chunk.content) for chunk in page.chunks)
+            if text:
+                same.setdefault((address, text), []).append(page)
     copies: dict[str, str] = {}
     for group in same.values():
         original = max(group, key=_words_of_its_language)

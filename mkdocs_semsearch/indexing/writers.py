@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, chunks_schema, facet_column, pages_schema
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.content_cache import ContentCache, page_content_hash
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords
 
 
@@ -275,6 +275,7 @@ def _page_columns(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaratio
     counts = [len(page.chunks) for page in pages]
     return {
         **{name: [getattr(page, name) for page in pages] for name in _PAGE_FIELDS},
+        "content_hash": [page_content_hash(page) for page in pages],
         "last_modified": [None if day is None else day.isoformat() for day in (page.last_modified for page in pages)],
         "translations": [json.dumps(dict(page.translations)) for page in pages],
         "front_matter": [json.dumps(dict(page.front_matter), ensure_ascii=False, default=str) for page in pages],
@@ -296,7 +297,6 @@ _PAGE_FIELDS = (
     "link_texts",
     "file_size",
     "languages",
-    "content_hash",
 )
 """Fields of `ChunkedPage` that are stored as they are."""
 

@@ -8,14 +8,19 @@ import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document, chunking_fingerprint
 from mkdocs_semsearch.embedding.tokens import ApproximateTokenCounter, WordTokenCounter
+from mkdocs_semsearch.indexing import build as build_module
 from mkdocs_semsearch.indexing.content_cache import (
     FILE_NAME,
     ChunkCache,
     ContentCache,
     StoredChunks,
+    page_content_hash,
     page_digest,
     section_indexes,
 )
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.site.pipeline import Site, index_site
+from tests.word_hash import WordHashEmbedder
 
 COUNTER = ApproximateTokenCounter()
 SETTINGS = ChunkSettings()
@@ -56,6 +61,7 @@ def test_an_unchanged_page_is_read_once(tmp_path):
     assert isinstance(again[0].chunks, StoredChunks)
     assert page_digest(again[0]) == page_digest(fresh[0])
     assert section_indexes(again[0]) == section_indexes(fresh[0])
+    assert [page_content_hash(page) for page in again] == [page.content_hash for page in fresh]
     assert again == fresh
     assert again[0].chunks[:2] == fresh[0].chunks[:2]
 
@@ -96,3 +102,26 @@ def test_unreadable_cache_entries_are_read_from_the_page_again(tmp_path):
     again, read = chunk(tmp_path, PAGE)
     assert (again, read) == (fresh, ["keys.md"])
     assert (tmp_path / FILE_NAME).is_file()
+
+
+def test_a_build_reads_only_the_chunks_of_changed_pages(tmp_path, monkeypatch):
+    """Without this the cost of an edit would grow with the whole site."""
+    monkeypatch.setattr(build_module, "is_default_encoder", lambda identity: True)  # another one is exported
+    settings = read_settings({}, tmp_path / "mkdocs.yml")
+    pages = [
+        dataclasses.replace(PAGE, path=f"{n}.md", url=f"{n}/", html=f"{HTML}<p>{'Just the same words. ' * 9}</p><p>{n}")
+        for n in range(60)
+    ]
+    pages.append(dataclasses.replace(PAGE, path="own.md", url="own/", html="<h1>Own</h1><p>Words of a page."))
+
+    def build():
+        index_site(pages, site=Site("Site", "", "en"), settings=settings, embedder=WordHashEmbedder())
+
+    build()
+    build()
+    pages[-1] = dataclasses.replace(pages[-1], html="<h1>Own</h1><p>Other words of a page.")
+    read = []
+    place = StoredChunks.__getitem__
+    monkeypatch.setattr(StoredChunks, "__getitem__", lambda self, item: read.append(self.digest) or place(self, item))
+    build()
+    assert not read
