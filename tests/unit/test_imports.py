@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import subprocess
 import sys
@@ -84,6 +85,50 @@ def test_imports_go_in_one_direction(part):
         assert used <= MAY_IMPORT[part] | {part}, f"{module} imports {used - MAY_IMPORT[part] - {part}}"
 
 
+def module_graph(paths):
+    """The modules that each module imports when it is loaded; `import_module` and imports for types do not count."""
+    graph = {}
+    for module, path in paths.items():
+        graph[module] = used = set()
+        pending = list(ast.parse(path.read_text(encoding="utf-8")).body)
+        while pending:
+            node = pending.pop()
+            if (
+                isinstance(node, ast.If | ast.Try | ast.With)
+                and "TYPE_CHECKING" not in ast.unparse(node).split("\n")[0]
+            ):
+                pending += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Import):
+                used.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                used.update(inner & {f"{NAME}.{name}" for name in paths} or {node.module})
+    return {module: {name.removeprefix(f"{NAME}.") for name in used} & paths.keys() for module, used in graph.items()}
+
+
+def loaded_modules():
+    return {module.removesuffix(".__init__"): path for module, path in modules().items()}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = module_graph(loaded_modules())
+    assert sum(map(len, graph.values())) > 300  # otherwise imports are overlooked
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"an import cycle: {' -> '.join(reversed(error.args[1]))}")
+
+
+def test_a_planted_import_cycle_is_found(tmp_path):
+    paths = loaded_modules()
+    planted = tmp_path / "manifest.py"
+    text = paths["artifact.manifest"].read_text(encoding="utf-8")
+    planted.write_text(f"{text}\nfrom {NAME}.artifact.index_folder import open_index\n", encoding="utf-8")
+    graph = module_graph({**paths, "artifact.manifest": planted})
+    with pytest.raises(graphlib.CycleError, match=r"artifact\.manifest"):
+        graphlib.TopologicalSorter(graph).prepare()
+
+
 def test_mkdocs_is_imported_by_the_plugin_only():
     for module, path in modules().items():
         if module.split(".")[0] not in MAY_IMPORT_MKDOCS:
@@ -121,7 +166,7 @@ def test_a_server_loads_mcp_when_the_first_agent_connects():
 
 def test_writing_the_static_search_does_not_load_the_search():
     """A build with `static: auto` would take 0.2 s longer."""
-    code = f"import sys, {NAME}.static; print([name for name in ('searcher', 'query', 'backend') " + (
+    code = f"import sys, {NAME}.static.bundle_writer; print([name for name in ('searcher', 'query', 'backend') " + (
         f"if f'{NAME}.searching.{{name}}' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
