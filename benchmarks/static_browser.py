@@ -39,7 +39,8 @@ from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.site.widget_files import CONFIG
-from mkdocs_semsearch.static import is_bundle, write_bundle
+from mkdocs_semsearch.static.bundle import is_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir
 
 CHROMIUM = "/usr/bin/chromium"

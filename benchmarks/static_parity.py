@@ -29,7 +29,8 @@ from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import filter_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
-from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
+from mkdocs_semsearch.static.search import open_static_searcher
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 
 MODES = ("hybrid", "semantic", "lexical")

@@ -24,8 +24,9 @@ from mkdocs_semsearch.embedding.token_table import TokenTable, shipped_table
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, evaluate, read_queries
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.searcher import Searcher
-from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.meaning import Planes
+from mkdocs_semsearch.static.search import open_static_searcher
 from mkdocs_semsearch.static.tuning import tuned_table
 
 PRECISIONS: Mapping[str, Planes | None] = {

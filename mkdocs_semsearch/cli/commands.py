@@ -193,7 +193,7 @@ def _engine(name: str) -> Callable[[str | Path], AbstractContextManager[Searcher
 
     if name != "static":
         return open_searcher
-    from mkdocs_semsearch.static import open_static
+    from mkdocs_semsearch.static.search import open_static
 
     return lambda place: open_static(_index_dir(place))
 

@@ -21,7 +21,7 @@ from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder
     from mkdocs_semsearch.embedding.token_table import TokenTable
-    from mkdocs_semsearch.static import BundleReport
+    from mkdocs_semsearch.static.bundle_writer import BundleReport
 
 MOST_CHUNKS_IN_BROWSER = 15_000
 """Greatest number of chunks for which `static: auto` writes the files; a first query then loads 0.9 MB."""
@@ -83,7 +83,7 @@ def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Pat
     """Writes the bundle into the cache, unless the cached one has the same source, and copies it."""
     from filelock import FileLock, Timeout
 
-    from mkdocs_semsearch.static import copy_bundle, write_bundle
+    from mkdocs_semsearch.static.bundle_writer import copy_bundle, write_bundle
 
     place = settings.cache_dir / "static-search"
     source, mark = _source_of_bundle(settings.index_dir, table), place / "made-of.txt"

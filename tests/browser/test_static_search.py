@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
-from mkdocs_semsearch.static import write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from tests.browser.asking import expect_titles, switch_fallback_on
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,

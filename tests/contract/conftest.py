@@ -8,7 +8,8 @@ import pytest
 
 from mkdocs_semsearch.searching.response import filter_to_json, to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
+from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder

@@ -22,7 +22,8 @@ from mkdocs_semsearch.searching.backend import EmbeddedBackend
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import presented_score
-from mkdocs_semsearch.static import open_bundle, write_bundle
+from mkdocs_semsearch.static.bundle import open_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.meaning import StaticEncoder
 from mkdocs_semsearch.static.search import backend_of
 from tests.contract.test_qdrant_search import FACETS, TEXTS, made_pages

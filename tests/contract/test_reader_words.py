@@ -13,7 +13,8 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
-from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
+from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder

@@ -24,8 +24,10 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import SemanticScale, is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
 from mkdocs_semsearch.searching.scoring import lexical_depth
-from mkdocs_semsearch.static import open_static_searcher, postings, write_bundle
+from mkdocs_semsearch.static import postings
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
+from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder

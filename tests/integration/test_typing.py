@@ -14,7 +14,7 @@ import pytest
 
 from mkdocs_semsearch import Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.evaluation import read_queries
-from mkdocs_semsearch.static import open_static_searcher
+from mkdocs_semsearch.static.search import open_static_searcher
 from tests.browser.site_server import SiteServer
 from tests.integration.corpora import CORPORA, corpus_config
 from tests.integration.sites import QUIET

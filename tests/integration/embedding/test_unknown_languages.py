@@ -11,7 +11,8 @@ from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.indexing import BuildOptions, build_index
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.static import open_static_searcher, write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
+from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import TRANSLATED_TEXTS, made_page
 from tests.static_engine import StaticEngine
 

@@ -11,7 +11,7 @@ from mkdocs_semsearch.searching.evaluation import EvaluationQuery, Tuning, fit_s
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.site.source_files import load_site_config, write_semantic_share
-from mkdocs_semsearch.static import write_bundle
+from mkdocs_semsearch.static.bundle_writer import write_bundle
 from tests.made_index import built, made_page, opened
 from tests.word_hash import WordHashEmbedder
 

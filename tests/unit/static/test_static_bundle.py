@@ -14,8 +14,9 @@ from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNo
 from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.static import is_bundle, open_bundle, open_static_searcher, write_bundle
-from mkdocs_semsearch.static.bundle_writer import planes_for
+from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
+from mkdocs_semsearch.static.bundle_writer import planes_for, write_bundle
+from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
