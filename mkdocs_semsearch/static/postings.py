@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
 from mkdocs_semsearch.searching.ranking import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
-from mkdocs_semsearch.static.chunk_words import HEADING, IDENTIFIERS, ChunkWords, Terms
+from mkdocs_semsearch.static.chunk_words import HEADING, IDENTIFIERS, ChunkWords
 from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
@@ -120,15 +121,20 @@ def index_words(
         is_stop: returns whether a word is a stop word.
     """
     number, place_of = _sorted_words(words)
-    fields = {name: words.columns[name].renumbered(place_of) for name in FIELD_WEIGHTS}
     chunks = len(words.added)
     stems = {word: stem(word) for word in number}
     stem_number = {text: place for place, text in enumerate(dict.fromkeys(stems.values()))}
     stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int64, len(stems))
-    parts = [_field_scores(field, stem_of, FIELD_WEIGHTS[name]) for name, field in fields.items()]
+    occurrences = _Occurrences.of(words, place_of)
     heading = words.columns[HEADING].renumbered(place_of)
-    lists = _best_field(parts, list(stem_number), chunks, stem_of[heading.numbers] * chunks + heading.rows)
-    places = _places(words, fields, number)
+    lists = _best_field(
+        occurrences,
+        stem_of[occurrences.words],
+        list(stem_number),
+        {name: words.columns[name].lengths for name in FIELD_WEIGHTS},
+        stem_of[heading.numbers] * chunks + heading.rows,
+    )
+    places = _places(words, occurrences, number)
     frequency = Counter(
         {word: count for word, count in zip(number, np.diff(places.word_begins).tolist(), strict=True) if count}
     )
@@ -154,87 +160,113 @@ def _sorted_words(words: ChunkWords) -> tuple[dict[str, int], NDArray[np.int64]]
     return number, place_of
 
 
-def _field_scores(
-    field: Terms, stem_of: NDArray[np.int64], weight: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Scores the stems of each chunk in a field.
+@dataclass(frozen=True, slots=True)
+class _Occurrences:
+    """All words of all fields, sorted by chunk, field and position.
 
-    Returns:
-        int64 `[k]`, stem times the number of chunks plus row, ascending; float64 `[k]`, their scores.
+    Nothing of this is kept from the last bundle: with `_stable_order`, sorting everything again takes about as long as
+    inserting the changed chunks into sorted arrays.
+
+    Attributes:
+        words: int32 `[m]`; numbers of the words in the order of `key_order`.
+        rows: int32 `[m]`; the chunk of each word.
+        fields: uint8 `[m]`; its field, a number in the order of `FIELD_WEIGHTS`.
+        within: int32 `[m]`; its position in the field of the chunk.
     """
-    chunks = max(1, len(field.lengths))
-    pairs = stem_of[field.numbers] * chunks + field.rows
-    if pairs.max(initial=0) < 2**32:
-        pairs = pairs.astype(np.uint32)  # NumPy sorts these faster
-    keys, counts = np.unique(pairs, return_counts=True)
-    keys = keys.astype(np.int64)
-    if not len(keys):
-        return keys, np.zeros(0)
-    stem, row = np.divmod(keys, chunks)
-    relative = field.lengths / max(1.0, float(field.lengths.mean()))
-    inverse = inverse_frequency(len(field.lengths), np.bincount(stem).astype(np.float64))[stem]
-    return keys, weight * inverse * saturation(counts.astype(np.float64), relative[row])
+
+    words: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    fields: NDArray[np.uint8]
+    within: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, words: ChunkWords, place_of: NDArray[np.int64]) -> _Occurrences:
+        fields = [words.columns[name] for name in FIELD_WEIGHTS]
+        rows = np.concatenate([field.rows.astype(np.int32) for field in fields])
+        order = _stable_order(rows)
+        numbers = np.concatenate([field.numbers for field in fields])
+        kinds = np.repeat(np.arange(len(fields), dtype=np.uint8), [len(field.numbers) for field in fields])
+        within = np.concatenate([field.within.astype(np.int32) for field in fields])
+        return cls(place_of.astype(np.int32)[numbers[order]], rows[order], kinds[order], within[order])
 
 
-def _places(words: ChunkWords, fields: Mapping[str, Terms], number: Mapping[str, int]) -> Places:
+def _stable_order(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Returns the order that sorts integers from 0 to 2^32, equal ones as they are.
+
+    NumPy sorts numbers of 16 bits by radix sort, twelve times as fast as larger ones.
+    """
+    low = np.argsort(values.astype(np.uint16), kind="stable")
+    if values.max(initial=0) < 2**16:
+        return low
+    return low[np.argsort((values >> 16).astype(np.uint16)[low], kind="stable")]
+
+
+def _best_field(
+    occurrences: _Occurrences,
+    stem_of: NDArray[np.int64],
+    stems: Sequence[str],
+    lengths: Mapping[str, NDArray[np.int64]],
+    headed: NDArray[np.int64],
+) -> dict[str, PostingList]:
+    """Scores the stems of each chunk: the best score of a field plus `TIE_BREAKER` times the others.
+
+    Args:
+        occurrences: all words.
+        stem_of: int64 `[m]`; the number of each word's stem.
+        stems: all stems, in the order of their numbers.
+        lengths: number of words of each chunk, by field.
+        headed: stems times the number of chunks plus row, for the stems in the heading of a chunk.
+    """
+    if not len(stem_of):
+        return {}
+    order = _stable_order(stem_of)
+    stem, row, field = stem_of[order], occurrences.rows[order], occurrences.fields[order]
+    begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(row) | first_of_runs(field))
+    counts = np.diff(begins, append=len(stem)).astype(np.float64)
+    stem, row, field = stem[begins], row[begins].astype(np.int64), field[begins]
+    scores = np.empty(len(begins))
+    for number, (name, weight) in enumerate(FIELD_WEIGHTS.items()):
+        here = np.flatnonzero(field == number)
+        relative = lengths[name] / max(1.0, float(lengths[name].mean()))
+        frequency = np.bincount(stem[here], minlength=len(stems)).astype(np.float64)
+        inverse = inverse_frequency(len(relative), frequency)[stem[here]]
+        scores[here] = weight * inverse * saturation(counts[here], relative[row[here]])
+    chunks = len(next(iter(lengths.values())))
+    keys = stem * chunks + row
+    starts = np.flatnonzero(first_of_runs(keys))
+    best = np.maximum.reduceat(scores, starts)
+    total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
+    in_heading = np.zeros(len(starts), np.uint8)
+    in_heading[np.searchsorted(keys[starts], headed)] = IN_HEADING  # the words of a heading are in a field
+    first = np.searchsorted(stem[starts], np.arange(len(stems)))
+    return dict(zip(stems, _quantized(first, row[starts], total, in_heading), strict=True))
+
+
+def _places(words: ChunkWords, occurrences: _Occurrences, number: Mapping[str, int]) -> Places:
     """Returns the positions of every word; gaps between fields prevent phrases across fields."""
     chunks = len(words.added)
     start = np.zeros(chunks, np.int64)
-    found, rows, positions = [], [], []
-    for name in _POSITIONED:
-        field = fields[name]
-        kept, gap = field.lengths, np.ones(chunks, np.int64)
+    kept_of = np.zeros((len(FIELD_WEIGHTS), chunks), np.int64)
+    start_of = np.zeros_like(kept_of)
+    for place, name in enumerate(FIELD_WEIGHTS):
+        if name not in _POSITIONED:
+            continue
+        kept, gap = words.columns[name].lengths, np.ones(chunks, np.int64)
         if name == "headings":  # of a title that is repeated there, one is enough
             gap = 1 - words.repeats_title.astype(np.int64)
             kept = kept * gap
         elif name == "text":
             kept = kept - words.added
-        here, within = field.rows, field.within
-        shown = within < kept[here]
-        found.append(field.numbers[shown])
-        rows.append(here[shown])
-        positions.append((start[here] + within)[shown])
+        kept_of[place], start_of[place] = kept, start
         start = start + kept + gap
-    places = np.concatenate(positions)
-    # Word, row and position in one number, because NumPy sorts plain numbers fastest.
-    bits = int(places.max(initial=0)).bit_length()
-    keys = np.sort((np.concatenate(found) * max(1, chunks) + np.concatenate(rows)) << bits | places)
-    places, keys = keys & (1 << bits) - 1, keys >> bits
-    begins = np.flatnonzero(first_of_runs(keys))
-    word, row = np.divmod(keys[begins], max(1, chunks))
-    word_begins = np.searchsorted(word, np.arange(len(number) + 1))
-    return Places(number, word_begins, row, np.append(begins, len(keys)), places)
-
-
-def _best_field(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
-    stems: Sequence[str],
-    chunks: int,
-    headed: NDArray[np.int64],
-) -> dict[str, PostingList]:
-    """Combines the fields: the best score plus `TIE_BREAKER` times the others.
-
-    Args:
-        parts: stems times the number of chunks plus row, and scores, of every field.
-        stems: all stems, in the order of their numbers.
-        chunks: number of chunks.
-        headed: the same keys for the stems in the heading of a chunk.
-    """
-    keys = np.concatenate([found for found, _ in parts])
-    scores = np.concatenate([values for _, values in parts])
-    if not len(keys):
-        return {}
-    field = np.repeat(np.arange(len(parts)), [len(found) for found, _ in parts])
-    order = np.argsort(keys * len(parts) + field)  # no two are equal, so this is faster than a stable sort of `keys`
-    keys, scores = keys[order], scores[order]
-    starts = np.flatnonzero(first_of_runs(keys))
-    best = np.maximum.reduceat(scores, starts)
-    total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
-    stem, row = np.divmod(keys[starts], max(1, chunks))
-    begins = np.searchsorted(stem, np.arange(len(stems)))
-    in_heading = np.zeros(len(starts), np.uint8)
-    in_heading[np.searchsorted(keys[starts], headed)] = IN_HEADING  # the words of a heading are in a field
-    return dict(zip(stems, _quantized(begins, row, total, in_heading), strict=True))
+    chunk_and_field = occurrences.fields.astype(np.int64) * chunks + occurrences.rows
+    shown = np.flatnonzero(occurrences.within < kept_of.reshape(-1)[chunk_and_field])
+    order = shown[_stable_order(occurrences.words[shown])]
+    word, row = occurrences.words[order], occurrences.rows[order]
+    positions = start_of.reshape(-1)[chunk_and_field[order]] + occurrences.within[order]
+    begins = np.flatnonzero(first_of_runs(word) | first_of_runs(row))
+    word_begins = np.searchsorted(word[begins], np.arange(len(number) + 1))
+    return Places(number, word_begins, row[begins].astype(np.int64), np.append(begins, len(order)), positions)
 
 
 def _without_stop_words(
@@ -324,7 +356,8 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
     for form, found in postings.identifiers.items():
         costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
     parts = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
-    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling)) for part in parts)
+    rows = {**_packed_rows(postings.lists), **_packed_rows(postings.identifiers, IDENTIFIER_MARK)}
+    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling, rows)) for part in parts)
     return WrittenShards([part.first for part in parts], write_shards(folder, "terms", contents))
 
 
@@ -341,7 +374,8 @@ def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
 def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShards:
     """Writes the positions of every word; returns the first key of every shard."""
     parts = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
-    contents = (shards.packed(_position_blocks(part.keys, places), level=6) for part in parts)
+    packed = _PackedPlaces.of(places)
+    contents = (shards.packed(packed.blocks(part.keys), level=6) for part in parts)
     return WrittenShards([part.first for part in parts], write_shards(folder, "positions", contents))
 
 
@@ -366,11 +400,22 @@ def _list_bytes(found: PostingList | None) -> int:
     return 4 + 2 * len(found.rows) if found else 0
 
 
+def _packed_rows(lists: Mapping[str, PostingList], mark: str = "") -> dict[str, NDArray[np.uint8]]:
+    """Returns the packed rows of every posting list, by its stem or identifier with a mark before it."""
+    sizes = np.array([len(found.rows) for found in lists.values()], np.int64)
+    rows = np.concatenate([np.zeros(0, np.int64), *(found.rows for found in lists.values())])
+    packed, begins = pack_varints(differences(rows, sizes))
+    ends = np.cumsum(sizes)
+    places = zip(begins[ends - sizes].tolist(), begins[ends].tolist(), strict=True)
+    return {mark + key: packed[begin:end] for key, (begin, end) in zip(lists, places, strict=True)}
+
+
 def _term_blocks(
     keys: Iterable[str],
     words_of: Mapping[str, Sequence[str]],
     postings: Postings,
     is_telling: Callable[[str], bool],
+    packed_rows: Mapping[str, NDArray[np.uint8]],
 ) -> Mapping[str, Value]:
     """Returns the blocks of a shard: its keys, and every word that shares a posting list with one of them."""
     own = list(keys)
@@ -388,7 +433,7 @@ def _term_blocks(
         else:
             place.append(number[postings.stems[key]])
     present = [found for found in lists if found]
-    rows = np.concatenate([np.zeros(0, np.int64), *(found.rows for found in present)])
+    packed = (packed_rows.get(key) for key in (*stems, *identifiers))
     return {
         "keys": everything,
         "list": smallest_unsigned(place),
@@ -397,22 +442,52 @@ def _term_blocks(
         "stems": list(stems) + [""] * len(identifiers),
         "sizes": smallest_unsigned([len(found.rows) if found else 0 for found in lists]),
         "weights": np.array([found.weight if found else 0 for found in lists], np.uint16),
-        "rows": pack_varints(differences(rows, np.array([len(found.rows) for found in present], np.int64))),
+        "rows": np.concatenate([np.zeros(0, np.uint8), *(rows for rows in packed if rows is not None)]),
         "impacts": np.concatenate([np.zeros(0, np.uint8), *(found.impacts for found in present)]),
     }
 
 
-def _position_blocks(keys: Sequence[str], places: Places) -> Mapping[str, Value]:
-    """Returns the blocks of a shard, whose keys are neighbours in the order of the words."""
-    first, end = (places.number[keys[0]], places.number[keys[-1]] + 1) if keys else (0, 0)
-    sizes = np.diff(places.word_begins[first : end + 1])
-    begin, last = places.word_begins[first], places.word_begins[end]
-    counts = np.diff(places.chunk_begins[begin : last + 1])
-    positions = places.positions[places.chunk_begins[begin] : places.chunk_begins[last]]
-    return {
-        "keys": keys,
-        "sizes": smallest_unsigned(sizes[sizes > 0]),
-        "rows": pack_varints(differences(places.rows[begin:last], sizes)),
-        "counts": pack_varints(counts),
-        "places": pack_varints(differences(positions, counts)),
-    }
+@dataclass(frozen=True, slots=True)
+class _PackedPlaces:
+    """The packed numbers of all words with positions, each with the place where every number begins.
+
+    Attributes:
+        places: the words with their chunks and positions.
+        rows: for every word and chunk the difference from the row before.
+        counts: for every word and chunk the number of positions.
+        positions: for every position the difference from the one before in the chunk.
+    """
+
+    places: Places
+    rows: tuple[NDArray[np.uint8], NDArray[np.int64]]
+    counts: tuple[NDArray[np.uint8], NDArray[np.int64]]
+    positions: tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, places: Places) -> _PackedPlaces:
+        counts = np.diff(places.chunk_begins)
+        return cls(
+            places,
+            pack_varints(differences(places.rows, np.diff(places.word_begins))),
+            pack_varints(counts),
+            pack_varints(differences(places.positions, counts)),
+        )
+
+    def blocks(self, keys: Sequence[str]) -> Mapping[str, Value]:
+        """Returns the blocks of a shard, whose keys are neighbours in the order of the words."""
+        places = self.places
+        first, end = (places.number[keys[0]], places.number[keys[-1]] + 1) if keys else (0, 0)
+        sizes = np.diff(places.word_begins[first : end + 1])
+        begin, last = places.word_begins[first], places.word_begins[end]
+        return {
+            "keys": keys,
+            "sizes": smallest_unsigned(sizes[sizes > 0]),
+            "rows": _cut(self.rows, begin, last),
+            "counts": _cut(self.counts, begin, last),
+            "places": _cut(self.positions, places.chunk_begins[begin], places.chunk_begins[last]),
+        }
+
+
+def _cut(packed: tuple[NDArray[np.uint8], NDArray[np.int64]], first: int, end: int) -> NDArray[np.uint8]:
+    content, begins = packed
+    return content[begins[first] : begins[end]]
