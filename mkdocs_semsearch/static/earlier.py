@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.static.chunk_words import ChunkWords
-from mkdocs_semsearch.static.format import Value, compressed, plain_blocks, unpack_blocks
+from mkdocs_semsearch.static.format import Value, compressed, plain_blocks, unpack_blocks, written_json
 
 _DIGEST_BYTES = 16
 
@@ -41,6 +41,41 @@ class ChunkTable:
         """Returns the values of a column."""
         values: list[Any] = self._table.column(name).to_pylist()
         return values
+
+    def lists(self, name: str) -> tuple[list[str], list[int]]:
+        """Returns all texts of a column of lists, and where those of each row begin; the last entry is their number."""
+        column = self._one(name)
+        return column.values.to_pylist(), _offsets(column).tolist()
+
+    def json(self, name: str) -> str:
+        """Returns a column as the JSON of a list.
+
+        Most rows of most columns are empty or have one of few values, so this takes a fifth of the time of `column`.
+        """
+        import pyarrow as pa
+
+        column = self._one(name)
+        if pa.types.is_dictionary(column.type):
+            known = [*map(written_json, column.dictionary.to_pylist()), "null"]
+            codes = column.indices.fill_null(len(known) - 1).to_pylist()
+            rows = [known[code] for code in codes]
+        elif pa.types.is_list(column.type):
+            texts, begins = self.lists(name)
+            rows = ["[]"] * len(column)
+            for row in np.flatnonzero(np.diff(begins)).tolist():
+                rows[row] = written_json(texts[begins[row] : begins[row + 1]])
+        else:
+            rows = list(map(written_json, column.to_pylist()))
+        return f"[{','.join(rows)}]"
+
+    def _one(self, name: str) -> Any:
+        """Returns a column as one array."""
+        import pyarrow as pa
+
+        column = self._table.column(name)
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
     def rows(self, first: int, end: int) -> list[dict[str, Any]]:
         """Returns the rows from `first` up to but not including `end`."""
@@ -69,8 +104,7 @@ class ChunkTable:
         for name in self._table.column_names:
             if name in ROW_NUMBERS:
                 continue
-            column = self._table.column(name)
-            values = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+            values = self._one(name)
             if pa.types.is_dictionary(values.type):
                 numbers.append(_hashed(values))
             elif pa.types.is_list(values.type):

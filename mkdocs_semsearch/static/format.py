@@ -92,7 +92,7 @@ def _folded(word: str) -> str:
 
 
 Value = NDArray[Any] | Sequence[str] | Mapping[str, Any]
-"""An array, texts without line breaks, or anything JSON wrapped as `{"json": …}`."""
+"""An array, texts without line breaks, anything JSON wrapped as `{"json": …}`, or its text as `{"written": …}`."""
 
 _DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i8": "<i1", "f32": "<f4", "f64": "<f8"}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
@@ -203,12 +203,17 @@ def smallest_unsigned(values: NDArray[Any] | Sequence[int]) -> NDArray[Any]:
     return array.astype(np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32)
 
 
+def written_json(value: Any) -> str:
+    """Returns a value as the JSON of a block."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def _encoded(value: Value) -> tuple[str, bytes]:
     if isinstance(value, np.ndarray):
         name = _NAMES[value.dtype.newbyteorder("<")]
         return name, np.ascontiguousarray(value, _DTYPES[name]).tobytes()
     if isinstance(value, Mapping):
-        return "json", json.dumps(value["json"], ensure_ascii=False, separators=(",", ":")).encode()
+        return "json", (value["written"] if "written" in value else written_json(value["json"])).encode()
     return "text", "\n".join(value).encode("utf-8", "replace")
 
 

@@ -124,7 +124,7 @@ def index_words(
     chunks = len(words.added)
     stems = {word: stem(word) for word in number}
     stem_number = {text: place for place, text in enumerate(dict.fromkeys(stems.values()))}
-    stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int64, len(stems))
+    stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int32, len(stems))
     occurrences = _Occurrences.of(words, place_of)
     heading = words.columns[HEADING].renumbered(place_of)
     lists = _best_field(
@@ -132,7 +132,7 @@ def index_words(
         stem_of[occurrences.words],
         list(stem_number),
         {name: words.columns[name].lengths for name in FIELD_WEIGHTS},
-        stem_of[heading.numbers] * chunks + heading.rows,
+        stem_of[heading.numbers].astype(np.int64) * chunks + heading.rows,
     )
     places = _places(words, occurrences, number)
     frequency = Counter(
@@ -203,7 +203,7 @@ def _stable_order(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
 
 def _best_field(
     occurrences: _Occurrences,
-    stem_of: NDArray[np.int64],
+    stem_of: NDArray[np.int32],
     stems: Sequence[str],
     lengths: Mapping[str, NDArray[np.int64]],
     headed: NDArray[np.int64],
@@ -212,7 +212,7 @@ def _best_field(
 
     Args:
         occurrences: all words.
-        stem_of: int64 `[m]`; the number of each word's stem.
+        stem_of: int32 `[m]`; the number of each word's stem.
         stems: all stems, in the order of their numbers.
         lengths: number of words of each chunk, by field.
         headed: stems times the number of chunks plus row, for the stems in the heading of a chunk.
@@ -223,7 +223,7 @@ def _best_field(
     stem, row, field = stem_of[order], occurrences.rows[order], occurrences.fields[order]
     begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(row) | first_of_runs(field))
     counts = np.diff(begins, append=len(stem)).astype(np.float64)
-    stem, row, field = stem[begins], row[begins].astype(np.int64), field[begins]
+    stem, row, field = stem[begins], row[begins], field[begins]
     scores = np.empty(len(begins))
     for number, (name, weight) in enumerate(FIELD_WEIGHTS.items()):
         here = np.flatnonzero(field == number)
@@ -231,22 +231,22 @@ def _best_field(
         frequency = np.bincount(stem[here], minlength=len(stems)).astype(np.float64)
         inverse = inverse_frequency(len(relative), frequency)[stem[here]]
         scores[here] = weight * inverse * saturation(counts[here], relative[row[here]])
-    chunks = len(next(iter(lengths.values())))
-    keys = stem * chunks + row
-    starts = np.flatnonzero(first_of_runs(keys))
+    starts = np.flatnonzero(first_of_runs(stem) | first_of_runs(row))
+    stem, rows = stem[starts], row[starts].astype(np.int64)
     best = np.maximum.reduceat(scores, starts)
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     in_heading = np.zeros(len(starts), np.uint8)
-    in_heading[np.searchsorted(keys[starts], headed)] = IN_HEADING  # the words of a heading are in a field
-    first = np.searchsorted(stem[starts], np.arange(len(stems)))
-    return dict(zip(stems, _quantized(first, row[starts], total, in_heading), strict=True))
+    keys = stem * np.int64(len(next(iter(lengths.values())))) + rows
+    in_heading[np.searchsorted(keys, headed)] = IN_HEADING  # the words of a heading are in a field
+    first = np.searchsorted(stem, np.arange(len(stems)))
+    return dict(zip(stems, _quantized(first, rows, total, in_heading), strict=True))
 
 
 def _places(words: ChunkWords, occurrences: _Occurrences, number: Mapping[str, int]) -> Places:
     """Returns the positions of every word; gaps between fields prevent phrases across fields."""
     chunks = len(words.added)
     start = np.zeros(chunks, np.int64)
-    kept_of = np.zeros((len(FIELD_WEIGHTS), chunks), np.int64)
+    kept_of = np.zeros((len(FIELD_WEIGHTS), chunks), np.int32)
     start_of = np.zeros_like(kept_of)
     for place, name in enumerate(FIELD_WEIGHTS):
         if name not in _POSITIONED:
@@ -259,11 +259,11 @@ def _places(words: ChunkWords, occurrences: _Occurrences, number: Mapping[str, i
             kept = kept - words.added
         kept_of[place], start_of[place] = kept, start
         start = start + kept + gap
-    chunk_and_field = occurrences.fields.astype(np.int64) * chunks + occurrences.rows
+    chunk_and_field = occurrences.fields * np.int32(chunks) + occurrences.rows
     shown = np.flatnonzero(occurrences.within < kept_of.reshape(-1)[chunk_and_field])
     order = shown[_stable_order(occurrences.words[shown])]
     word, row = occurrences.words[order], occurrences.rows[order]
-    positions = start_of.reshape(-1)[chunk_and_field[order]] + occurrences.within[order]
+    positions = (start_of.reshape(-1)[chunk_and_field] + occurrences.within)[order].astype(np.int64)
     begins = np.flatnonzero(first_of_runs(word) | first_of_runs(row))
     word_begins = np.searchsorted(word[begins], np.arange(len(number) + 1))
     return Places(number, word_begins, row[begins].astype(np.int64), np.append(begins, len(order)), positions)

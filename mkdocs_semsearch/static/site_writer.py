@@ -5,22 +5,32 @@ from __future__ import annotations
 import datetime
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, facet_column, stored_field
-from mkdocs_semsearch.lexical.analyzers import generic_headings, section_names
+from mkdocs_semsearch.lexical.analyzers import generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
-from mkdocs_semsearch.static.format import CORE, FIELDS, Value, fnv1a, normalised_name, pack_blocks, smallest_unsigned
+from mkdocs_semsearch.static.format import (
+    CORE,
+    FIELDS,
+    Value,
+    fnv1a,
+    normalised_name,
+    pack_blocks,
+    smallest_unsigned,
+    written_json,
+)
 
 HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
@@ -59,6 +69,7 @@ def write_site(
     """
     shards = _cut_texts(chunks)
     records = [_page_record(page) for page in pages]
+    written = list(map(written_json, records))
     blocks: dict[str, Value] = {
         "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
         "text_starts": smallest_unsigned([first for first, _ in shards]),
@@ -78,9 +89,9 @@ def write_site(
     if any(kinds):
         blocks["kinds"] = np.array(kinds, np.uint8)
     (folder / CORE).write_bytes(pack_blocks(blocks))
-    packs = write_shards(folder, "texts", _text_shards(shards, chunks, records, compressed))
-    columns: dict[str, Value] = {f"chunk_{name}": {"json": chunks.column(name)} for name in CHUNK_COLUMNS}
-    (folder / FIELDS).write_bytes(pack_blocks({"pages": {"json": records}, **columns}))
+    packs = write_shards(folder, "texts", _text_shards(shards, chunks, records, written, compressed))
+    columns: dict[str, Value] = {f"chunk_{name}": {"written": chunks.json(name)} for name in CHUNK_COLUMNS}
+    (folder / FIELDS).write_bytes(pack_blocks({"pages": {"written": f"[{','.join(written)}]"}, **columns}))
     return packs
 
 
@@ -90,9 +101,7 @@ def language_tags(pages: Sequence[Record]) -> list[str]:
 
 
 def _sections(chunks: ChunkTable) -> dict[str, Value]:
-    sections = chunks.integers("section")
-    starts = np.ones(len(chunks), np.uint8)
-    starts[1:] = (np.diff(chunks.pages) != 0) | (np.diff(sections) != 0)
+    starts = _section_starts(chunks)
     group = chunks.integers("duplicate_group")[starts > 0]
     twins = np.flatnonzero(group != np.arange(len(group)))
     return {
@@ -100,6 +109,13 @@ def _sections(chunks: ChunkTable) -> dict[str, Value]:
         "twins": smallest_unsigned(twins),
         "twin_of": smallest_unsigned(group[twins]),
     }
+
+
+def _section_starts(chunks: ChunkTable) -> NDArray[np.uint8]:
+    """Returns 1 for the first chunk of every section, otherwise 0."""
+    starts = np.ones(len(chunks), np.uint8)
+    starts[1:] = (np.diff(chunks.pages) != 0) | (np.diff(chunks.integers("section")) != 0)
+    return starts
 
 
 class NameHashes:
@@ -125,31 +141,43 @@ def _names(
     chunks: ChunkTable, pages: Sequence[Record], readers: ReaderWords, hash_of_name: NameHashes
 ) -> dict[str, Value]:
     """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections."""
-    found: set[tuple[int, int, int]] = set()
-    paths = chunks.column("heading_hierarchy")
-    places = list(zip(chunks.pages.tolist(), chunks.integers("section").tolist(), strict=True))
-    generic = generic_headings((page, path) for (page, _), path in zip(places, paths, strict=True))
-    page, section = -1, (-1, -1)
-    for row, (place, path) in enumerate(zip(places, paths, strict=True)):
-        if place[0] != page:
-            page = place[0]
-            titles = (
-                path[0],
-                *(question for question, pinned in readers.pins.items() if pinned == pages[page]["path"]),
-            )
-            found.update((hash_of_name(name), TITLE, row) for name in titles)
-            keywords = keywords_of(json.loads(pages[page]["front_matter"]))
-            found.update((hash_of_name(name), HEADING, row) for name in keywords)
-        if place != section:
-            section = place
-            found.update((hash_of_name(name), HEADING, row) for name in section_names(path, generic))
-    nothing = _name_hash("")
-    names = np.array(sorted(name for name in found if name[0] != nothing), np.int64).reshape(-1, 3)
+    names: list[str] = []
+    places: list[tuple[int, int]] = []  # rank and row of each name
+
+    def add(rank: int, row: int, found: Iterable[str]) -> None:
+        before = len(names)
+        names.extend(found)
+        places.extend([(rank, row)] * (len(names) - before))
+
+    texts, begins = chunks.lists("heading_hierarchy")
+    rows = np.flatnonzero(_section_starts(chunks)).tolist()
+    on_page = chunks.pages[rows].tolist()
+    literal = functools.cache(literal_name)
+    paths = [_title_and_heading(texts[begins[row] : begins[row + 1]]) for row in rows]
+    generic = generic_headings(zip(on_page, paths, strict=True), literal)
+    previous = -1
+    for row, page, path in zip(rows, on_page, paths, strict=True):
+        if page != previous:
+            previous, record = page, pages[page]
+            pinned = (question for question, place in readers.pins.items() if place == record["path"])
+            add(TITLE, row, (path[0], *pinned))
+            add(HEADING, row, keywords_of(json.loads(record["front_matter"])))
+        add(HEADING, row, section_names(path, generic, literal))
+    hashes = np.fromiter(map(hash_of_name, names), np.int64, len(names))
+    table = np.column_stack([hashes, np.array(places, np.int64).reshape(-1, 2)])[hashes != _name_hash("")]
+    table = table[np.lexsort(table.T[::-1])]
+    same = (np.diff(table, axis=0) == 0).all(axis=1)
+    table = table[np.append(True, ~same)[: len(table)]]
     return {
-        "name_hash": names[:, 0].astype(np.uint32),
-        "name_rank": names[:, 1].astype(np.uint8),
-        "name_row": smallest_unsigned(names[:, 2]),
+        "name_hash": table[:, 0].astype(np.uint32),
+        "name_rank": table[:, 1].astype(np.uint8),
+        "name_row": smallest_unsigned(table[:, 2]),
     }
+
+
+def _title_and_heading(path: Sequence[str]) -> tuple[str, ...]:
+    """Returns the first and the last heading of a path, which may be the same."""
+    return (path[0], path[-1]) if len(path) > 1 else (path[0],)
 
 
 def _name_hash(text: str) -> int:
@@ -195,12 +223,17 @@ def _cut_texts(chunks: ChunkTable) -> list[tuple[int, int]]:
 
 
 def _text_shards(
-    spans: Sequence[tuple[int, int]], chunks: ChunkTable, pages: Sequence[Record], compressed: Shards
+    spans: Sequence[tuple[int, int]],
+    chunks: ChunkTable,
+    pages: Sequence[Record],
+    written: Sequence[str],
+    compressed: Shards,
 ) -> Iterator[bytes]:
+    """Yields the text shards; `written` are the pages as JSON."""
     for (first, end), digest in zip(spans, chunks.digests(spans), strict=True):
         rows = chunks.pages[first:end].tolist()
         here = {str(page): pages[page] for page in rows}
-        key = hash_of(digest, json.dumps([rows, here]).encode())
+        key = hash_of(digest, repr(rows).encode(), *(written[page].encode() for page in dict.fromkeys(rows)))
         yield compressed.made(key, functools.partial(_text_shard, chunks, first, end, here))
 
 
