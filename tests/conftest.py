@@ -16,6 +16,28 @@ settings.register_profile("without a deadline", settings(), deadline=None)
 settings.load_profile("without a deadline")
 
 
+MEMORY = Path("/dev/shm")
+GIGABYTE = 2**30
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Puts the folders of the tests into memory where there is plenty: a small build mostly waits for its disk."""
+    if config.option.basetemp is None and _has_room(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def _has_room(folder: Path) -> bool:
+    try:
+        state = os.statvfs(folder)
+        memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+    except (AttributeError, OSError):  # not Linux
+        return False
+    runs_programs = not state.f_flag & os.ST_NOEXEC  # one test installs the package into its folder
+    free = min(state.f_bavail * state.f_frsize, 1024 * int(memory["MemAvailable"].split()[0]))
+    return runs_programs and free > 8 * GIGABYTE
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the browser tests last: Playwright keeps an event loop in this thread, and no other can run beside it."""
     items.sort(key=lambda item: "tests/browser/" in item.path.as_posix())
