@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Any
 import pytest
 
 from mkdocs_semsearch.site.widget_files import join_scripts, place_script_first
+from tests.integration.sites import QUIET
+from tests.warm_python import run_module
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 30_000  # milliseconds: a machine that two browsers and their servers share can be slow
@@ -78,9 +79,7 @@ def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Pa
         **options,
     }
     (folder / "mkdocs.yml").write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
-    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")]
-    subprocess.run(command, check=True, env={**os.environ, **quiet}, capture_output=True)
+    run_module("mkdocs", "build", "-q", cwd=folder, environment=os.environ | QUIET).check_returncode()
     assets = folder / "site" / "assets" / "semsearch"
     shutil.copytree(ROOT / "theme" / "assets" / "semsearch", assets)
     join_scripts(assets, ROOT / "theme" / "assets" / "semsearch")

@@ -38,7 +38,6 @@ def violations(page, scope="'semsearch-dialog'"):
     [("mkdocs", ""), ("mkdocs", "dark"), ("readthedocs", ""), ("material", "default"), ("material", "slate")],
 )
 def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
-    switch_fallback_on(page)
     with serving.SiteServer(build_site(theme, palette=palette)) as server:
         page.goto(server.url)
         page.add_script_tag(path=axe)
@@ -75,8 +74,12 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.locator("[role=group][aria-label='Tabs and details']").wait_for()
         page.get_by_role("button", name="Filter: Tags: api").wait_for()
         assert violations(page) == [], "notices and less related"
-        server.sidecar.change = lambda body: body
+        # Only now: on a busy machine the theme's own index would answer instead of the sidecar.
+        switch_fallback_on(page)
         server.sidecar.alive = False
+        page.reload()
+        page.add_script_tag(path=axe)
+        page.locator(INPUT).wait_for()
         page.fill(INPUT, "token rotate")
         page.locator("[data-semsearch=mode]").wait_for()
         assert violations(page) == [], "basic search"

@@ -144,8 +144,8 @@ def test_the_open_dialog_is_not_printed(page, build_site, serving):
         page.goto(server.url + "#semsearch=token")
         page.locator(OPTION).first.wait_for()
         page.emulate_media(media="print")
-        assert page.locator("dialog").is_hidden()
-        assert page.evaluate("getComputedStyle(document.documentElement).overflow") != "hidden"
+        page.locator("dialog").wait_for(state="hidden")
+        page.wait_for_function("getComputedStyle(document.documentElement).overflow !== 'hidden'")
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -6,8 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 import yaml
 
 from mkdocs_semsearch.artifact import open_index
+from tests.warm_python import run_module
 
 WORD_HASH_HOOK = Path(__file__).with_name("word_hash_hook.py")
 QUIET = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
@@ -63,17 +62,12 @@ class DocsSite:
         path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
         return path
 
-    def build(self, *arguments: str, engine: str = "mkdocs", strict: bool = True, fails: bool = False) -> str:
-        """Builds in a separate process; returns its output."""
-        command = [sys.executable, "-m", engine, "build", "-f", str(self.write_config()), *arguments]
-        done = subprocess.run(
-            command + (["--strict"] if strict else []),
-            capture_output=True,
-            text=True,
-            cwd=self.root,
-            env=os.environ | QUIET,
-            timeout=300,
-        )
+    def build(
+        self, *arguments: str, engine: str = "mkdocs", strict: bool = True, fails: bool = False, fresh: bool = False
+    ) -> str:
+        """Builds in a separate process, on request in a new interpreter; returns its output."""
+        command = [engine, "build", "-f", str(self.write_config()), *arguments, *(["--strict"] if strict else [])]
+        done = run_module(*command, cwd=self.root, environment=os.environ | QUIET, fresh=fresh or engine != "mkdocs")
         output = done.stdout + done.stderr
         assert (done.returncode != 0) == fails, output
         assert fails or "Traceback" not in output, output

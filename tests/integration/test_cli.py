@@ -25,6 +25,7 @@ from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
+from tests.warm_python import run_module
 from tests.word_hash import WordHashEmbedder
 
 SEMSEARCH = Path(sys.executable).with_name("semsearch")
@@ -64,18 +65,12 @@ def index_dir(tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the command in an empty folder, outside the index and the checkout."""
+    """Runs the command's module in an empty folder, outside the index and the checkout."""
 
-    def run(*arguments, code=0, cwd=tmp_path, **environment):
+    def run(*arguments, code=0, cwd=tmp_path, fresh=False, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("SEMSEARCH_")}
-        done = subprocess.run(
-            [SEMSEARCH, *map(str, arguments)],
-            capture_output=True,
-            cwd=cwd,
-            env=clean | {"HF_HUB_OFFLINE": "1"} | environment,
-            timeout=300,
-        )
-        done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        clean |= {"HF_HUB_OFFLINE": "1"} | environment
+        done = run_module("mkdocs_semsearch", *map(str, arguments), cwd=cwd, environment=clean, fresh=fresh)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done
@@ -108,7 +103,8 @@ def test_help(run, command):
 
 
 def test_version_and_no_command(run):
-    assert run("--version").stdout.startswith("semsearch 0.")
+    assert subprocess.run([SEMSEARCH, "--version"], capture_output=True, check=True).stdout.startswith(b"semsearch 0.")
+    assert run("--version", fresh=True).stdout.startswith("semsearch 0.")
     assert "usage: semsearch" in run(code=2).stdout
 
 
@@ -271,7 +267,7 @@ def test_a_question_in_another_encoding(run, index_dir):
     done = run("query", "keys \udcff", "--index", index_dir, *LEXICAL)
     assert "guide/keys" in done.stdout
     for encoding in ("ascii", "latin-1"):
-        environment = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        environment = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "fresh": True}
         done = run("query", "日本語", "--index", index_dir, *LEXICAL, **environment)
         assert "guide/keys" in done.stdout
         done = run("query", "日本語", "--index", index_dir, *LEXICAL, "--format", "json", **environment)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.integration.sites import DocsSite
+from tests.warm_python import run_module
 
-SEMSEARCH = Path(sys.executable).with_name("semsearch")
 PAGES = {
     "index.md": "# Home\n\nWelcome to the handbook of the vault.\n",
     "keys.md": "---\ntags: [security]\n---\n# Keys\n\n## Rotate keys\n\nRotate the keys of the vault every month.\n",
@@ -31,13 +28,8 @@ def site(tmp_path_factory):
 
 
 def run(*arguments, cwd, code=0):
-    done = subprocess.run(
-        [SEMSEARCH, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | {"HF_HUB_OFFLINE": "1"},
-        timeout=300,
+    done = run_module(
+        "mkdocs_semsearch", *map(str, arguments), cwd=cwd, environment=os.environ | {"HF_HUB_OFFLINE": "1"}
     )
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == code, (done.stdout, done.stderr)
@@ -68,7 +60,7 @@ def test_an_unchanged_site_gets_the_files_from_the_cache(tmp_path):
     site.build()
     kept = site.root / ".cache/plugin/semsearch/static-search"
     before, files = (kept / "made-of.txt").stat().st_mtime_ns, content(site.site_dir / "semsearch")
-    site.build()
+    site.build(fresh=True)
     assert (kept / "made-of.txt").stat().st_mtime_ns == before
     assert content(site.site_dir / "semsearch") == files
     site.write({"index.md": "# Home\n\nOther words.\n"}).build()
@@ -83,7 +75,7 @@ def test_a_damaged_cache_of_the_files_is_written_again(tmp_path):
     pointer = site.root / ".cache/plugin/semsearch/static-search/static.json"
     pointer.write_text("{")
     for _ in range(2):
-        site.build()
+        site.build(fresh=True)
         assert content(site.site_dir / "semsearch") == files
     assert json.loads(pointer.read_text())["bundle"]
 
@@ -117,7 +109,7 @@ def test_a_tuned_table_is_reused_while_the_sentences_are_unchanged(site):
     assert len(tables) == 1
     changed = tables[0].stat().st_mtime_ns
     before = (site.site_dir / "semsearch" / "static.json").read_text()
-    site.build()
+    site.build(fresh=True)
     assert tables[0].stat().st_mtime_ns == changed
     assert (site.site_dir / "semsearch" / "static.json").read_text() == before
 
