@@ -523,6 +523,67 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     assert rows.nth(2).locator(".ss-why").inner_text() == "without: rotate"
 
 
+def test_a_result_whose_title_has_a_word_of_the_question_is_not_shown_as_by_meaning(page, site):
+    def unmarked(body):
+        for result in body["results"]:
+            for section in result["sections"]:
+                section.update(highlights=[], excerpt="Other words.", content="Other words.")
+        return body | {"corrected": {"token": "authentication"}}
+
+    site.sidecar.change = unmarked
+    ask(page, site, "token installation")
+    page.locator(".ss-why").first.wait_for()
+    reasons = page.locator(".ss-main-option").evaluate_all(
+        "rows => rows.map(row => [row.querySelector('.ss-title').innerText, row.querySelector('.ss-why')?.innerText])"
+    )
+    # One title has the word that was read for a typo, one has the other word.
+    assert dict(reasons) == {
+        "Authentication": "without: installation",
+        "Installation": "without: authentication",
+        "Errors and status codes": "by meaning",
+    }
+
+
+def test_names_are_said_once_and_as_the_navigation_spells_them(page, site):
+    def doubled(body):
+        for result in body["results"]:
+            title = result["page"]["title"]
+            for section in result["sections"]:
+                section["heading_hierarchy"] = [title, title.lower().replace(" ", "-"), "Details"]
+        return body | {"facets": {"page.section": [{"value": "GUIDE", "count": 2}]}}
+
+    site.sidecar.change = doubled
+    ask(page, site, "token")
+    crumbs = page.locator(".ss-main-option .ss-crumbs").evaluate_all(
+        "found => found.map(crumbs => [...crumbs.querySelectorAll(':scope > [dir]')].map(name => name.textContent))"
+    )
+    assert sorted(crumbs) == [["GUIDE", "Details"], ["GUIDE", "Details"], ["Reference", "Details"]]
+
+
+def test_a_heading_without_text_is_not_repeated_and_the_preview_shows_what_is_below_it(page, site):
+    site.sidecar.pages = [
+        {
+            "path": "notes.md",
+            "url": "notes/",
+            "title": "Notes",
+            "frontmatter": {},
+            "sections": [
+                ["breaking", ["Notes", "Breaking `changes`"], "text", "Breaking changes"],
+                ["linux", ["Notes", "Breaking `changes`", "Linux"], "text", "The socket has moved."],
+                ["other", ["Notes", "Other"], "text", "Nothing else."],
+            ],
+        }
+    ]
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    put_question(page, "breaking")
+    expect(page.locator(".ss-main-option .ss-crumbs")).to_contain_text("Breaking")
+    expect(page.locator(".ss-main-option .ss-excerpt")).to_have_count(0)
+    preview = page.locator("[data-semsearch=preview]")
+    expect(preview.locator(".ss-part")).to_have_text(["Linux"])
+    expect(preview.locator(".ss-excerpt")).to_have_text(["The socket has moved."])
+
+
 def test_the_result_count_is_announced_once_typing_settles(page, site):
     page.goto(site.url)
     page.keyboard.press("Control+k")

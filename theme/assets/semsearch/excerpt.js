@@ -18,6 +18,19 @@ export function fold(text) {
   });
 }
 
+/** Returns the folded words of a text without the signs between them. */
+export const plain = (text) => (fold(text).match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
+
+/** Returns whether a section has no text below its heading: its content is the heading. */
+export function isBare({ content, heading_hierarchy: headings }) {
+  const name = plain(headings.at(-1) ?? "");
+  return !!name && name === plain(content);
+}
+
+/** Returns whether two names differ at most in case, accents, hyphens and spaces. */
+export const sameName = (one, other) => spaced(one) === spaced(other);
+const spaced = (text) => fold(text).replace(/[\s_-]+/g, " ").trim();
+
 /** Returns the words that the engine marked. */
 export function wordsOf(sections) {
   const marked = ({ excerpt, highlights }) => highlights.map(([from, to]) => excerpt.slice(from, to).toLowerCase());

@@ -1,6 +1,6 @@
 /* Shows the section of the active row beside the list. Loaded with the first answer if there is room. */
 
-import { marksIn, wordsOf } from "./excerpt.js";
+import { isBare, marksIn, wordsOf } from "./excerpt.js";
 import { renderMarkdown } from "./markdown.js";
 import { optionsOf } from "./results.js";
 import { button, h, loadStyle, replace } from "./ui.js";
@@ -13,6 +13,7 @@ const ENGLISH = {
   on_page: "On this page",
 };
 const REST = 250; // milliseconds on a row before its page is fetched
+const PARTS = 5; // below a heading without text
 const SAID = 2000; // milliseconds for which a button says what it did
 
 export async function fill(pane, { store, t, list, href }) {
@@ -54,13 +55,7 @@ export async function fill(pane, { store, t, list, href }) {
   }
 
   function render({ page, section }, sections) {
-    const words = wordsOf([section]);
-    const same = sections.filter(({ url }) => url === section.url);
-    const texts = (same.length ? same : [section]).map(({ content, kind, chunk_index: index }) => {
-      const text = renderMarkdown(content, marksIn(content, words), kind);
-      text.classList.toggle("ss-current", index === section.chunk_index);
-      return text;
-    });
+    const texts = textsOf(section, sections);
     const target = href(section);
     const headings = section.heading_hierarchy;
     const parts = [
@@ -78,6 +73,21 @@ export async function fill(pane, { store, t, list, href }) {
     for (const code of texts.flatMap((text) => [...text.querySelectorAll("pre")]))
       code.after(copyButton("copy_code", "copied_code", () => code.textContent));
     replace(pane, parts);
+  }
+
+  /** Renders the text of a section; below a heading without text, what its first parts say. */
+  function textsOf(section, sections) {
+    const words = wordsOf([section]);
+    const same = sections.filter(({ url }) => url === section.url);
+    const own = (same.length ? same : [section]).filter((part) => !isBare(part));
+    const parts = own.length ? own : partsOf(section, sections).slice(0, PARTS);
+    return parts.flatMap((part, at) => {
+      const { content, kind, url, heading_hierarchy: names, chunk_index: index } = part;
+      const begins = !own.length && url !== parts[at - 1]?.url;
+      const text = !isBare(part) && renderMarkdown(content, marksIn(content, words), kind);
+      if (text) text.classList.toggle("ss-current", index === section.chunk_index);
+      return [begins && h("p.ss-part", { dir: "auto" }, names.at(-1)), text].filter(Boolean);
+    });
   }
 
   /** Creates a button that copies a text and says so for a while. */
@@ -102,6 +112,10 @@ export async function fill(pane, { store, t, list, href }) {
     return h("nav.ss-outline", { "aria-label": name }, h("div.ss-caption", {}, name), h("ul", {}, items));
   }
 }
+
+/** Returns the sections below a heading. */
+const partsOf = ({ heading_hierarchy: path }, sections) =>
+  sections.filter(({ heading_hierarchy: names }) => names.length > path.length && path.every((name, at) => names[at] === name));
 
 /** Copies a text. Unlike `navigator.clipboard` this needs neither a permission nor HTTPS. */
 function copy(text) {

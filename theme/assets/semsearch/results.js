@@ -1,6 +1,6 @@
 /* The list: a group for each page, with its best section and the names of others. */
 
-import { marked, renderExcerpt, wordsOf } from "./excerpt.js";
+import { isBare, marked, renderExcerpt, sameName, wordsOf } from "./excerpt.js";
 import { h, icon, set } from "./ui.js";
 
 const SECTIONS = 3; // named with a page
@@ -22,6 +22,7 @@ export function createResults(parts) {
     const results = answer?.results.length ? answer.results : nearest;
     // The engine decides which words count.
     const terms = wordsOf(results.flatMap(({ sections }) => sections));
+    const { "page.section": sites = [] } = answer?.facets ?? {};
     let index = 0;
     const option = (selector, attributes, ...children) => {
       const id = `${prefix}-option-${index++}`;
@@ -40,9 +41,9 @@ export function createResults(parts) {
     function groupOf(result) {
       const { page, sections, expanded } = result;
       const [best, ...others] = expanded ? sections : sections.slice(0, SECTIONS);
-      const heading = titleOf(page, best, terms);
+      const heading = titleOf(page, best, terms, sites);
       heading[0].append(" ", badge(best));
-      const text = h("div.ss-text", {}, heading, renderExcerpt(best, LINES));
+      const text = h("div.ss-text", {}, heading, !isBare(best) && renderExcerpt(best, LINES));
       const main = link("a.ss-option.ss-main-option", { page, section: best, result }, icon("page"), text);
       const rows = others.map((section) =>
         link(
@@ -51,7 +52,7 @@ export function createResults(parts) {
           icon(section.kind === "code" ? "code" : "section"),
           nameOf(page, section, terms, expanded),
           badge(section),
-          expanded && renderExcerpt(section, 1),
+          expanded && !isBare(section) && renderExcerpt(section, 1),
         ),
       );
       const more = expanded || sections.length <= SECTIONS ? 0 : (page.chunk_count ?? sections.length) - rows.length - 1;
@@ -117,11 +118,21 @@ function linkMaker(root) {
   };
 }
 
-const headingsOf = ({ title }, { heading_hierarchy: headings }) => headings.slice(headings[0] === title ? 1 : 0);
+/** Returns the headings of a section below the title of its page, which may be repeated as a heading. */
+function headingsOf({ title }, { heading_hierarchy: headings }) {
+  const first = headings.findIndex((name) => !sameName(name, title));
+  return first < 0 ? [] : headings.slice(first);
+}
 
-function titleOf(page, section, terms) {
+/** Returns the name of a folder: as the site's navigation spells it, if that has the same letters. */
+function folderName(slug, sites) {
+  const site = sites.find(({ value }) => sameName(`${value}`, slug));
+  return site ? `${site.value}` : slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " ");
+}
+
+function titleOf(page, section, terms, sites) {
   const folders = page.path.split("/").slice(0, -1).filter(Boolean);
-  const names = folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));
+  const names = folders.map((slug) => folderName(slug, sites));
   return [
     marked("div.ss-title", page.title || page.url, terms),
     crumbs([...names, ...headingsOf(page, section)], terms),

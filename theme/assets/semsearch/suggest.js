@@ -1,6 +1,6 @@
 /* Offers the filter that the question names, from the facet values that are loaded. Loaded with the first results. */
 
-import { fold } from "./excerpt.js";
+import { plain } from "./excerpt.js";
 import { toggled } from "./state.js";
 import { button, h, replace } from "./ui.js";
 import { valueText } from "./values.js";
@@ -51,5 +51,3 @@ function named({ query, facets, total }, fields, filters) {
     return count > 0 && count < total && !filters[field]?.includes?.(wanted);
   }
 }
-
-const plain = (text) => (fold(text).match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");

@@ -22,26 +22,30 @@ export function fill(list, { store, t }) {
   store.on(["answer", "nearest"], ({ answer, nearest }) => {
     if (!answer?.query.trim()) return;
     const results = answer.results.length ? answer.results : nearest;
-    const marked = new Map(results.map((result) => [result, markedIn(result)]));
+    const read = Object.entries(answer.corrected).reduce((text, typo) => text.replace(...typo), answer.query);
+    const asked = [...new Set(wordsIn(read))];
+    const inAny = (texts) => asked.filter((word) => texts.some((words) => words.some((other) => akin(word, other))));
     // Only words that another result has are listed: nobody misses "how" and "the".
-    const telling = [...new Set(wordsIn(answer.query))].filter((word) =>
-      [...marked.values()].some((words) => words.some((other) => akin(word, other))),
-    );
+    const marked = inAny(results.map(markedIn));
+    const telling = marked.length ? marked : inAny(results.map((result) => wordsIn(namesOf(result).join(" "))));
     for (const option of list.querySelectorAll(".ss-main-option")) {
-      const reason = reasonOf(option.hit.result, marked.get(option.hit.result) ?? [], telling);
+      const reason = reasonOf(option.hit.result, telling);
       const place = option.querySelector(".ss-crumbs") ?? option.querySelector(".ss-title");
       if (reason) place.append(" ", h("span.ss-why", {}, reason));
     }
   });
 
-  function reasonOf({ page, sections }, marks, telling) {
-    const texts = sections.flatMap(({ heading_hierarchy: headings, content }) => [...headings, content]);
-    const own = wordsIn([page.title, ...texts].join(" "));
+  function reasonOf(result, telling) {
+    const { sections } = result;
+    const own = wordsIn([...namesOf(result), ...sections.map(({ content }) => content)].join(" "));
     const missing = telling.filter((word) => !own.some((other) => akin(word, other)));
-    if (!marks.length && missing.length === telling.length) return t("by_meaning");
+    const plain = sections.every(({ highlights }) => !highlights.length);
+    if (plain && missing.length === telling.length) return t("by_meaning");
     return missing.length ? t("without", { words: missing.slice(0, MOST).join(", ") }) : "";
   }
 }
+
+const namesOf = ({ page, sections }) => [page.title, ...sections.flatMap(({ heading_hierarchy: names }) => names)];
 
 /** Returns the words that are marked in a result. */
 const markedIn = ({ sections }) =>
