@@ -42,6 +42,11 @@ __all__ = [
 ]
 
 
+def reason(error: Exception) -> str:
+    """Returns what went wrong, without the number and the path that Python puts into the text of a system error."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 class SemsearchError(Exception):
     """Base of all errors of this package; `str(error)` is a sentence that can be shown as it is."""
 

@@ -59,7 +59,9 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
     if len(unknown) == 1 and getattr(given, "text", "") is None:
         given.text = unknown.pop()
     if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        is_question = hasattr(given, "text") and not unknown[0].startswith("-")
+        advice = " (put a question of several words into quotes)" if is_question else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
     if getattr(given, "text", "") is None and not (given.filter or given.tag):
         parser.error("the following arguments are required: TEXT, or --filter to list pages")
     return given
@@ -196,7 +198,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "text",
         nargs="?",
         metavar="TEXT",
-        help='the question, or a phrase in "double quotes"; without it, the pages that pass the filters are listed',
+        help='the question, or a phrase in "double quotes"; - reads it from standard input; without it, the pages that '
+        "pass the filters are listed",
     )
     sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
     sub.add_argument("--limit", type=int, metavar="N", help="maximum number of results, 1 to 50 (default: 10)")

@@ -161,8 +161,9 @@ def _query(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.settings import ServerSettings
 
     settings = ServerSettings.from_environment()
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if given.text == "-" else given.text
     query = SearchQuery(
-        given.text or "",
+        text or "",
         limit=settings.default_limit if given.limit is None else given.limit,
         offset=given.offset,
         granularity=given.granularity,

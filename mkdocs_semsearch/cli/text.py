@@ -38,7 +38,7 @@ def results_text(response: SearchResponse) -> str:
     if response.corrected or response.missing_phrases:
         lines.insert(0, "\n".join(_reading(response)))
     for name, counts in response.facets.items():
-        lines.append(f"{name}: " + ", ".join(f"{item.value} ({item.count})" for item in counts))
+        lines.append(f"{name}: " + (", ".join(f"{item.value} ({item.count})" for item in counts) or "no values"))
     shown, total = len(response.results), response.total_results
     note = " (text-only mode: the embedder does not answer)" if response.degraded else ""
     shown -= sum(result.weak for result in response.results)

@@ -15,7 +15,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.search_records import Search
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class InsightStore:
                 database.executescript(_TABLE)
             (folder / FILE).chmod(0o600)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigurationError(f"Searches cannot be recorded in {folder}: {error}.") from None
+            raise ConfigurationError(f"Searches cannot be recorded in {folder}: {reason(error)}.") from None
 
     @classmethod
     def existing(cls, folder: Path) -> InsightStore:
@@ -193,7 +193,7 @@ class InsightStore:
         try:
             pq.write_table(pa.table(columns), file)
         except OSError as error:
-            raise SemsearchError(f"{file} cannot be written: {error}.") from None
+            raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
         return len(searches)
 
 

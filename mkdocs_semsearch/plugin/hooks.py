@@ -258,6 +258,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
                 "`static: true` writes the files for a search in the browser all the same."
             )
+        for glob in self._collected.unmatched_globs():
+            log.info(f"Option 'exclude': no page matches {glob!r}; globs are relative to the docs folder")
         _say(report, self._collected.misfits(), strict=config.strict)
         for finding in findings:  # a build with `--strict` fails for them
             log.warning(finding)

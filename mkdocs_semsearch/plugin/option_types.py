@@ -98,19 +98,20 @@ class Options(Config):  # type: ignore[no-untyped-call]
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         known = [name for name, _ in self._schema]
-        unknown: ConfigErrors = [(str(key), _unknown(key, known)) for key in self if key not in known]
-        if unknown and not self.takes_others:
-            return unknown, []
+        others: ConfigErrors = [(str(key), unknown(key, known)) for key in self if key not in known]
+        if others and not self.takes_others:
+            return others, []
         errors, _ = super().validate()
         return errors, []
 
 
-def _unknown(key: object, known: list[str]) -> ValidationError:
+def unknown(key: object, known: list[str], what: str = "option") -> ValidationError:
+    """Returns the error for a key that does not exist; it names the most similar one, and all that exist."""
     import difflib
 
     close = difflib.get_close_matches(str(key), known, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return ValidationError(f"There is no such option; {hint}The options are {', '.join(known)}.")
+    return ValidationError(f"There is no such {what}; {hint}The {what}s are {', '.join(known)}.")
 
 
 class Group(SubConfig[Any]):

@@ -21,7 +21,7 @@ from mkdocs_semsearch.artifact.fields import (
 )
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.errors import ConfigurationError, reason
 from mkdocs_semsearch.plugin.option_types import Group, Options, Switch, Value
 from mkdocs_semsearch.site.pipeline import (
     DEFAULT_FACETS,
@@ -31,6 +31,7 @@ from mkdocs_semsearch.site.pipeline import (
     StoreSettings,
     WidgetSettings,
 )
+from mkdocs_semsearch.theme_files import widget_strings
 
 STORE_KINDS = ("embedded", "qdrant")
 GRAPHS = ("auto", "exact", "nndescent")
@@ -123,6 +124,13 @@ class _Widget(Options):
     suggestions = types.texts('questions, as in ["How do I log in?"]')
     strings = types.mapping("names to texts, as in placeholder: Search the handbook")
 
+    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
+        errors, warnings = super().validate()
+        if not errors and self.strings:
+            known = list(widget_strings("en")[1])
+            errors = [("strings", types.unknown(name, known, "text")) for name in self.strings if name not in known]
+        return errors, warnings
+
 
 class _Static(Options):
     tune = types.flag(False)
@@ -211,8 +219,8 @@ class SemsearchConfig(Options):
         return Settings(
             embedder=_embedder_settings(self.embedder, root, cache_dir),
             facets=tuple(_facet(name, facet) for name, facet in self.facets.items()) or DEFAULT_FACETS,
-            exclude=tuple(self.exclude),
-            kinds=dict(self.kinds),
+            exclude=tuple(map(_glob, self.exclude)),
+            kinds={_glob(glob): kind for glob, kind in self.kinds.items()},
             max_tokens=self.chunking.max_tokens,
             overlap_tokens=self.chunking.overlap_tokens,
             index_dir=root / (self.index_dir or DEFAULT_INDEX_DIR),
@@ -239,6 +247,11 @@ class SemsearchConfig(Options):
         return StaticSettings() if self.static == "auto" else StaticSettings("always", **self.static)
 
 
+def _glob(written: str) -> str:
+    """Returns a glob on source paths, which have slashes on every system."""
+    return written.replace("\\", "/")
+
+
 def _is_synonyms(value: object) -> bool:
     """Returns whether a value maps words to a word or a list of words."""
     if not isinstance(value, dict):
@@ -260,7 +273,8 @@ def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
         try:
             given = yaml.safe_load((root / given).read_text(encoding="utf-8")) or {}
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigurationError(f"Option 'synonyms': {root / str(given)} cannot be read: {error}.") from None
+            file = root / str(given)
+            raise ConfigurationError(f"Option 'synonyms': {file} cannot be read: {reason(error)}.") from None
         if not _is_synonyms(given):
             raise ConfigurationError("Option 'synonyms': the file has no mapping such as {k8s: kubernetes}.")
     assert isinstance(given, dict)

@@ -40,6 +40,7 @@ class MkDocsPages:
 
     def __init__(self) -> None:
         self._exclude: tuple[str, ...] = ()
+        self._unmatched: set[str] = set()
         self._dates: PageDates | None = None
         self._documents: dict[str, Document] = {}
         self._sources: dict[str, str] = {}
@@ -63,6 +64,7 @@ class MkDocsPages:
             keep: keep the pages of the last build, because a dirty build renders only modified ones.
         """
         self._exclude = tuple(exclude)
+        self._unmatched = set(exclude)
         if not keep:
             self._documents.clear()
             self._problems.clear()
@@ -79,6 +81,8 @@ class MkDocsPages:
             self._in_navigation.update((file.src_uri, file.dest_uri))
         for page in nav.pages:
             self._positions.setdefault(page.file.dest_uri, len(self._positions))
+        paths = [file.src_uri for file in files.documentation_pages()]
+        self._unmatched = {glob for glob in self._unmatched if not any(fnmatchcase(path, glob) for path in paths)}
         inclusion = (lambda level: level.is_in_serve()) if preview else (lambda level: level.is_included())
         self._expected.update(file.dest_uri for file in files.documentation_pages(inclusion=inclusion))
 
@@ -145,6 +149,10 @@ class MkDocsPages:
         for key in self._documents.keys() - self._expected:
             del self._documents[key]
         return self._expected <= self._seen
+
+    def unmatched_globs(self) -> tuple[str, ...]:
+        """Returns the globs of `exclude` that match no page."""
+        return tuple(sorted(self._unmatched))
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each page of the index whose front matter cannot be read."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.errors import QueryError, SemsearchError
+from mkdocs_semsearch.errors import QueryError, SemsearchError, reason
 from mkdocs_semsearch.searching.query import Mode, SearchQuery
 from mkdocs_semsearch.searching.response import Result
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
@@ -97,7 +97,7 @@ def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"The questions in {path} cannot be read: {error}.") from None
+        raise QueryError(f"The questions in {path} cannot be read: {reason(error)}.") from None
     return tuple(_read_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
 
 

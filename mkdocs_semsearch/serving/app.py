@@ -21,7 +21,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.insights.store import InsightStore, Recorder
@@ -87,7 +87,7 @@ def create_app(
         )
     parts = _Parts.of(index, settings)
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
-    routes = parts.routes(parts.operations, "", parts.admitted(agents) if agents is not None else None)
+    routes = parts.routes(parts.operations, "", parts.admitted(agents or _MissingMcp()))
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
     everything_else = parts.endpoint(parts.api(parts.operations, ""))
@@ -264,6 +264,14 @@ def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) 
             )
         )
     return [*layers, Middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)]
+
+
+class _MissingMcp:
+    """Answers at `/mcp` if the extra is not installed, because an agent cannot tell that from a wrong address."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = "MCP needs an extra on this server: pip install 'mkdocs-semsearch[mcp]'."
+        await starlette_response(error_response(HttpError(404, "not_found", message)))(scope, receive, send)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

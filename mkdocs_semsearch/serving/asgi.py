@@ -167,7 +167,7 @@ class EveryAnswer:
             raise HttpError(400, "bad_request", message, headers=(("connection", "close"),))
         if not scope["path"].endswith(PROBES) and not self._is_known_host(headers.get("host", "")):
             name = headers.get("host", "")[:100]
-            raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: see SEMSEARCH_HOSTS.")
+            raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: add it to SEMSEARCH_HOSTS.")
 
 
 class SiteFiles(StaticFiles):

@@ -88,6 +88,7 @@ class LiveIndex:
         open_index: opens a folder and compares every file with its hash.
         update: called before every check; updates a copy of a published index.
         give_up: cancels an `update` in progress.
+        name: name of the index in the log; by default that of its folder.
     """
 
     def __init__(
@@ -98,8 +99,10 @@ class LiveIndex:
         open_index: Callable[[Path], Searcher] | None = None,
         update: Callable[[], object] | None = None,
         give_up: Callable[[], object] | None = None,
+        name: str = "",
     ) -> None:
         self.index_dir = index_dir
+        self._name = name or index_dir.name
         self._poll_seconds = poll_seconds
         self._open_index = open_index or EncoderPool().open
         self._update = update
@@ -135,6 +138,7 @@ class LiveIndex:
             open_index=functools.partial(open_index, published=True),
             update=published.update,
             give_up=published.close,
+            name=str(index),
         )
 
     @contextmanager
@@ -295,7 +299,7 @@ class LiveIndex:
         )
         log.info(
             "Index %s loaded: build %s, %d pages, %d chunks.",
-            self.index_dir.name,
+            self._name,
             manifest.build_id,
             manifest.pages,
             manifest.chunks,
@@ -320,7 +324,7 @@ class LiveIndex:
 
     def _refuse(self, stamp: Stamp | None, reason: str) -> None:
         self._seen, self._retry_at = stamp, time.monotonic() + POLLS_UNTIL_RETRY * self._poll_seconds
-        sentence = f"The new build of {self.index_dir.name} is refused: {reason} {self._what_stays()}"
+        sentence = f"The new build of {self._name} is refused: {reason} {self._what_stays()}"
         self._complain("open", "refused", sentence)
 
     def _what_stays(self) -> str:

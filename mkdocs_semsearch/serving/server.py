@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from importlib.metadata import PackageNotFoundError, requires
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.serving.responses import HttpError, error_response
 from mkdocs_semsearch.serving.settings import LogFormat, LogLevel
 
@@ -127,7 +127,7 @@ def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise ConfigurationError(f"{place}: {error}.") from None
+        raise ConfigurationError(f"{place}: {reason(error)}. Choose another --host.") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if reuse_port:
@@ -138,7 +138,7 @@ def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        raise ConfigurationError(f"{place}: {error}. Choose another --port or --host.") from None
+        raise ConfigurationError(f"{place}: {reason(error)}. Choose another --port or --host.") from None
     return listener
 
 

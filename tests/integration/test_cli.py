@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import io
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.searching.filters import Equals, In
@@ -115,6 +117,7 @@ def test_version_and_no_command(run):
         (("query",), "TEXT"),
         (("query", "--change-time", "--keep-time"), "unrecognized arguments: --change-time --keep-time"),
         (("query", "x", "--keep-time"), "unrecognized arguments: --keep-time"),
+        (("query", "rotate", "keys"), "unrecognized arguments: keys (put a question of several words into quotes)"),
         (("query", "x", "--limit", "many"), "invalid int value"),
         (("query", "x", "--mode", "fuzzy"), "invalid choice"),
         (("query", "x", "--granularity", "site"), "invalid choice"),
@@ -221,6 +224,14 @@ def test_a_question_may_begin_with_a_dash(run, index_dir):
     for question in (("--keys",), ("--", "--keys"), ("-keys",)):
         arguments = ("query", "--index", index_dir, "--format", "json", *LEXICAL, *question)
         assert json.loads(run(*arguments).stdout)["results"], question
+
+
+def test_a_question_comes_from_standard_input(index_dir, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("rotate keys, Clé \xff\n".encode("latin-1"))))
+    assert main(["query", "-", "--index", str(index_dir), "--format", "json", *LEXICAL]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["query"] == "rotate keys, Cl� �"
+    assert answer["results"]
 
 
 def test_no_results_are_fine_and_say_what_to_try(run, index_dir):

@@ -21,6 +21,15 @@ from tests.waiting import eventually
 BASES = ("", "/-/semsearch")
 
 
+@pytest.mark.parametrize("base", BASES)
+def test_without_the_extra_the_mcp_address_names_it(base, index_dir, site_dir, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.serving.app.find_spec", lambda name: None)
+    with TestClient(create_app(index_dir, site_dir=site_dir)) as client:
+        answer = client.post(f"{base}/mcp", json={})
+    assert answer.status_code == 404
+    assert "pip install 'mkdocs-semsearch[mcp]'" in answer.json()["error"]["message"]
+
+
 @pytest.fixture(scope="module")
 def index_dir(tmp_path_factory):
     return build(tmp_path_factory.mktemp("served") / "index")

@@ -175,3 +175,14 @@ def test_each_url_has_its_own_copy(monkeypatch, tmp_path):
     assert one.index_dir == default_folder("https://docs.example.org/1/")
     assert tmp_path in one.index_dir.parents
     assert LiveIndex.at("semsearch-index").index_dir.name == "semsearch-index"
+
+
+def test_the_log_names_the_address_of_a_published_index(web, copy, monkeypatch, caplog):
+    url, root, _ = web
+    build(root / "semsearch")
+    monkeypatch.setattr("mkdocs_semsearch.serving.live_index.default_folder", lambda address: copy)
+    index = LiveIndex.at(url)
+    with caplog.at_level("INFO"):
+        index.refresh()
+    index.close()
+    assert f"Index {url} loaded: build " in caplog.text

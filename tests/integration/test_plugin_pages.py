@@ -16,10 +16,13 @@ def site(tmp_path):
 
 
 def test_exclude_globs(site):
-    site.options["exclude"] = ["changelog/*", "*/internal.md"]
+    site.options["exclude"] = ["changelog/*", "*/internal.md", "docs/a/*"]
     site.write({"changelog/2020/old.md": "# Old\n", "a/internal.md": "# Internal\n", "a/public.md": "# Public\n"})
-    site.build()
+    output = site.build()
     assert sorted(site.paths()) == ["a/public.md", "index.md"]
+    assert [line for line in output.splitlines() if "'exclude'" in line] == [
+        "INFO    -  semsearch: Option 'exclude': no page matches 'docs/a/*'; globs are relative to the docs folder"
+    ]
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "material"])

@@ -33,6 +33,14 @@ def test_every_line_of_a_table_of_promises_names_a_test(text):
         assert re.search(r"`test_\w+`", row.rstrip("|").rpartition("|")[2]), row
 
 
+def test_every_code_of_an_http_error_is_explained():
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "mkdocs_semsearch").rglob("*.py"))
+    raised = set(re.findall(r'HttpError\(\s*(\d+), "(\w+)"', sources))
+    assert len(raised) > 12
+    page = (ROOT / "example-site/docs/reference/errors.md").read_text(encoding="utf-8")
+    assert raised <= set(re.findall(r"^\| (\d+) \| `(\w+)` \|", page, re.MULTILINE))
+
+
 NO_PROMISES = {
     "Report a problem": "what to do",
     "What is protected": "what the promises are about",

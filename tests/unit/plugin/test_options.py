@@ -129,6 +129,11 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"widget": False}, "widget", ["False", "shortcut, fallback"]),
         ({"widget": {"shortcut": "k"}}, "widget", ["shortcut", "'k'", "neither true nor false"]),
         ({"widget": {"strings": ["Search"]}}, "widget", ["strings", "['Search']", "names to texts"]),
+        (
+            {"widget": {"strings": {"placehoder": "Find"}}},
+            "widget",
+            ["There is no such text", "did you mean placeholder"],
+        ),
         ({"graph": "hnsw"}, "graph", ["'hnsw'", "'auto', 'exact', 'nndescent'"]),
     ],
 )
@@ -141,6 +146,11 @@ def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option
 def test_kinds_keep_their_order():
     kinds = {"news/*": "blog", "old/*": "archive"}
     assert list(settings({"kinds": kinds}).kinds.items()) == list(kinds.items())
+
+
+def test_globs_on_source_paths_may_be_written_as_on_windows():
+    given = settings({"exclude": ["internal\\*"], "kinds": {"news\\*": "blog"}})
+    assert (given.exclude, given.kinds) == (("internal/*",), {"news/*": "blog"})
 
 
 def test_api_url_loses_its_last_slash():
@@ -188,7 +198,7 @@ def test_synonyms_are_written_as_words_lists_or_a_file(tmp_path):
     (tmp_path / "words.yml").write_text("- k8s\n")
     with pytest.raises(ConfigurationError, match="k8s: kubernetes"):
         settings({"synonyms": "words.yml"}, tmp_path)
-    with pytest.raises(ConfigurationError, match=r"missing\.yml cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"missing\.yml cannot be read: No such file or directory\.$"):
         settings({"synonyms": "missing.yml"}, tmp_path)
     assert settings({"pins": {"begin": "a.md"}}).pins == {"begin": "a.md"}
 
