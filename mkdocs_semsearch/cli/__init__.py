@@ -1,7 +1,57 @@
-"""The command `semsearch`."""
+"""The command `semsearch`: parses its arguments, runs a subcommand, and turns errors into exit codes.
+
+`arguments` defines the arguments, `commands` has the subcommands, and `text` formats what they print.
+"""
 
 from __future__ import annotations
 
-from mkdocs_semsearch.cli.commands import main
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
 
-__all__ = ["main"]
+from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
+from mkdocs_semsearch.cli.commands import COMMANDS, say
+from mkdocs_semsearch.errors import QueryError, SemsearchError
+
+_USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
+"""Fields of a query that come straight from an argument, so a wrong value is wrong usage."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    _write_anything()
+    parser = build_parser(COMMANDS)
+    given = parse_arguments(parser, arguments)
+    command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
+    if command is None:
+        parser.print_help()
+        return 2
+    from mkdocs_semsearch.serving.responses import is_panic
+
+    try:
+        code = command(given)
+        sys.stdout.flush()  # here, so that a closed pipe is caught below
+        return code
+    except SemsearchError as error:
+        say(str(error))
+        return 2 if isinstance(error, QueryError) and error.field in _USAGE_FIELDS else 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has closed the pipe. Without this, Python would report the error again while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        say(f"A library failed ({error}): check the index with `semsearch inspect --verify`.")
+        return 1
+
+
+def _write_anything() -> None:
+    """Makes standard output print escapes for characters that the terminal cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

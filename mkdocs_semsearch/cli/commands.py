@@ -1,10 +1,9 @@
-"""Runs the command `semsearch`; its subcommands call the same functions as the plugin and the server."""
+"""The subcommands of `semsearch`; they call the same functions as the plugin and the server."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import os
 import sys
@@ -15,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
-from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
-from mkdocs_semsearch.errors import ConfigurationError, QueryError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
@@ -26,46 +24,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.site.source_files import SiteConfig
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code."""
-    _write_anything()
-    parser = build_parser(_COMMANDS)
-    given = parse_arguments(parser, arguments)
-    command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
-    if command is None:
-        parser.print_help()
-        return 2
-    from mkdocs_semsearch.serving.responses import is_panic
-
-    try:
-        code = command(given)
-        sys.stdout.flush()  # here, so that a closed pipe is caught below
-        return code
-    except SemsearchError as error:
-        _say(str(error))
-        return 2 if isinstance(error, QueryError) and error.field in _USAGE_FIELDS else 1
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader has closed the pipe. Without this, Python would report the error again while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except BaseException as error:
-        if not is_panic(error):
-            raise
-        _say(f"A library failed ({error}): check the index with `semsearch inspect --verify`.")
-        return 1
-
-
 _CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
-_USAGE_FIELDS = ("filters", "limit", "min_score", "offset", "query")
-
-
-def _write_anything() -> None:
-    """Makes standard output print escapes for characters that the terminal cannot show."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _index(given: argparse.Namespace) -> int:
@@ -86,13 +45,13 @@ def _index(given: argparse.Namespace) -> int:
     elif settings.static.mode == "auto" and not given.widget:
         # A site without the search box does not need the files.
         settings = replace(settings, static=StaticSettings("never"))
-    progress = EmbeddingProgress(_say)
+    progress = EmbeddingProgress(say)
     try:
         report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
     for warning in (*report.misfits, *filter(None, (report.build.warning,))):
-        _say(f"warning: {warning}")
+        say(f"warning: {warning}")
     print(f"Indexed {report.build}")
     return 0
 
@@ -153,9 +112,8 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _query(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.cli.arguments import parse_filter
     from mkdocs_semsearch.cli.text import no_results_text, print_json, results_text
-    from mkdocs_semsearch.searching.filters import Equals
+    from mkdocs_semsearch.searching.filters import Equals, parse_filter
     from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.searching.response import to_json
     from mkdocs_semsearch.serving.settings import ServerSettings
@@ -295,7 +253,7 @@ def _lint(given: argparse.Namespace) -> int:
         print_json([finding.to_json() for finding in found])
     for finding in found if given.format != "json" else ():
         print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
-    _say(f"{len(found)} findings")
+    say(f"{len(found)} findings")
     return 1 if found and given.strict else 0
 
 
@@ -324,12 +282,12 @@ def _tune(given: argparse.Namespace) -> int:
     print_as(given.format, found.to_json(), tuning_text(found))
     line = f"ranking: {{semantic: {found.share:g}}}"
     if not found.helps:
-        _say("nothing to change: held-out questions do not gain more than chance")
+        say("nothing to change: held-out questions do not gain more than chance")
     elif given.dry_run:
-        _say(f"not written: {line}")
+        say(f"not written: {line}")
     else:
         write_semantic_share(given.config, found.share)
-        _say(f"{given.config} has the line `{line}` now: build again; delete it to undo this")
+        say(f"{given.config} has the line `{line}` now: build again; delete it to undo this")
     return 0
 
 
@@ -384,11 +342,12 @@ def _index_dir(given: str | Path | None) -> Path:
     return local_folder(given or _index_place(None))
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Prints a line to standard error."""
     print(f"semsearch: {line}", file=sys.stderr)
 
 
-_COMMANDS = {
+COMMANDS = {
     "index": _index,
     "serve": _serve,
     "query": _query,

@@ -29,11 +29,11 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.artifact.manifest import manifest_from_json, manifest_to_json
     from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings
     from mkdocs_semsearch.chunking.document import Document
-    from mkdocs_semsearch.cli.arguments import parse_filter
     from mkdocs_semsearch.embedding.onnx_encoder import FOLDER
     from mkdocs_semsearch.embedding.protocol import well_formed
     from mkdocs_semsearch.embedding.tokens import open_tokenizer
     from mkdocs_semsearch.errors import IndexFolderError, QueryError, SemsearchError
+    from mkdocs_semsearch.searching.filters import parse_filter
     from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.searching.response import filter_to_json, to_json
     from mkdocs_semsearch.searching.searcher import Searcher, open_searcher

@@ -444,7 +444,7 @@ def test_indexing_a_built_site_and_asking_it_from_anywhere(run, tmp_path, public
 
 
 def test_filters_of_the_library_are_those_of_the_command():
-    from mkdocs_semsearch.cli.arguments import parse_filter
+    from mkdocs_semsearch.searching.filters import parse_filter
 
     assert parse_filter("status=draft") == Equals("status", "draft")
 

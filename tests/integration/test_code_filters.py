@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.cli.arguments import parse_filter
+from mkdocs_semsearch.searching.filters import parse_filter
 from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import opened
 

@@ -27,8 +27,8 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from mkdocs_semsearch.cli.arguments import parse_filter
 from mkdocs_semsearch.plugin.preview import MOUNT, Preview, open_preview
+from mkdocs_semsearch.searching.filters import parse_filter
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import filter_to_json
 from mkdocs_semsearch.searching.searcher import open_searcher

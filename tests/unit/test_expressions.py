@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.cli.arguments import parse_filter
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range, parse_filter
 
 
 @pytest.mark.parametrize(
