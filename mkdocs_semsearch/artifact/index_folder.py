@@ -1,4 +1,4 @@
-"""Opens an index folder, and publishes new builds in it atomically: after a crash, the previous build is readable.
+"""Opens an index folder, reads its tables, and publishes new builds atomically: a crash leaves the previous build.
 
 Files are written into a staging folder and flushed to disk, the folder is renamed to the build id, and then the
 manifest is replaced by a rename. A reader sees either the old index or the new one.
@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from mkdocs_semsearch.artifact.fields import ADDED_LATER, chunks_schema, pages_schema
 from mkdocs_semsearch.artifact.manifest import (
+    CHUNKS,
     LOCK,
     MANIFEST,
+    PAGES,
     STAGING_PREFIX,
     IndexedFile,
     Manifest,
@@ -26,6 +30,9 @@ from mkdocs_semsearch.artifact.manifest import (
     manifest_to_json,
 )
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError, IndexNotFoundError, IndexWriteError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,68 @@ def sha256_of(path: Path) -> str:
 
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_tables(build_dir: Path, manifest: Manifest) -> tuple[pa.Table, pa.Table]:
+    """Reads the tables of pages and of chunks; chunk columns that an index of version 0.1.0 lacks are added.
+
+    Raises:
+        IndexCorruptError: a table cannot be read, or contradicts the manifest or its schema.
+    """
+    import pyarrow as pa
+
+    try:
+        pages, chunks = _read_table(build_dir / PAGES), _read_table(build_dir / CHUNKS)
+    except (OSError, pa.ArrowException) as error:
+        raise IndexCorruptError(f"The tables in {build_dir} cannot be read ({error}): build again.") from None
+    if (pages.num_rows, chunks.num_rows) != (manifest.pages, manifest.chunks):
+        raise IndexCorruptError(f"The tables in {build_dir} do not fit the manifest: build the index again.")
+    misfit = _misfit(pages, pages_schema(manifest.facets)) or _misfit(chunks, chunks_schema())
+    if misfit:
+        raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
+    return pages, _with_later_columns(chunks)
+
+
+def _read_table(path: Path) -> pa.Table:
+    """Reads a table in one thread: `read_table` with several threads keeps ten times the table's size in memory."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        table = file.read(use_threads=False).combine_chunks()
+    pa.default_memory_pool().release_unused()
+    return table
+
+
+def _with_later_columns(chunks: pa.Table) -> pa.Table:
+    """Adds the columns that an older index lacks: all definitions of a chunk from the main one, others empty."""
+    import pyarrow as pa
+
+    for name in ("node_types", "node_names", "parent_contexts"):
+        if name not in chunks.column_names:
+            values = [[] if value is None else [value] for value in chunks[name.removesuffix("s")].to_pylist()]
+            chunks = chunks.append_column(name, pa.array(values, pa.list_(pa.string())))
+    if "scope_depth" not in chunks.column_names:
+        depths = [len(path) or None for path in chunks["scope_path"].to_pylist()]
+        chunks = chunks.append_column("scope_depth", pa.array(depths, pa.int32()))
+    for field in chunks_schema():
+        if field.name in ADDED_LATER and field.name not in chunks.column_names:
+            empty: list[Any] = [[] if pa.types.is_list(field.type) else None]
+            chunks = chunks.append_column(field.name, pa.array(empty * chunks.num_rows, field.type))
+    return chunks
+
+
+def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:
+    """Returns the first column that contradicts the schema, or None; columns added by later versions are ignored."""
+    for field in schema:
+        if table.schema.get_field_index(field.name) < 0:
+            if field.name in ADDED_LATER:
+                continue
+            return f"no column {field.name}"
+        column = table[field.name]
+        if column.type != field.type or (column.null_count and not field.nullable):
+            return f"column {field.name}"
+    return None
 
 
 LOCK_TIMEOUT_SECONDS = 600

@@ -18,20 +18,17 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetType, Manifest
 from mkdocs_semsearch.artifact.fields import (
-    ADDED_LATER,
     CHUNK_COLUMNS,
     CHUNK_FIELDS,
     PAGE_FIELDS,
     PAGE_KINDS,
     Value,
-    chunks_schema,
     day_of,
     facet_column,
     front_matter_values,
-    pages_schema,
     stored_field,
 )
-from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
+from mkdocs_semsearch.artifact.index_folder import read_tables
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, value_test, wanted_values
@@ -202,18 +199,7 @@ class Tables:
         Raises:
             IndexCorruptError: a table cannot be read or contradicts the manifest.
         """
-        import pyarrow as pa
-
-        try:
-            pages, chunks = _read(build_dir / PAGES), _read(build_dir / CHUNKS)
-        except (OSError, pa.ArrowException) as error:
-            raise IndexCorruptError(f"The tables in {build_dir} cannot be read ({error}): build again.") from None
-        if (pages.num_rows, chunks.num_rows) != (manifest.pages, manifest.chunks):
-            raise IndexCorruptError(f"The tables in {build_dir} do not fit the manifest: build the index again.")
-        misfit = _misfit(pages, pages_schema(manifest.facets)) or _misfit(chunks, chunks_schema())
-        if misfit:
-            raise IndexCorruptError(f"The tables in {build_dir} are damaged ({misfit}): build the index again.")
-        tables = cls(pages, _with_later_columns(chunks), manifest)
+        tables = cls(*read_tables(build_dir, manifest), manifest)
         if not tables.chunk_map.is_consistent:
             raise IndexCorruptError(f"The tables in {build_dir} do not fit each other: build the index again.")
         return tables
@@ -331,35 +317,6 @@ class _RecentRows(Generic[Shown]):
         return found
 
 
-def _read(path: Path) -> pa.Table:
-    """Reads a table in one thread: `read_table` with several threads keeps ten times the table's size in memory."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        table = file.read(use_threads=False).combine_chunks()
-    pa.default_memory_pool().release_unused()
-    return table
-
-
-def _with_later_columns(chunks: pa.Table) -> pa.Table:
-    """Adds the columns that an older index lacks: all definitions of a chunk from the main one, others empty."""
-    import pyarrow as pa
-
-    for name in ("node_types", "node_names", "parent_contexts"):
-        if name not in chunks.column_names:
-            values = [[] if value is None else [value] for value in chunks[name.removesuffix("s")].to_pylist()]
-            chunks = chunks.append_column(name, pa.array(values, pa.list_(pa.string())))
-    if "scope_depth" not in chunks.column_names:
-        depths = [len(path) or None for path in chunks["scope_path"].to_pylist()]
-        chunks = chunks.append_column("scope_depth", pa.array(depths, pa.int32()))
-    for field in chunks_schema():
-        if field.name in ADDED_LATER and field.name not in chunks.column_names:
-            empty: list[Any] = [[] if pa.types.is_list(field.type) else None]
-            chunks = chunks.append_column(field.name, pa.array(empty * chunks.num_rows, field.type))
-    return chunks
-
-
 def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:
     """Returns some columns, as one record batch if possible: reading rows from it takes a third of the time.
 
@@ -394,19 +351,6 @@ def _modified(pages: pa.Table) -> NDArray[np.int32]:
     if "last_modified" not in pages.column_names:
         return np.zeros(pages.num_rows, np.int32)
     return np.array(list(map(day_of, pages["last_modified"].to_pylist())), np.int32)
-
-
-def _misfit(table: pa.Table, schema: pa.Schema) -> str | None:
-    """Returns the first column that contradicts the schema, or None; columns added by later versions are ignored."""
-    for field in schema:
-        if table.schema.get_field_index(field.name) < 0:
-            if field.name in ADDED_LATER:
-                continue
-            return f"no column {field.name}"
-        column = table[field.name]
-        if column.type != field.type or (column.null_count and not field.nullable):
-            return f"column {field.name}"
-    return None
 
 
 def _running_sections(page_of: NDArray[np.int32], section: NDArray[np.int32]) -> NDArray[np.int32]:

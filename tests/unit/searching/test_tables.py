@@ -9,9 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.artifact import FacetDeclaration, index_folder, open_index
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.searching import tables as tables_module
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.tables import Tables
 from tests.made_index import built, made_page
@@ -86,7 +85,7 @@ def test_a_column_that_was_added_later_is_empty_in_an_older_index(index, monkeyp
     rewrite(index, "chunks", lambda table: table.drop_columns(["language", "references"]))
     with pytest.raises(IndexCorruptError, match="no column language"):
         load(index)
-    monkeypatch.setattr(tables_module, "ADDED_LATER", {"language", "references"})
+    monkeypatch.setattr(index_folder, "ADDED_LATER", {"language", "references"})
     section = load(index).fetch([0]).section(0)
     assert (section.language, section.references) == (None, ())
 
