@@ -46,14 +46,20 @@ from mkdocs_semsearch.qdrant.reader import (
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageLanguages, Records, chunk_values, page_info
+from mkdocs_semsearch.searching.pages_and_sections import (
+    ChunkMap,
+    PageLanguages,
+    Records,
+    chunk_values,
+    kind_priors,
+    page_info,
+)
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import (
     MATCH_SHARE,
     RULES,
     SEMANTIC_WEIGHT,
     Candidates,
-    kind_priors,
     match_share,
     score,
     semantic_share,

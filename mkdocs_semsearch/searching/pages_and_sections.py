@@ -1,9 +1,10 @@
-"""Maps every chunk of an index to its page, section and language, and makes the page and section parts of a result."""
+"""Maps every chunk of an index to its page, section and language, groups chunks by these, and reads their fields."""
 
 from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, ChunkRecord
-from mkdocs_semsearch.lexical.analyzers import primary_subtag
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, primary_subtag
+from mkdocs_semsearch.lexical.question import Question
 
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
 """Score factor of pages in other languages than the reader's, if the site has pages in that language.
@@ -166,6 +168,69 @@ class ChunkMap:
         """Returns the rows of a page's chunks."""
         first = int(self.first_chunk[page])
         return range(first, first + int(self.chunk_count[page]))
+
+
+_ASKS_FOR_CHANGES = re.compile(
+    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
+    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
+    re.IGNORECASE,
+)
+
+
+def kind_priors(question: Question) -> Mapping[str, float]:
+    """Returns the score factor for each kind of page; kinds that the question is about are missing.
+
+    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
+    unless the question is about versions. Reference entries rank below guides unless the question has an identifier.
+    """
+    priors = dict(WEIGHTS["kinds"])
+    if _ASKS_FOR_CHANGES.search(question.text):
+        priors = {"reference": priors["reference"]}
+    if any(identifier_forms(word) for word in question.words):
+        priors.pop("reference")
+    return priors
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Chunks grouped by section, or sections by page.
+
+    Attributes:
+        starts: int64 `[g]`; position of each group's first member.
+        best: int64 `[g]`; position of each group's best member.
+        scores: float32 `[g]`; the best member's score.
+    """
+
+    starts: NDArray[np.int64]
+    best: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+def first_of_runs(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Returns bool `[m]`: the members whose key differs from the key before; the first member always."""
+    first = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
+
+
+def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
+    """Groups members by key and selects the best member of each group; the first one wins a tie.
+
+    Args:
+        keys: int32 `[m]`, ascending.
+        scores: float32 `[m]`.
+    """
+    if not len(keys):
+        empty = np.zeros(0, np.int64)
+        return Groups(empty, empty, np.zeros(0, np.float32))
+    starts = np.flatnonzero(first_of_runs(keys))
+    best_scores = np.maximum.reduceat(scores, starts)
+    if len(starts) == len(keys):
+        return Groups(starts, starts, best_scores)
+    lengths = np.diff(np.append(starts, len(keys)))
+    is_best = np.flatnonzero(scores == np.repeat(best_scores, lengths))
+    # In every group, the first best member at or after the start of the group.
+    return Groups(starts, is_best[np.searchsorted(is_best, starts)], best_scores)
 
 
 @dataclass(frozen=True, slots=True)

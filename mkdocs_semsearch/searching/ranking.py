@@ -6,7 +6,6 @@ The constants come from `artifact/weights.json`; `benchmarks/fit_ranking.py` fit
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.searching.pages_and_sections import group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Weight of the semantic score in a hybrid score; the lexical score has the rest."""
@@ -55,26 +54,6 @@ PAGE_EACH_SIDE: float = WEIGHTS["pages"]["each_side"]
 MATCH_SHARE: float = WEIGHTS["matches"]["share"]
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
 """A chunk matches from this share of the best score on, and in semantic mode from this share of the best similarity."""
-
-_ASKS_FOR_CHANGES = re.compile(
-    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
-    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
-    re.IGNORECASE,
-)
-
-
-def kind_priors(question: Question) -> Mapping[str, float]:
-    """Returns the score factor for each kind of page; kinds that the question is about are missing.
-
-    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
-    unless the question is about versions. Reference entries rank below guides unless the question has an identifier.
-    """
-    priors = dict(WEIGHTS["kinds"])
-    if _ASKS_FOR_CHANGES.search(question.text):
-        priors = {"reference": priors["reference"]}
-    if any(identifier_forms(word) for word in question.words):
-        priors.pop("reference")
-    return priors
 
 
 def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
@@ -193,48 +172,6 @@ def add_heading_bonus(
     """
     lifted = scores + np.float32(bonus) * headed.astype(np.float32)
     return np.asarray(lifted / np.float32(1 + bonus), np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Chunks grouped by section, or sections by page.
-
-    Attributes:
-        starts: int64 `[g]`; position of each group's first member.
-        best: int64 `[g]`; position of each group's best member.
-        scores: float32 `[g]`; the best member's score.
-    """
-
-    starts: NDArray[np.int64]
-    best: NDArray[np.int64]
-    scores: NDArray[np.float32]
-
-
-def first_of_runs(keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Returns bool `[m]`: the members whose key differs from the key before; the first member always."""
-    first = np.ones(len(keys), np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    return first
-
-
-def group_best(keys: NDArray[np.int32], scores: NDArray[np.float32]) -> Groups:
-    """Groups members by key and selects the best member of each group; the first one wins a tie.
-
-    Args:
-        keys: int32 `[m]`, ascending.
-        scores: float32 `[m]`.
-    """
-    if not len(keys):
-        empty = np.zeros(0, np.int64)
-        return Groups(empty, empty, np.zeros(0, np.float32))
-    starts = np.flatnonzero(first_of_runs(keys))
-    best_scores = np.maximum.reduceat(scores, starts)
-    if len(starts) == len(keys):
-        return Groups(starts, starts, best_scores)
-    lengths = np.diff(np.append(starts, len(keys)))
-    is_best = np.flatnonzero(scores == np.repeat(best_scores, lengths))
-    # In every group, the first best member at or after the start of the group.
-    return Groups(starts, is_best[np.searchsorted(is_best, starts)], best_scores)
 
 
 def page_scores(

@@ -18,9 +18,9 @@ from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, PageInfo, Records, SectionInfo
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Groups, PageInfo, Records, SectionInfo, group_best
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, Groups, group_best, top
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, top
 from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
-from mkdocs_semsearch.searching.ranking import first_of_runs
+from mkdocs_semsearch.searching.pages_and_sections import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
 from mkdocs_semsearch.static.chunk_words import HEADING, IDENTIFIERS, ChunkWords
 from mkdocs_semsearch.static.earlier import Shards

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching.pages_and_sections import group_best, kind_priors
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     HEADING_BONUS,
@@ -18,9 +19,7 @@ from mkdocs_semsearch.searching.ranking import (
     MATCH_SHARE,
     SemanticScale,
     fuse,
-    group_best,
     is_answerable,
-    kind_priors,
     match_share,
     page_scores,
     score,
