@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import io
 import json
 import random
 import re
 import threading
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from time import sleep, time
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -175,31 +176,13 @@ class _Loop:
         ) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
             sink = request.into(response.status_code) if request.into is not None else None
-            with sink or _Memory() as target:
+            with sink or io.BytesIO() as target:
                 await _copy(response, target, request.most, cut=sink is not None)
-                body = target.content if isinstance(target, _Memory) else b""
+                body = target.getvalue() if isinstance(target, io.BytesIO) else b""
             return Reply(response.status_code, headers, body)
 
 
-class _Memory:
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def __enter__(self) -> _Memory:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def write(self, part: bytes) -> None:
-        self._parts.append(part)
-
-    @property
-    def content(self) -> bytes:
-        return b"".join(self._parts)
-
-
-async def _copy(response: httpx2.Response, target: Any, most: int, *, cut: bool) -> None:
+async def _copy(response: httpx2.Response, target: BinaryIO, most: int, *, cut: bool) -> None:
     size = 0
     async for part in response.aiter_raw():
         size += len(part)
@@ -261,12 +244,9 @@ class JsonEndpoint:
     follow `Retry-After` and OpenAI's headers, and a pause of an hour is an error.
     """
 
-    def __init__(
-        self, url: SplitResult, headers: Mapping[str, str], *, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, url: SplitResult, headers: Mapping[str, str]) -> None:
         self._url = url
         self._headers = {"Content-Type": "application/json", **headers}
-        self._sleep = sleep
         self._client = HttpClient()
         self._jitter = random.Random()
 
@@ -302,11 +282,11 @@ class JsonEndpoint:
                 problem, cause = str(error), error
             if attempt == retries:
                 break
-            wait = _pause(attempt, None if reply is None else retry_delay(reply.headers, time.time()), self._jitter)
+            wait = _pause(attempt, None if reply is None else retry_delay(reply.headers, time()), self._jitter)
             if wait > LONGEST_WAIT:
                 problem += f" and asks for a pause of {wait:.0f} s"
                 break
-            self._sleep(wait)
+            sleep(wait)
         raise ConnectionError(f"{problem}; attempts: {attempt + 1}") from cause
 
     def _attempt(self, body: bytes, timeout: float) -> Reply:

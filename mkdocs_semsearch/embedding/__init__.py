@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
@@ -38,12 +38,12 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
         ConfigurationError: the kind is unknown, or does not have an option.
         ModelNotFoundError: the model is neither on disk nor reachable.
     """
-    opener = _OPENERS.get(kind)
-    if opener is None:
+    if kind not in _OPENERS:
         raise ConfigurationError(f"embedder.kind: {kind!r} is not one of {', '.join(KINDS)}.")
-    open_kind = opener()
-    allowed = (open_kind.__kwdefaults__ or {}).keys() - _NOT_FOR_USERS
-    unknown = sorted(set(options) - set(allowed))
+    module, function = _OPENERS[kind]
+    open_kind = getattr(import_module(f"{__name__}.{module}"), function)
+    allowed = open_kind.__kwdefaults__.keys()
+    unknown = sorted(set(options) - allowed)
     if unknown:
         raise ConfigurationError(
             f"embedder.{unknown[0]}: the kind {kind!r} has no such option; it has {', '.join(sorted(allowed))}."
@@ -84,29 +84,11 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     return embedder
 
 
-def _sentence_transformers() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.runtimes import open_model
-
-    return open_model
-
-
-def _onnx() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.runtimes import open_onnx
-
-    return open_onnx
-
-
-def _openai() -> Callable[..., Embedder]:
-    from mkdocs_semsearch.embedding.openai import open_openai
-
-    return open_openai
-
-
-_OPENERS: dict[str, Callable[[], Callable[..., Embedder]]] = {
-    "sentence-transformers": _sentence_transformers,
-    "onnx": _onnx,
-    "openai": _openai,
+_OPENERS = {
+    "sentence-transformers": ("runtimes", "open_model"),
+    "onnx": ("runtimes", "open_onnx"),
+    "openai": ("openai", "open_openai"),
 }
+"""The module and the function that open each kind; they are imported when an embedder of that kind is opened."""
 
 KINDS = tuple(_OPENERS)
-_NOT_FOR_USERS = frozenset({"sleep"})

@@ -78,6 +78,11 @@ def load_query_encoder(
     return embedder
 
 
+def is_complete(folder: Path) -> bool:
+    """Returns whether a folder has all files of an exported encoder."""
+    return all((folder / name).is_file() for name in ENCODER_FILES)
+
+
 def read_identity(folder: Path) -> EmbedderIdentity:
     """Returns the identity of an exported encoder without loading it.
 

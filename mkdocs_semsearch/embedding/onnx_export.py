@@ -24,6 +24,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     OnnxEmbedder,
     encoder_settings,
     import_onnxruntime,
+    is_complete,
     load_query_encoder,
 )
 from mkdocs_semsearch.embedding.protocol import Embedder
@@ -98,7 +99,7 @@ def export_query_encoder(
     if reason is not None:
         return EncoderExport(False, reason)
     cached = None if cache_dir is None else cached_export(embedder, cache_dir)
-    if cached is not None and _is_complete(cached):
+    if cached is not None and is_complete(cached):
         return _publish(cached, folder)
     known = None if cached is None else _known_failure(cached)
     if known is not None:
@@ -192,10 +193,6 @@ def _write_tokenizer(embedder: SentenceTransformerEmbedder, file: Path) -> None:
         embedder.model.tokenizer.backend_tokenizer.save(str(file))
 
 
-def _is_complete(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in ENCODER_FILES)
-
-
 def _keep(source: Path, cached: Path) -> None:
     """Copies the export into the cache in one step; does nothing if the disk is full."""
     try:
@@ -203,7 +200,7 @@ def _keep(source: Path, cached: Path) -> None:
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
             fresh = Path(name) / "encoder"
             _copy(source, fresh)
-            if not _is_complete(cached):  # otherwise another build has written it and may be reading it
+            if not is_complete(cached):  # otherwise another build has written it and may be reading it
                 shutil.rmtree(cached, ignore_errors=True)
                 fresh.replace(cached)
     except OSError:

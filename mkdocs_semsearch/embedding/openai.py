@@ -6,9 +6,9 @@ import json
 import os
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -52,7 +52,6 @@ def open_openai(
     concurrency: int = 4,
     timeout: float = 60.0,
     retries: int = 5,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> OpenAIEmbedder:
     """Opens an OpenAI-compatible endpoint; nothing is sent before the first `embed` or `identity`.
 
@@ -74,7 +73,6 @@ def open_openai(
         timeout: seconds for one request; a query gets at most 4, so that two attempts fit
             into the 10 seconds of a search.
         retries: further attempts after timeouts, 429 and 5xx; a question gets at most one.
-        sleep: how to wait between attempts.
 
     Raises:
         ConfigurationError: an option has a value that cannot work.
@@ -93,15 +91,22 @@ def open_openai(
     address = base_url or next((value for name in URL_VARIABLES if (value := os.environ.get(name, "").strip())), None)
     url = _embeddings_address(address or DEFAULT_BASE_URL)
     headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
-    return OpenAIEmbedder(
-        model,
-        JsonEndpoint(url, headers, sleep=sleep),
-        key=key,
-        dimension=dimensions or dimension,
-        dimensions=dimensions,
-        revision=revision,
+    # The fingerprint is readable, not hashed: `reopen_openai` takes the options from it.
+    described = {"dimensions": dimensions, "model": model, "revision": revision}
+    identity = EmbedderIdentity(
+        kind="openai",
+        model=model,
+        fingerprint=json.dumps(described, sort_keys=True),
+        dimension=dimensions or dimension or 0,
         max_tokens=max_tokens,
-        prompts={"query": query_prompt, "document": document_prompt},
+        query_prompt=query_prompt,
+        document_prompt=document_prompt,
+    )
+    return OpenAIEmbedder(
+        identity,
+        JsonEndpoint(url, headers),
+        key=key,
+        dimensions=dimensions,
         batch_size=batch_size,
         concurrency=concurrency,
         timeout=float(timeout),
@@ -162,28 +167,21 @@ class OpenAIEmbedder:
 
     def __init__(
         self,
-        model: str,
+        identity: EmbedderIdentity,
         endpoint: JsonEndpoint,
         *,
         key: str | None,
-        dimension: int | None,
         dimensions: int | None,
-        revision: str,
-        max_tokens: int,
-        prompts: dict[Role, str],
         batch_size: int,
         concurrency: int,
         timeout: float,
         retries: int,
     ) -> None:
-        self._model = model
+        """Makes an embedder; the dimension in `identity` is 0 if the endpoint must be asked, see `open_openai`."""
+        self._identity = identity
         self._endpoint = endpoint
         self._key = key
-        self._dimension = dimension
         self._dimensions = dimensions
-        self._revision = revision
-        self._max_tokens = max_tokens
-        self._prompts = prompts
         self._batch_size = batch_size
         self._concurrency = concurrency
         self._timeout = timeout
@@ -193,29 +191,26 @@ class OpenAIEmbedder:
     @property
     def identity(self) -> EmbedderIdentity:
         """Model and settings that decide the vectors; sends one request if the dimension was not set."""
-        # Readable, not hashed: `reopen_openai` takes the options from it.
-        described = {"dimensions": self._dimensions, "model": self._model, "revision": self._revision}
-        return EmbedderIdentity(
-            kind="openai",
-            model=self._model,
-            fingerprint=json.dumps(described, sort_keys=True),
-            dimension=self._known_dimension(),
-            max_tokens=self._max_tokens,
-            query_prompt=self._prompts["query"],
-            document_prompt=self._prompts["document"],
-        )
+        with self._lock:
+            if not self._identity.dimension:
+                (vector,) = self._ask(["dimension"], "query")
+                if not isinstance(vector, list) or not vector:
+                    raise EmbeddingError(f"The embedder at {self._where} answered with an empty vector.")
+                self._identity = replace(self._identity, dimension=len(vector))
+            return self._identity
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`."""
-        dimension = self._known_dimension()
-        prompted = [self._prompts[role] + well_formed(text) for text in texts]
-        limit = self._max_tokens * CHARACTERS_PER_TOKEN
+        identity = self.identity
+        prompt = identity.query_prompt if role == "query" else identity.document_prompt
+        prompted = [prompt + well_formed(text) for text in texts]
+        limit = identity.max_tokens * CHARACTERS_PER_TOKEN
         cut = [text[:limit] if text.strip() else BLANK for text in prompted]
         batches = list(_batches(cut, self._batch_size))
-        parts: list[NDArray[np.float32]] = [np.zeros((0, dimension), dtype=np.float32)]
+        parts: list[NDArray[np.float32]] = [np.zeros((0, identity.dimension), dtype=np.float32)]
         for batch, answer in self._answers(batches, role):
             source = f"The embedder at {self._where}"
-            parts.append(unit_rows(answer, count=len(batch), dimension=dimension, source=source))
+            parts.append(unit_rows(answer, count=len(batch), dimension=identity.dimension, source=source))
         return np.concatenate(parts)
 
     def _answers(self, batches: list[list[str]], role: Role) -> Iterator[tuple[list[str], list[Any]]]:
@@ -234,22 +229,13 @@ class OpenAIEmbedder:
 
     @property
     def _where(self) -> str:
-        return f"{self._endpoint.address} (model {self._model!r})"
-
-    def _known_dimension(self) -> int:
-        with self._lock:
-            if self._dimension is None:
-                (vector,) = self._ask(["dimension"], "query")
-                if not isinstance(vector, list) or not vector:
-                    raise EmbeddingError(f"The embedder at {self._where} answered with an empty vector.")
-                self._dimension = len(vector)
-            return self._dimension
+        return f"{self._endpoint.address} (model {self._identity.model!r})"
 
     def _ask(self, texts: list[str], role: Role) -> list[Any]:
         quick = role == "query"
         limit = max(map(len, texts))
         while True:
-            payload: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
+            payload: dict[str, Any] = {"model": self._identity.model, "input": texts, "encoding_format": "float"}
             if self._dimensions is not None:
                 payload["dimensions"] = self._dimensions
             try:

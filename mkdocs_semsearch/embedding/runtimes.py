@@ -25,6 +25,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
     DefaultEmbedder,
     OnnxEmbedder,
+    is_complete,
     load_query_encoder,
     read_identity,
 )
@@ -223,7 +224,7 @@ class OnnxModelEmbedder:
         """
         with self._lock:
             folder = cached_export(self.original, self._cache_dir)
-            if not _is_whole(folder) and self._failure is None:
+            if not is_complete(folder) and self._failure is None:
                 if not _is_writable(self._cache_dir):
                     self._cache_dir = self._temporary_folder()
                     folder = cached_export(self.original, self._cache_dir)
@@ -263,10 +264,6 @@ class OnnxModelEmbedder:
         except EmbeddingError:  # a file in the cache is damaged: export the model again
             shutil.rmtree(folder, ignore_errors=True)
             return self.original if self.encoder_folder is None else load_query_encoder(folder, threads=self._threads)
-
-
-def _is_whole(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in ENCODER_FILES)
 
 
 def _is_writable(folder: Path) -> bool:

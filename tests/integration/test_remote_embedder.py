@@ -25,7 +25,9 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def build(server, tmp_path):
+def build(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.http_client.sleep", lambda seconds: None)
+
     def build(pages):
         embedder = open_openai(
             "word-hash",
@@ -34,7 +36,6 @@ def build(server, tmp_path):
             timeout=0.5,
             retries=1,
             concurrency=2,
-            sleep=lambda seconds: None,
         )
         return built(tmp_path / "index", pages, embedder=embedder, cache_dir=tmp_path / "cache")
 

@@ -141,9 +141,7 @@ def test_a_clock_that_jumps_does_no_harm(live, jump, monkeypatch):
 
 
 def connect(server):
-    return open_openai(
-        "word-hash", base_url=server.base_url, dimension=server.dimension, timeout=0.3, retries=0, sleep=lambda _: None
-    )
+    return open_openai("word-hash", base_url=server.base_url, dimension=server.dimension, timeout=0.3, retries=0)
 
 
 def nonsense(value):

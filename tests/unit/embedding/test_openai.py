@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import time
 from email.utils import formatdate
 
 import numpy as np
@@ -33,9 +32,17 @@ def server():
         yield server
 
 
-def connect(server, waits=None, **options):
+@pytest.fixture(autouse=True)
+def waits(monkeypatch):
+    """The pauses between attempts, which these tests do not wait for."""
+    waits = []
+    monkeypatch.setattr("mkdocs_semsearch.http_client.sleep", waits.append)
+    return waits
+
+
+def connect(server, **options):
     options = {"dimension": server.dimension, "base_url": server.base_url} | options
-    return open_openai("word-hash", sleep=(waits if waits is not None else []).append, **options)
+    return open_openai("word-hash", **options)
 
 
 def test_vectors_come_back_in_the_order_of_the_texts(server):
@@ -98,26 +105,23 @@ def test_the_fingerprint_follows_model_and_revision(server):
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_a_passing_failure_is_retried(server, status):
-    waits = []
+def test_a_passing_failure_is_retried(server, waits, status):
     server.answer = lambda request, number: (status, {}, {"error": "busy"}) if number < 3 else good_answer(request)
-    assert connect(server, waits).embed(["text"], "document").shape == (1, server.dimension)
+    assert connect(server).embed(["text"], "document").shape == (1, server.dimension)
     assert len(waits) == 2
     assert all(0 < wait <= 1 for wait in waits)
 
 
-def test_the_server_says_how_long_to_wait(server):
-    waits = []
+def test_the_server_says_how_long_to_wait(server, waits):
     server.answer = lambda request, number: (429, {"Retry-After": "7"}, {}) if number == 1 else good_answer(request)
-    connect(server, waits).embed(["text"], "document")
+    connect(server).embed(["text"], "document")
     assert 7 <= waits[0] <= 8
 
 
-def test_a_pause_of_an_hour_is_not_waited_for(server):
-    waits = []
+def test_a_pause_of_an_hour_is_not_waited_for(server, waits):
     server.answer = lambda request, number: (429, {"Retry-After": "3600"}, {})
     with pytest.raises(EmbedderUnavailableError, match=r"a pause of 36\d\d s"):
-        connect(server, waits).embed(["text"], "document")
+        connect(server).embed(["text"], "document")
     assert waits == []
 
 
@@ -292,11 +296,3 @@ def test_an_unknown_kind_names_the_known_ones():
 )
 def test_how_long_the_server_asks_to_wait(headers, seconds):
     assert retry_delay(headers, 1_000_000) == (pytest.approx(seconds) if seconds is not None else None)
-
-
-def test_the_default_way_to_wait_is_to_sleep(server):
-    server.answer = lambda request, number: (503, {"Retry-After": "0"}, {}) if number == 1 else good_answer(request)
-    began = time.monotonic()
-    embedder = open_embedder("openai", "m", base_url=server.base_url, dimension=server.dimension)
-    assert embedder.embed(["text"], "query").shape == (1, server.dimension)
-    assert time.monotonic() >= began
