@@ -30,7 +30,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     read_identity,
 )
 from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder, why_not_traceable
-from mkdocs_semsearch.embedding.protocol import Role, check_text
+from mkdocs_semsearch.embedding.protocol import Embedder, Role, check_text
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
@@ -53,7 +53,7 @@ def open_model(
     document_prompt: str | None = None,
     threads: int | None = None,
     cache_dir: str | None = None,
-) -> DefaultEmbedder | SentenceTransformerEmbedder | OnnxModelEmbedder:
+) -> Embedder:
     """Opens a sentence-transformers model; it is exported or loaded when it is first used.
 
     Args:
@@ -141,7 +141,7 @@ def open_onnx(
     document_prompt: str | None = None,
     threads: int | None = None,
     cache_dir: str | None = None,
-) -> DefaultEmbedder | OnnxEmbedder | OnnxModelEmbedder:
+) -> Embedder:
     """Opens the default encoder, an exported one, or a sentence-transformers model that is exported when first used.
 
     Args:
@@ -157,17 +157,18 @@ def open_onnx(
         ModelNotFoundError: the model is neither on disk nor on the hub.
         MissingExtraError: ONNX Runtime is not installed, or the model needs the extra `models`.
     """
-    check_text(cache_dir=cache_dir)
     folder = Path(model).expanduser()
     if (folder / ENCODER_FILES[0]).is_file():
         return load_query_encoder(folder, threads=threads)
-    if is_default_model(model, revision):
-        check_text(query_prompt=query_prompt, document_prompt=document_prompt)
-        return DefaultEmbedder(query_prompt=query_prompt, document_prompt=document_prompt, threads=threads)
-    original = open_sentence_transformer(
-        model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt, device="cpu"
+    return open_model(
+        model,
+        runtime="onnx",
+        revision=revision,
+        query_prompt=query_prompt,
+        document_prompt=document_prompt,
+        threads=threads,
+        cache_dir=cache_dir,
     )
-    return OnnxModelEmbedder(original, Path(cache_dir).expanduser() if cache_dir else default_cache(), threads)
 
 
 class OnnxModelEmbedder:

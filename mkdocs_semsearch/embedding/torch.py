@@ -7,6 +7,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -72,14 +73,13 @@ def open_sentence_transformer(
     if find_spec("sentence_transformers") is None:  # checked before gigabytes of weights are downloaded
         raise MissingExtraError(f"The model {model!r} needs PyTorch and sentence-transformers: run {INSTALL}.")
     folder = read_model_folder(resolve_model(model, revision=revision))
-    return SentenceTransformerEmbedder(
+    folder = replace(
         folder,
-        name=canonical_name(model),
-        device=device,
-        precision=precision,
-        batch_size=batch_size,
-        query_prompt=query_prompt,
-        document_prompt=document_prompt,
+        query_prompt=folder.query_prompt if query_prompt is None else query_prompt,
+        document_prompt=folder.document_prompt if document_prompt is None else document_prompt,
+    )
+    return SentenceTransformerEmbedder(
+        folder, name=canonical_name(model), device=device, precision=precision, batch_size=batch_size
     )
 
 
@@ -94,21 +94,15 @@ class SentenceTransformerEmbedder:
         folder: ModelFolder,
         *,
         name: str,
-        device: str | None = None,
-        precision: str = "auto",
-        batch_size: int | None = None,
-        query_prompt: str | None = None,
-        document_prompt: str | None = None,
+        device: str | None,
+        precision: str,
+        batch_size: int | None,
     ) -> None:
         self.folder = folder
         self._name = name
         self._device = device
         self._precision = precision
         self._batch_size = batch_size
-        self._prompts: dict[Role, str] = {
-            "query": folder.query_prompt if query_prompt is None else query_prompt,
-            "document": folder.document_prompt if document_prompt is None else document_prompt,
-        }
         self._lock = threading.RLock()
         self._model: Any = None
         self._identity: EmbedderIdentity | None = None
@@ -124,8 +118,8 @@ class SentenceTransformerEmbedder:
                     fingerprint=self.folder.fingerprint(),
                     dimension=self.folder.dimension or int(self.model.get_embedding_dimension()),
                     max_tokens=self.folder.max_tokens,
-                    query_prompt=self._prompts["query"],
-                    document_prompt=self._prompts["document"],
+                    query_prompt=self.folder.query_prompt,
+                    document_prompt=self.folder.document_prompt,
                 )
             return self._identity
 
@@ -148,13 +142,17 @@ class SentenceTransformerEmbedder:
         if not texts:
             return np.zeros((0, identity.dimension), dtype=np.float32)
         model = self.model
-        encode = model.encode_query if role == "query" else model.encode_document
+        encode, prompt = (
+            (model.encode_query, identity.query_prompt)
+            if role == "query"
+            else (model.encode_document, identity.document_prompt)
+        )
         batch_size = self._batch_size or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
         with self._lock:
             try:  # sentence-transformers sorts the texts by length itself
                 vectors = encode(
                     [well_formed(text) for text in texts],
-                    prompt=self._prompts[role],
+                    prompt=prompt,
                     batch_size=batch_size,
                     show_progress_bar=False,
                     normalize_embeddings=False,

@@ -213,7 +213,8 @@ def _main(folder: Path, memory: int) -> None:
     except SemsearchError as error:
         _write(answers, str(error).encode(), failed=True)
         return
-    _bound_this_process(memory)
+    if (used := memory_in("VmData")) > 0:  # other systems have no such limit; the deadline remains
+        limit_this_process(used + memory, largest_file=0)
     _write(answers, b"")
     for line in sys.stdin.buffer:
         question = json.loads(line)
@@ -230,24 +231,35 @@ def _write(answers: object, content: bytes, *, failed: bool = False) -> None:
     answers.flush()  # type: ignore[attr-defined]
 
 
-def _bound_this_process(memory: int) -> None:
-    """Limits this process: `memory` more bytes than now, no file writes, and first choice of the OOM killer."""
+def memory_in(field: str) -> int:
+    """Returns a size in bytes from the status of this process, such as `VmHWM`; 0 if this system does not tell."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(f"{field}:")), 0)
+
+
+def limit_this_process(memory: int, *, largest_file: int, seconds: int | None = None) -> None:
+    """Limits this process, and makes it the first choice of the OOM killer; does nothing on systems without limits.
+
+    Args:
+        memory: greatest number of bytes of data.
+        largest_file: greatest size of a file that it writes, in bytes.
+        seconds: greatest processor time; None for no limit.
+    """
     try:
         import resource
-
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except (ImportError, OSError):  # this system has no such limits; the deadline remains
+    except ImportError:
         return
-    reserved = next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData:")), 0)
-    for limit, value in (
-        (resource.RLIMIT_DATA, reserved + memory),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_FSIZE: largest_file, resource.RLIMIT_CORE: 0}
+    if seconds is not None:
+        limits[resource.RLIMIT_CPU] = seconds
+    for limit, value in limits.items():
         _, hard = resource.getrlimit(limit)
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(limit, (bound, bound))
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # not Linux
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
-from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Workers
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.federation import FederatedOperations
@@ -94,19 +93,15 @@ def build_server(
     return server
 
 
-def run_stdio(source: Searcher | LiveIndex | Mapping[str, LiveIndex]) -> None:
+def run_stdio(source: LiveIndex | Mapping[str, LiveIndex]) -> None:
     """Serves MCP on standard input and output until the client disconnects.
 
     Args:
-        source: an open searcher, an index that is watched while the server runs, or several of these by name.
+        source: an index that is watched while the server runs, or several of these by name.
 
     Raises:
         MissingExtraError: the extra `mcp` is not installed.
     """
-    if isinstance(source, Searcher):
-        operations: Operations = IndexOperations(lambda: source)
-        build_server(operations, site_name=source.manifest.site_name).run("stdio")
-        return
     if isinstance(source, LiveIndex):
         server = build_server(IndexOperations(source), site_name=source.site_name())
     else:

@@ -20,6 +20,7 @@ from pathlib import Path
 from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, VECTORS, Manifest, manifest_to_json
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
+from mkdocs_semsearch.serving.encoder_pool import limit_this_process, memory_in
 
 MEMORY = 512 << 20
 MEMORY_FACTOR = 8
@@ -115,14 +116,14 @@ LONGEST_WORD = 65536
 
 
 def _main(folder: Path, memory: int) -> int:
-    _bound_this_process(memory)
+    limit_this_process(RESERVED + memory, largest_file=LARGEST_TEXT, seconds=SECONDS)
     try:
         _try(folder)
     except (SemsearchError, OSError) as error:
         return _say(f"{error}".replace(str(folder), "it"))
     except MemoryError:
         return _say(f"it needs more than {memory >> 20} MiB of memory.")
-    used = _peak_memory()
+    used = memory_in("VmHWM")  # not `ru_maxrss`, which begins with the memory of the parent process
     return _say(f"it takes {used >> 20} MiB of memory, {memory >> 20} are allowed.") if used > memory else 0
 
 
@@ -186,36 +187,6 @@ def _depth(text: str) -> int:
         depth += 1 if bracket in "[{" else -1
         deepest = max(deepest, depth)
     return deepest
-
-
-def _bound_this_process(memory: int) -> None:
-    try:
-        import resource
-    except ImportError:  # this system has no limits; a crash still stays in this process
-        return
-    for limit, value in (
-        (resource.RLIMIT_DATA, RESERVED + memory),
-        (resource.RLIMIT_CPU, SECONDS),
-        (resource.RLIMIT_FSIZE, LARGEST_TEXT),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(limit)
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (bound, bound))
-    with contextlib.suppress(OSError):  # not Linux
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-
-
-def _peak_memory() -> int:
-    """Returns the peak memory of this process in bytes; 0 if it is unknown.
-
-    `ru_maxrss` is not used: it starts with the memory of the parent process.
-    """
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
 def _say(sentence: str) -> int:

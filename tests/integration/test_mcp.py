@@ -320,8 +320,7 @@ def test_several_indexes_take_names(index_dir, tmp_path):
         assert "There is no index 'nobody' here: there are manual, cooking." in text
 
 
-@pytest.mark.parametrize("source", ["open_small(index_dir)", "LiveIndex(index_dir, open_index=open_small)"])
-def test_over_standard_input_and_output(index_dir, source):
+def test_over_standard_input_and_output(index_dir):
     program = textwrap.dedent(
         f"""
         import sys
@@ -331,7 +330,7 @@ def test_over_standard_input_and_output(index_dir, source):
         from tests.unit.serving.small_index import open_small
         from mkdocs_semsearch.serving.live_index import LiveIndex
         index_dir = Path({str(index_dir)!r})
-        run_stdio({source})
+        run_stdio(LiveIndex(index_dir, open_index=open_small))
         """
     )
     failed, found = call(
