@@ -112,12 +112,8 @@ def _texts(value: Any) -> Any:
     if value is None or isinstance(value, Mapping):
         return None
     if isinstance(value, list):
-        return [_text(item) for item in value if item is not None and not isinstance(item, Mapping | list)]
-    return _text(value)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return [as_text(item) for item in value if item is not None and not isinstance(item, Mapping | list)]
+    return as_text(value)
 
 
 FacetType = Literal["string", "list", "integer", "number", "date", "boolean"]

@@ -7,7 +7,6 @@ from mkdocs_semsearch.chunking.document import (
     Chunk,
     ChunkedPage,
     ChunkedText,
-    ChunkKind,
     Document,
     DocumentSource,
     FrontMatter,
@@ -20,7 +19,6 @@ from mkdocs_semsearch.chunking.page_role import with_inbound_links
 
 __all__ = [
     "Chunk",
-    "ChunkKind",
     "ChunkMemory",
     "ChunkSettings",
     "ChunkedPage",

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
+from mkdocs_semsearch.artifact.fields import ChunkKind, FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import (
     Block,
     Heading,
@@ -30,7 +30,6 @@ from mkdocs_semsearch.chunking.document import (
     Chunk,
     ChunkedPage,
     ChunkedText,
-    ChunkKind,
     Document,
     Recognised,
     embedding_text,

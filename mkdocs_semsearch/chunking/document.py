@@ -7,12 +7,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from mkdocs_semsearch.artifact.fields import PageKind, unmarked
+from mkdocs_semsearch.artifact.fields import ChunkKind, PageKind, unmarked
 
 FrontMatter = Mapping[str, Any]
-ChunkKind = Literal["text", "code", "table", "api"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +195,6 @@ class ChunkedPage:
     def content_hash(self) -> str:
         """A hash of title, headings and text, which changes when the visible content of the page changes."""
         return content_hash(self.title, self.chunks)
-
-    @property
-    def primary_language(self) -> str | None:
-        """The most frequent language of the page's code blocks."""
-        return self.languages[0] if self.languages else None
 
 
 def content_hash(title: str, chunks: Iterable[Chunk]) -> str:

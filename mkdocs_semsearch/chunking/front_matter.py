@@ -13,6 +13,7 @@ import yaml
 
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind, as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
+from mkdocs_semsearch.embedding.protocol import well_formed
 
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
 _UNCLOSED = re.compile(r"-{3}[ \t]*\r?\n[a-z_]+:(?:[ \t\r]|\n)")
@@ -178,13 +179,7 @@ def _key(key: Any) -> str:
 
 def plain_text(text: str) -> str:
     """Returns text without NULs and lone surrogates, which JSON, Parquet and HTML cannot contain."""
-    if "\0" in text:
-        text = text.replace("\0", "")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text
+    return well_formed(text.replace("\0", ""))
 
 
 _INT64 = range(-(2**63), 2**63)

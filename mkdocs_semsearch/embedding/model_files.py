@@ -190,7 +190,6 @@ class ModelFolder:
         path: the folder.
         modules: class names of its modules in order, such as `("Transformer", "Pooling", "Normalize")`.
         transformer_dir: the folder of the transformer's own files; `path` for most models.
-        pooling: pooling modes in the order of their concatenation.
         include_prompt: whether the prompt's tokens are included in pooling.
         dimension: length of a vector; `None` if only the loaded model knows it.
         max_tokens: tokens after which a text is cut.
@@ -201,7 +200,6 @@ class ModelFolder:
     path: Path
     modules: tuple[str, ...]
     transformer_dir: Path
-    pooling: tuple[str, ...]
     include_prompt: bool
     dimension: int | None
     max_tokens: int
@@ -263,7 +261,6 @@ def read_model_folder(path: Path) -> ModelFolder:
         path=path,
         modules=types,
         transformer_dir=transformer_dir,
-        pooling=pooling,
         include_prompt=bool(pooling_config.get("include_prompt", True)),
         dimension=_dimension(types, folders, config, pooling, settings.get("truncate_dim")),
         max_tokens=_max_tokens(types, transformer_dir, config, sentence_config),

@@ -288,7 +288,7 @@ class Recorder:
         self._failing = False
 
 
-def first_hour(since: str, now: datetime | None = None) -> str:
+def first_hour(since: str) -> str:
     """Reads `2026-11-01` or `30d`; an empty text is the beginning.
 
     Raises:
@@ -297,7 +297,7 @@ def first_hour(since: str, now: datetime | None = None) -> str:
     if not since:
         return ""
     if since.endswith("d") and since[:-1].isdecimal() and len(since) < 6:
-        return ((now or datetime.now(UTC)) - timedelta(days=int(since[:-1]))).strftime("%Y-%m-%dT%H")
+        return (datetime.now(UTC) - timedelta(days=int(since[:-1]))).strftime("%Y-%m-%dT%H")
     try:
         return datetime.strptime(since, "%Y-%m-%d").strftime("%Y-%m-%d")
     except ValueError:

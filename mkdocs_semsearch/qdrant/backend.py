@@ -28,7 +28,6 @@ from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
     PAGE,
-    PAGE_POINT,
     CollectionField,
     TermList,
     connect,
@@ -39,7 +38,6 @@ from mkdocs_semsearch.qdrant.reader import (
     QdrantFilters,
     heading_stems,
     identifier_dimension,
-    of_kind,
     phrase_terms,
     sparse_question,
 )
@@ -236,12 +234,12 @@ class QdrantBackend:
         known = self._filters.field(field)
         if known is None:
             return ()
-        return _by_count(known, self._reader.counts(known.counting_key, of_kind(PAGE_POINT), _MOST_VALUES))
+        return _by_count(known, self._reader.counts(known.counting_key, _MOST_VALUES, of_pages=True))
 
     def page_row(self, path: str) -> int | None:
         """Returns the row of the page with this path, or None."""
         field = self._filters.field("page.path")
-        point = self._reader.point_with(field.key, path, PAGE_POINT) if field is not None else None
+        point = self._reader.page_with(field.key, path) if field is not None else None
         return None if point is None else point - self.chunk_map.chunks
 
     def page_urls(self) -> Iterator[tuple[str, str]]:
@@ -311,7 +309,7 @@ class QdrantBackend:
         return facet_counts(_by_count(field, list(Counter(value for _, value in pairs).items())))
 
     def _values_of(self, field: CollectionField) -> tuple[Value, ...]:
-        counts = self._reader.counts(field.counting_key, None, _MOST_VALUES)
+        counts = self._reader.counts(field.counting_key, _MOST_VALUES, of_pages=False)
         if len(counts) == _MOST_VALUES:
             raise FilterError(
                 f"{field.name} has more than {_MOST_VALUES} values: this store cannot compare them all.",

@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 URL_VARIABLE = "QDRANT_URL"
 KEY_VARIABLE = "QDRANT_API_KEY"
 
+_RETRIES = 6
+"""Number of retries of a request that failed temporarily; their pauses add up to half a minute."""
+
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 """Seconds of the first and the longest pause between retries; each pause is twice the previous one. Not measured."""
@@ -88,9 +91,9 @@ def answering(then: str) -> Iterator[None]:
         raise StoreUnavailableError(f"The Qdrant cluster refused ({_short(error)}): {then}.") from error
 
 
-def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], None] = time.sleep) -> T:
+def patiently(call: Callable[[], T]) -> T:
     """Retries a call after lost connections, timeouts, 429 and 5xx, with increasing pauses."""
-    for attempt in range(retries):
+    for attempt in range(_RETRIES):
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt)
         try:
             return call()
@@ -102,7 +105,7 @@ def patiently(call: Callable[[], T], *, retries: int, sleep: Callable[[float], N
         except ResponseHandlingException as error:
             if isinstance(error.source, ValueError):  # the answer is not from Qdrant
                 raise
-        sleep(pause)
+        time.sleep(pause)
     return call()
 
 

@@ -313,15 +313,16 @@ class CollectionReader:
             payloads |= {int(point.id): point.payload or {} for point in points}
         return payloads
 
-    def counts(self, key: str, allowed: models.Filter | None, limit: int) -> list[tuple[Any, int]]:
-        """Counts points by the values of a key, exactly, most frequent first."""
+    def counts(self, key: str, limit: int, *, of_pages: bool) -> list[tuple[Any, int]]:
+        """Counts all points, or those of pages, by the values of a key, exactly, most frequent first."""
+        allowed = models.Filter(must=[_is(KIND, PAGE_POINT)]) if of_pages else None
         with answering(_ADVICE):
             answer = self._client.facet(self._collection, key, facet_filter=allowed, limit=limit, exact=True)
         return [(hit.value, hit.count) for hit in answer.hits]
 
-    def point_with(self, key: str, value: str, kind: str) -> int | None:
-        """Returns the first point of a kind with a value; None when there is none."""
-        wanted = models.Filter(must=[_is(KIND, kind), _is(key, value)])
+    def page_with(self, key: str, value: str) -> int | None:
+        """Returns the point of the first page with a value; None when there is none."""
+        wanted = models.Filter(must=[_is(KIND, PAGE_POINT), _is(key, value)])
         with answering(_ADVICE):
             points, _ = self._client.scroll(self._collection, scroll_filter=wanted, limit=1, with_payload=False)
         return int(points[0].id) if points else None
@@ -393,8 +394,3 @@ def _no_pages(allowed: models.Filter | None) -> models.Filter:
 
 def _is(key: str, value: str) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
-
-
-def of_kind(kind: str, allowed: models.Filter | None = None) -> models.Filter:
-    """Returns a filter for points of a kind that also pass another filter."""
-    return _all_of([_is(KIND, kind)], allowed)

@@ -38,9 +38,6 @@ _OLDEST = (1, 19)
 _POINTS_AT_ONCE = 128
 """Number of points in one upload request; chosen, not measured."""
 
-_RETRIES = 6
-"""Number of retries of a request that failed temporarily; their pauses add up to half a minute."""
-
 _POLL_SECONDS = 1.0
 _ABANDONED_SECONDS = 24 * 3600.0
 """Age at which a build that was never published counts as abandoned."""
@@ -120,7 +117,7 @@ class QdrantWriter:
         """Moves the alias to a build in one step, then drops builds that are not kept, see `StoreWriter.publish`."""
         name = collection_name(self._collection, build_id)
         with answering("the index is complete, but the alias was not moved; build again when it can be reached"):
-            aliases = patiently(self._client.get_aliases, retries=_RETRIES).aliases
+            aliases = patiently(self._client.get_aliases).aliases
             previous = next((item.collection_name for item in aliases if item.alias_name == self._collection), None)
             if previous != name:
                 create = models.CreateAliasOperation(
@@ -129,21 +126,21 @@ class QdrantWriter:
                 delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._collection))
                 # One request changes both, so that the alias always exists.
                 moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
-                patiently(lambda: self._client.update_collection_aliases(moves), retries=_RETRIES)
+                patiently(lambda: self._client.update_collection_aliases(moves))
             if previous != name:
                 stamp = {"published": time.time()}
-                patiently(lambda: self._client.update_collection(name, metadata=stamp), retries=_RETRIES)
+                patiently(lambda: self._client.update_collection(name, metadata=stamp))
             self._drop_old(name)
 
     def _points(self, name: str) -> int | None:
         """Returns the number of points in a collection; None if it does not exist."""
-        if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
+        if not patiently(lambda: self._client.collection_exists(name)):
             return None
-        return patiently(lambda: self._client.count(name, exact=True), retries=_RETRIES).count
+        return patiently(lambda: self._client.count(name, exact=True)).count
 
     def _create(self, name: str, dimension: int, fields: Sequence[CollectionField]) -> None:
         """Creates the collection; points of an interrupted upload of the same build are overwritten."""
-        if not patiently(lambda: self._client.collection_exists(name), retries=_RETRIES):
+        if not patiently(lambda: self._client.collection_exists(name)):
             patiently(
                 lambda: self._client.create_collection(
                     name,
@@ -165,26 +162,23 @@ class QdrantWriter:
                     replication_factor=self._sizing.replicas,
                     on_disk_payload=True,
                     metadata={"started": time.time()},
-                ),
-                retries=_RETRIES,
+                )
             )
         for key, schema in _payload_indexes(fields):
             patiently(
                 lambda key=key, schema=schema: self._client.create_payload_index(name, key, field_schema=schema),  # type: ignore[misc]
-                retries=_RETRIES,
             )
 
     def _upload(self, name: str, points: Iterable[models.PointStruct]) -> None:
         for batch in _batches(points, _POINTS_AT_ONCE):
             patiently(
                 lambda batch=batch: self._client.upsert(name, points=batch, wait=True),  # type: ignore[misc]
-                retries=_RETRIES,
             )
 
     def _wait_until_ready(self, name: str) -> None:
         """Waits until the cluster has built its graphs: without them, a large collection is scanned for every query."""
         deadline = time.monotonic() + self._sizing.ready_seconds
-        while patiently(lambda: self._client.get_collection(name), retries=_RETRIES).status not in (
+        while patiently(lambda: self._client.get_collection(name)).status not in (
             models.CollectionStatus.GREEN,
             models.CollectionStatus.GREY,
         ):
@@ -206,15 +200,15 @@ class QdrantWriter:
                 dropped.append(name)
         dropped += [name for _, name in sorted(published, reverse=True)[self._sizing.keep :]]
         for name in dropped:
-            patiently(lambda name=name: self._client.delete_collection(name), retries=_RETRIES)  # type: ignore[misc]
+            patiently(lambda name=name: self._client.delete_collection(name))  # type: ignore[misc]
 
     def _stamps(self, name: str) -> Mapping[str, Any]:
-        return patiently(lambda: self._client.get_collection(name), retries=_RETRIES).config.metadata or {}
+        return patiently(lambda: self._client.get_collection(name)).config.metadata or {}
 
     def _builds(self) -> list[str]:
         """Returns the names of the collections with builds."""
         ours = re.compile(re.escape(self._collection) + "-(.*)")
-        found = [item.name for item in patiently(self._client.get_collections, retries=_RETRIES).collections]
+        found = [item.name for item in patiently(self._client.get_collections).collections]
         return [name for name in found if (match := ours.fullmatch(name)) and is_build_id(match[1])]
 
 

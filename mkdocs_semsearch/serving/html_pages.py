@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
 
+from mkdocs_semsearch.artifact.fields import as_text
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
@@ -141,16 +142,12 @@ def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, 
         ends = {end: parameters.get(f"{name}.{end}", [""])[0] for end in ("min", "max")}
         return group | {"ends": ends, "open": any(ends.values())}
     chosen = list(parameters.get(name, []))
-    counts = {_text(item["value"]): item["count"] for item in (body["facets"] if body else {}).get(field["name"], [])}
+    counts = {as_text(item["value"]): item["count"] for item in (body["facets"] if body else {}).get(field["name"], [])}
     if body is None:
-        counts = {_text(item["value"]): item["count"] for item in field["values"]}
+        counts = {as_text(item["value"]): item["count"] for item in field["values"]}
     values = list(dict.fromkeys([*chosen, *(value for value, count in counts.items() if count)]))[:VALUES]
     boxes = [{"value": value, "count": counts.get(value, 0), "checked": value in chosen} for value in values]
     return group | {"boxes": boxes, "open": bool(chosen)}
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("qdrant_client")
 
 from mkdocs_semsearch.errors import IndexCorruptError, SemsearchError, StoreUnavailableError
-from mkdocs_semsearch.qdrant import backend, collection, writer
+from mkdocs_semsearch.qdrant import backend, collection
 from mkdocs_semsearch.qdrant.collection import connect
 from mkdocs_semsearch.qdrant.writer import QdrantWriter
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -124,7 +124,7 @@ def test_a_certificate_that_nobody_trusts_is_refused_before_the_key_is_sent(cert
 
 def test_a_silent_cluster_ends_a_build_and_a_search_with_a_sentence(server, tmp_path, monkeypatch):
     build(tmp_path / "index")
-    monkeypatch.setattr(writer, "_RETRIES", 1)
+    monkeypatch.setattr(collection, "_RETRIES", 1)
     monkeypatch.setattr(backend, "_QUERY_SECONDS", 1)
     with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
         server.silent.set()

@@ -84,7 +84,6 @@ def test_kinds_and_languages() -> None:
     )
     assert [(c.kind, c.language) for c in page.chunks] == [("code", "bash"), ("table", None), ("text", "python")]
     assert page.languages == ("python", "bash")
-    assert page.primary_language == "python"
 
 
 def test_long_prose_is_cut_at_sentence_ends_and_overlaps() -> None:
