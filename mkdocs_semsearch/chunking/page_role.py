@@ -285,10 +285,6 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     The language that the generator names, `document.language`, is used first, unless the text has another script: many
     themes write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, if the text looks like
     that language.
-
-    Args:
-        document: the page; only its URL and language are used.
-        texts: texts of its chunks.
     """
     told = document.language.replace("_", "-") if document.language else None
     text = "\n".join(islice(texts, 20))[:_CHARACTERS]

@@ -293,11 +293,6 @@ def model_coverage(pages: Sequence[ChunkedPage], embedder: Embedder, default: st
 
     The languages of the default model are known. For other models with a tokenizer, a language is not covered if its
     words become unknown tokens or single letters.
-
-    Args:
-        pages: the pages of the site.
-        embedder: the embedder of the site.
-        default: language of pages that do not declare one.
     """
     file: Path | None = getattr(embedder, "tokenizer_file", None)
     if file is None:
@@ -339,12 +334,7 @@ def _share(tokenizer: Tokenizer, texts: Sequence[str], script: str) -> float:
 
 
 def coverage_warning(coverage: Mapping[str, float], model: str) -> str | None:
-    """Returns one sentence about the languages that a model does not cover, or None if it covers all of the site.
-
-    Args:
-        coverage: result of `model_coverage`.
-        model: name of the model.
-    """
+    """Returns one sentence about the languages that a model does not cover, or None if it covers all of the site."""
     names = {share: _named(language for language in coverage if coverage[language] == share) for share in (0.0, 0.5)}
     parts = []
     if names[0.0]:

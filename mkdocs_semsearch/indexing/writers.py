@@ -118,12 +118,7 @@ class EarlierRows:
 
 
 def row_keys(pages: Sequence[ChunkedPage], digests: Sequence[bytes]) -> list[bytes]:
-    """Returns a key of 16 bytes for every page: pages with equal keys have chunk rows that differ only in row numbers.
-
-    Args:
-        pages: the pages of the site.
-        digests: `page_digest` of each page.
-    """
+    """Returns a key of 16 bytes for every page; chunk rows of pages with equal keys differ only in row numbers."""
     places = [f"chunk rows\0{page.path}\0{page.language}\0".encode("utf-8", "surrogatepass") for page in pages]
     return [
         hashlib.blake2b(place + digest, digest_size=16).digest() for place, digest in zip(places, digests, strict=True)

@@ -275,12 +275,7 @@ _LOOKS: Mapping[str, Callable[[_Site], Iterator[Finding]]] = {
 
 
 def github_annotation(finding: Finding, docs_dir: str) -> str:
-    """Returns a finding as a workflow command, which GitHub shows beside the line of a pull request.
-
-    Args:
-        finding: the problem.
-        docs_dir: the docs folder from the root of the repository.
-    """
+    """Returns a finding as a workflow command, which GitHub shows beside the line of a pull request."""
 
     def escaped(text: str, more: str = "") -> str:
         for character in f"%\r\n{more}":

@@ -102,12 +102,7 @@ def question_key(query: str) -> str:
 
 
 def read_questions(searches: Iterable[Search], searcher: Searcher) -> list[Question]:
-    """Returns the different questions with their vectors, the most frequent first.
-
-    Args:
-        searches: the records.
-        searcher: its encoder embeds the questions.
-    """
+    """Returns the different questions with their vectors, the most frequent first."""
     questions = _questions(searches)
     for question in questions:
         question.vector = searcher.embed(_as_read(question))

@@ -117,11 +117,7 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
 
 
 class _Places:
-    """Looks up pages in the current index.
-
-    Args:
-        searcher: a searcher of the index.
-    """
+    """Looks up pages in the current index."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher

@@ -211,11 +211,7 @@ def _use_log(database: sqlite3.Connection) -> None:
 
 
 class Recorder:
-    """Writes records in a background thread, so that a search never waits for the disk.
-
-    Args:
-        store: the store for the records.
-    """
+    """Writes records in a background thread, so that a search never waits for the disk."""
 
     def __init__(self, store: InsightStore) -> None:
         self._store = store

@@ -282,11 +282,7 @@ def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:
-    """Checks the plugin's options outside of a build.
-
-    Args:
-        options: as written in the configuration.
-        config_file: the configuration file; relative paths start at its folder.
+    """Checks the plugin's options outside of a build; relative paths start at the folder of `config_file`.
 
     Raises:
         ConfigurationError: options are invalid; the message names all of them.

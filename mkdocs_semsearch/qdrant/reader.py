@@ -204,13 +204,7 @@ class PointHits:
 
 
 class CollectionReader:
-    """Reads one immutable collection; its first points are the chunks, the points after them are the pages.
-
-    Args:
-        client: client of the cluster.
-        collection: the collection with the build.
-        neighbors: length of a chunk's list of neighbours.
-    """
+    """Reads one immutable collection; its first points are the chunks, the points after them are the pages."""
 
     def __init__(self, client: QdrantClient, collection: str, neighbors: int) -> None:
         self._client = client

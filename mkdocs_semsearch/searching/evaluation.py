@@ -221,10 +221,6 @@ class Tuning:
 def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> Tuning:
     """Ranks all questions with every share, and cross-validates the choice in five folds.
 
-    Args:
-        searcher: of an index in this process.
-        questions: with their answers.
-
     Raises:
         SemsearchError: fewer than `FEWEST_QUESTIONS` have their answer in the index.
     """

@@ -79,11 +79,6 @@ def match_share(question: Question, similarity: float, words: float) -> float:
 
     If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
     of them match.
-
-    Args:
-        question: the question as `Backend.read` returns it.
-        similarity: the best cosine similarity.
-        words: the best BM25 score.
     """
     rule = WEIGHTS["matches"]
     near = min(1.0, similarity / rule["similarity"])

@@ -84,11 +84,6 @@ def one_translation(candidates: Candidates, chunk_map: ChunkMap, reader: str) ->
 
     This is the page in the reader's language if it matches, or if no translation matches; else the matching translation
     with the best score.
-
-    Args:
-        candidates: the scored chunks.
-        chunk_map: the structure of the index.
-        reader: language tag of the reader, empty if unknown.
     """
     languages = chunk_map.languages
     if not languages.have_translations or not len(candidates.rows):
@@ -314,12 +309,6 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
 
     The score of another page is a mean over the chunks of this page: for each chunk, the similarity of its nearest
     neighbour on the other page, or 0 if no neighbour is there.
-
-    Args:
-        chunk_map: the structure of the index.
-        near: the neighbours of each chunk of the page.
-        page: row of the page.
-        limit: maximum number of pages.
     """
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}

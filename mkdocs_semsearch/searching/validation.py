@@ -75,13 +75,7 @@ def _query_error(error: ValidationError, kind: type[Any]) -> QueryError:
 
 
 def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] = ()) -> tuple[str, str | None]:
-    """Returns a sentence about the first error, and the name of the top-level field that has it (or None).
-
-    Args:
-        error: the error that pydantic raised.
-        kind: the class that was validated.
-        operators: all values of `op` that a filter can have.
-    """
+    """Returns a sentence about the first error, and the name of the top-level field that has it (or None)."""
     first = error.errors(include_url=False, include_input=False)[0]
     fields = kind.__dataclass_fields__
     if first["type"] == "empty_query":

@@ -173,9 +173,6 @@ class EveryAnswer:
 class SiteFiles(StaticFiles):
     """Serves a built site: `index.html` of folders, its own `404.html`, and no hidden files.
 
-    Args:
-        site_dir: folder of the built site.
-
     Raises:
         ConfigurationError: the folder does not exist.
     """
@@ -252,11 +249,7 @@ Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
 
 
 class LazyEndpoint:
-    """Creates an application on demand, because it costs time and memory that most servers do not need.
-
-    Args:
-        make: creates the application; called in a worker thread.
-    """
+    """Creates an application on demand, because it costs time and memory that most servers do not need."""
 
     def __init__(self, make: Callable[[], Made]) -> None:
         self._make = make

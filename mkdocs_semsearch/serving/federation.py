@@ -69,11 +69,7 @@ class FederatedOperations:
 
 
 class OpenedIndexes:
-    """Several indexes that are open for one request.
-
-    Args:
-        indexes: name to open index.
-    """
+    """Several indexes that are open for one request."""
 
     def __init__(self, indexes: Mapping[str, OpenedIndex]) -> None:
         self._indexes = indexes

@@ -121,10 +121,6 @@ class LiveIndex:
     def at(cls, index: str | Path, *, encoders: EncoderPool | None = None) -> LiveIndex:
         """Watches a folder, or a copy in this user's cache of an index that is published at a URL.
 
-        Args:
-            index: folder or URL.
-            encoders: shares query encoders with other indexes.
-
         Raises:
             ConfigurationError: the URL is invalid.
         """

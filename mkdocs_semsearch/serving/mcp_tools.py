@@ -224,10 +224,6 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
 
     It begins with the number of results and the corrections of the query. If the text of a section does not fit into
     `max_tokens`, its excerpt is used; if that does not fit either, the response ends.
-
-    Args:
-        body: body of a search response.
-        max_tokens: approximate maximum length.
     """
     parts = [_head(body)]
     left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])

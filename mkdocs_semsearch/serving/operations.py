@@ -172,12 +172,7 @@ class IndexOperations:
 
 
 class OpenedIndex:
-    """One index that is open for one request.
-
-    Args:
-        searcher: searcher of the open build.
-        counted_by: counts the searches.
-    """
+    """One index that is open for one request."""
 
     def __init__(self, searcher: Searcher, counted_by: IndexOperations) -> None:
         self.searcher = searcher

@@ -35,12 +35,7 @@ SLOWEST_BYTES_PER_SECOND = 20_000
 
 
 class Downloads:
-    """Downloads files into a folder and names them by hash; a partial download is resumed by the next attempt.
-
-    Args:
-        folder: the folder; created if it does not exist.
-        client: sends the requests.
-    """
+    """Downloads files into a folder and names them by hash; a partial download is resumed by the next attempt."""
 
     def __init__(self, folder: Path, client: HttpClient) -> None:
         self._folder = folder

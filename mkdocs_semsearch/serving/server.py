@@ -189,9 +189,6 @@ _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 def sidecar_requirements(extras: Collection[str] = ()) -> list[str]:
     """Returns the requirements of a search server, one per line, with the version ranges of this package.
 
-    Args:
-        extras: a selection from `EXTRAS`.
-
     Raises:
         SemsearchError: this package runs from a folder without being installed.
     """

@@ -112,10 +112,6 @@ class SiteFolder:
     def __init__(self, site_dir: Path, config: SiteConfig | None = None) -> None:
         """Opens a site.
 
-        Args:
-            site_dir: the folder with the site's `index.html`.
-            config: the generator's configuration, if there is one.
-
         Raises:
             ConfigurationError: the folder does not exist.
         """

@@ -135,10 +135,6 @@ _LINE = re.compile(r"^[ \t]+ranking: \{semantic: [\d.]+\}.*(?:\n|\Z)", re.MULTIL
 def write_semantic_share(config_file: Path, share: float) -> None:
     """Writes `ranking: {semantic: …}` as one line under the plugin; deleting that line undoes it.
 
-    Args:
-        config_file: `mkdocs.yml`.
-        share: of meaning.
-
     Raises:
         ConfigurationError: the plugin is written in another form; the file is as it was.
     """

@@ -81,9 +81,6 @@ def is_bundle(folder: Path) -> bool:
 def open_bundle(folder: Path) -> Bundle:
     """Opens the bundle of a published folder.
 
-    Args:
-        folder: folder with `static.json`, `semsearch/` of a site.
-
     Raises:
         IndexNotFoundError: the folder has no bundle.
         IndexFormatError: the bundle has another format.

@@ -178,10 +178,6 @@ def plain_blocks(blocks: Mapping[str, Value]) -> bytes:
 def unpack_blocks(content: bytes, place: str) -> Blocks:
     """Reads a block file.
 
-    Args:
-        content: its bytes.
-        place: path of the file, for the messages.
-
     Raises:
         IndexCorruptError: the content is not a block file.
     """

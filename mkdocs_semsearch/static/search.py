@@ -70,9 +70,6 @@ def open_static(folder: Path) -> Iterator[Searcher]:
 def open_static_searcher(folder: Path) -> Searcher:
     """Opens the bundle in a folder for queries.
 
-    Args:
-        folder: a folder with `static.json`.
-
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: it cannot be opened.
     """

@@ -55,15 +55,6 @@ def write_site(
 ) -> Packs:
     """Writes core, texts and fields.
 
-    Args:
-        folder: folder of the bundle.
-        pages: rows of `pages.parquet`.
-        chunks: rows of `chunks.parquet`.
-        facets: declared facet fields.
-        readers: the questions pinned to pages.
-        hash_of_name: hashes titles and headings.
-        compressed: compresses the texts.
-
     Returns:
         The sizes of the text shards.
     """

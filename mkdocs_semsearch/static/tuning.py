@@ -227,12 +227,7 @@ _SHORTEST = 12
 
 
 def site_sentences(chunks: Iterable[Mapping[str, Any]], most: int) -> list[str]:
-    """Returns distinct headings and sentences of a site, evenly sampled if there are more than `most`.
-
-    Args:
-        chunks: rows of `chunks.parquet`.
-        most: greatest number of sentences.
-    """
+    """Returns distinct headings and sentences of a site, evenly sampled if there are more than `most`."""
     found = list(dict.fromkeys(_texts(chunks)))
     if len(found) <= most:
         return found
