@@ -179,9 +179,6 @@ PACKAGES = frozenset(
 )
 """The dependencies of this package that a search server imports."""
 
-EXTRAS = ("mcp", "qdrant", "tokenizers")
-"""Extras that are useful for a search server."""
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 

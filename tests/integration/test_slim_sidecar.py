@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 import mkdocs_semsearch
 from mkdocs_semsearch.indexing import BuildOptions, build_index
-from mkdocs_semsearch.serving.server import EXTRAS, PACKAGES, sidecar_requirements
+from mkdocs_semsearch.serving.server import PACKAGES, sidecar_requirements
 from tests.made_index import made_page
 
 ABSENT = ("torch", "sentence_transformers", "transformers", "pynndescent", "numba", "mkdocs", "onnx", "tree_sitter")
@@ -55,7 +55,7 @@ def link(distribution, folder):
             (folder / name).symlink_to(source) if not (folder / name).exists() else None
 
 
-@pytest.fixture(scope="module", params=[(), EXTRAS], ids=["alone", "with extras"])
+@pytest.fixture(scope="module", params=[(), ("mcp", "qdrant", "tokenizers")], ids=["alone", "with extras"])
 def environment(request, tmp_path_factory):
     """Environment variables with which `python -S` finds the standard library, this package and its requirements."""
     folder = tmp_path_factory.mktemp("packages")
