@@ -73,6 +73,19 @@ def test_basic_search_shows_more_sections_of_the_right_page(page, configure, ser
         assert all("/b/" in link.get_attribute("href") for link in group.locator("a").all())
 
 
+def test_the_preview_follows_basic_search(page, configure, serving):
+    site = configure()
+    docs = [{"location": f"{word}/", "title": word, "text": f"About one {word}."} for word in ("zebra", "lion")]
+    (site / "search" / "search_index.json").write_text(json.dumps({"config": {}, "docs": docs}))
+    with serving.SiteServer(site) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        title = page.locator("[data-semsearch=preview] .ss-title")
+        for word in ("zebra", "lion", "zebra"):
+            put_question(page, word)
+            expect(title).to_have_text(word)
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_an_error_answer_means_basic_search(page, configure, serving, status):
     with serving.SiteServer(configure()) as server:

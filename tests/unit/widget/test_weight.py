@@ -99,3 +99,8 @@ def test_translations_have_the_keys_of_the_english_strings():
             expected = english[key] if key in english else english[f"{key.rpartition('_')[0]}_other"]
             extra = set(re.findall(r"\{\w+\}", text)) - set(re.findall(r"\{\w+\}", expected))
             assert not extra, f"{path.name}: {key}"
+
+
+def test_no_line_breaks_before_french_punctuation():
+    strings = json.loads((ASSETS / "strings/fr.json").read_text("utf-8"))
+    assert [text for text in strings.values() if re.search(" [:;?!»]|« ", text)] == []

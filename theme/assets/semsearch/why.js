@@ -22,7 +22,7 @@ export function fill(list, { store, t }) {
   store.on(["answer", "nearest"], ({ answer, nearest }) => {
     if (!answer?.query.trim()) return;
     const results = answer.results.length ? answer.results : nearest;
-    const read = Object.entries(answer.corrected).reduce((text, typo) => text.replace(...typo), answer.query);
+    const read = Object.entries(answer.corrected ?? {}).reduce((text, typo) => text.replace(...typo), answer.query);
     const asked = [...new Set(wordsIn(read))];
     const inAny = (texts) => asked.filter((word) => texts.some((words) => words.some((other) => akin(word, other))));
     // Only words that another result has are listed: nobody misses "how" and "the".
