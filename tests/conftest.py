@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,8 +40,14 @@ def _has_room(folder: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the browser tests last: Playwright keeps an event loop in this thread, and no other can run beside it."""
-    items.sort(key=lambda item: "tests/browser/" in item.path.as_posix())
+    """Puts the browser tests last: Playwright keeps an event loop in this thread, and no other can run beside it.
+
+    Their largest files come first, so that no worker is left with one when the others have ended.
+    """
+    tests = Counter(item.path for item in items)
+    items.sort(
+        key=lambda item: tests[item.path] if "tests/browser/" in item.path.as_posix() else sys.maxsize, reverse=True
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

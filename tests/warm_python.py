@@ -63,8 +63,10 @@ class _Parent:
     """The process that has the packages loaded."""
 
     def __init__(self) -> None:
-        command = [sys.executable, __file__]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        # Threads do not survive a fork. Without those of OpenBLAS, only jemalloc's is left, which is prepared for it.
+        alone = {"OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen([sys.executable, __file__], env=os.environ | alone, **pipes)
 
     def run(
         self, arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, str], timeout: float
