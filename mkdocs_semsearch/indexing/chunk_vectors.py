@@ -5,7 +5,6 @@ A vector is the mean of the vectors of a chunk's text and of its heading path.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage, embedding_text, headin
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress, embedded
 from mkdocs_semsearch.errors import EmbeddingError
-from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.lexical.analyzers import primary_subtag, script_of
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def chunk_vectors(
 
 def _page_key(identity: EmbedderIdentity, digest: bytes) -> bytes:
     parts = (*_identity_parts(identity), identity.document_prompt, str(HEADING_WEIGHT))
-    return hashlib.blake2b(b"\0".join((b"page vectors", *map(str.encode, parts), digest)), digest_size=16).digest()
+    return digest_of(b"\0".join((b"page vectors", *map(str.encode, parts), digest)))
 
 
 def _page_vectors(value: bytes, chunks: int, dimension: int) -> NDArray[np.float16] | None:
@@ -228,7 +227,7 @@ class VectorCache:
 
     def key(self, text: str) -> bytes:
         """Returns the key of a document text: 16 bytes."""
-        return hashlib.blake2b((self._prefix + text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return digest_of((self._prefix + text).encode("utf-8", "surrogatepass"))
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """Returns the cached vectors among these keys."""

@@ -73,24 +73,15 @@ class ContentCache:
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Returns the cached values among these keys."""
         found: dict[bytes, bytes] = {}
-        wanted = list(dict.fromkeys(keys))
         with self._tolerant():
-            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
-                part = wanted[start : start + _LOOK_UP_AT_ONCE]
-                marks = ",".join("?" * len(part))
-                found.update(self._connection.execute(f"SELECT key, value FROM entries WHERE key IN ({marks})", part))
+            found.update(self._rows("key, value", keys))
         return found
 
     def holds(self, keys: Iterable[bytes]) -> set[bytes]:
         """Returns the keys that have a value."""
         found: set[bytes] = set()
-        wanted = list(dict.fromkeys(keys))
         with self._tolerant():
-            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
-                part = wanted[start : start + _LOOK_UP_AT_ONCE]
-                marks = ",".join("?" * len(part))
-                rows = self._connection.execute(f"SELECT key FROM entries WHERE key IN ({marks})", part)
-                found.update(key for (key,) in rows)
+            found.update(key for (key,) in self._rows("key", keys))
         return found
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
@@ -106,18 +97,20 @@ class ContentCache:
         """Marks values as used today, and deletes the least recently used ones if the file is too large."""
         today = _today()
         with self._tolerant():
-            stale = [(today, key) for key in self._used_before(today, keys)]
+            # After the first build of a day, usually none.
+            stale = [(today, key) for (key,) in self._rows("key", keys, "AND used < ?", today)]
             with self._connection:
                 self._connection.executemany("UPDATE entries SET used = ? WHERE key = ?", stale)
                 self._drop_oldest()
 
-    def _used_before(self, day: int, keys: Sequence[bytes]) -> Iterator[bytes]:
-        """Yields the keys that are not yet marked as used today; after the first build of a day, usually none."""
-        for start in range(0, len(keys), _LOOK_UP_AT_ONCE):
-            part = keys[start : start + _LOOK_UP_AT_ONCE]
+    def _rows(self, columns: str, keys: Iterable[bytes], condition: str = "", *values: int) -> Iterator[Any]:
+        """Yields some columns of the entries with these keys that meet a condition."""
+        wanted = list(dict.fromkeys(keys))
+        for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
+            part = wanted[start : start + _LOOK_UP_AT_ONCE]
             marks = ",".join("?" * len(part))
-            query = f"SELECT key FROM entries WHERE key IN ({marks}) AND used < ?"
-            yield from (key for (key,) in self._connection.execute(query, (*part, day)))
+            query = f"SELECT {columns} FROM entries WHERE key IN ({marks}) {condition}"
+            yield from self._connection.execute(query, (*part, *values))
 
     def _drop_oldest(self) -> None:
         while (surplus := self._bytes_in_use() - self._max_bytes) > 0:
@@ -200,7 +193,7 @@ class StoredChunks(Sequence[Chunk]):
         self._chunks: tuple[Chunk, ...] | None = None
         self.section_indexes = section_indexes
         self.content_hash = content_hash
-        self.digest = _digest(rows)
+        self.digest = digest_of(rows)
 
     def __len__(self) -> int:
         return len(self.section_indexes)
@@ -226,7 +219,7 @@ class StoredChunks(Sequence[Chunk]):
 def page_digest(page: ChunkedPage) -> bytes:
     """Returns a hash of the content of all chunks of a page: 16 bytes."""
     chunks = page.chunks
-    return chunks.digest if isinstance(chunks, StoredChunks) else _digest(_rows_json(chunks))
+    return chunks.digest if isinstance(chunks, StoredChunks) else digest_of(_rows_json(chunks))
 
 
 def section_indexes(page: ChunkedPage) -> Sequence[int]:
@@ -245,7 +238,8 @@ def _rows_json(chunks: Iterable[Chunk]) -> bytes:
     return json.dumps(list(map(_values, chunks))).encode()
 
 
-def _digest(content: bytes) -> bytes:
+def digest_of(content: bytes) -> bytes:
+    """Returns a hash of 16 bytes, for the keys of values."""
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
@@ -273,7 +267,7 @@ class ChunkCache:
         rows = _rows_json(text.chunks)
         sections = [chunk.section_index for chunk in text.chunks]
         visible = content_hash(plain_text(document.title), text.chunks)
-        header = [_digest(rows).hex(), sections, visible, text.languages, text.links, text.recognised]
+        header = [digest_of(rows).hex(), sections, visible, text.languages, text.links, text.recognised]
         self._new[self._key(document)] = json.dumps(header).encode() + b"\n" + rows
 
     def save(self) -> None:
@@ -284,7 +278,7 @@ class ChunkCache:
     def _key(self, document: Document) -> bytes:
         source = "" if document.source is None else f"\0{document.source}"
         text = f"{self._prefix}{document.title}\0{len(document.html)}\0{document.html}{source}"
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
 def _read(value: bytes) -> ChunkedText | None:

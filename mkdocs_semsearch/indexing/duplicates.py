@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import posixpath
 import re
@@ -25,7 +24,7 @@ from mkdocs_semsearch.chunking.page_role import (
     split_version,
     stop_words,
 )
-from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest, section_indexes
+from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_digest, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
 from mkdocs_semsearch.lexical.analyzers import STEMMERS, primary_subtag
 
@@ -103,7 +102,7 @@ class EdgeCache:
 def _edge_key(build_id: str, graph: KnnGraph) -> bytes:
     # The build id identifies the vectors, but NN-Descent can produce different lists for the same vectors.
     text = f"similar edges {LEAST_SIMILARITY} {build_id} {zlib.crc32(graph.indices.tobytes())}"
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return digest_of(text.encode())
 
 
 def duplicate_groups(
@@ -191,7 +190,7 @@ def _resembling(
         if id(page) not in page_digests:
             page_digests[id(page)] = page_digest(page)
         digests[number] = page_digests[id(page)] + f"{start} {end} ".encode()
-    keys = [_digest(_RESEMBLANCE_KEY + digests[one] + digests[other]) for one, other in pairs]
+    keys = [digest_of(_RESEMBLANCE_KEY + digests[one] + digests[other]) for one, other in pairs]
     known = contents.get(keys)
     shingles: dict[int, frozenset[tuple[str, ...]]] = {}
     new: dict[bytes, bytes] = {}
@@ -211,10 +210,6 @@ def _resembling(
 def _text(section: _Section) -> str:
     page, start, end = section
     return "\n".join(chunk.content for chunk in page.chunks[start:end])
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.content_cache import ContentCache
+from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.lexical import analyzers, extra_words, index, terms
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,
@@ -78,7 +78,7 @@ def _words_by_page(
 ) -> dict[int, list[str]]:
     """Returns the words of some pages in alphabetical order, from the cache where they are in it."""
     prefix = kind + _code().encode()
-    keys = {number: _digest(prefix + digests[number]) for number in numbers}
+    keys = {number: digest_of(prefix + digests[number]) for number in numbers}
     known = contents.get(keys.values())
     new: dict[bytes, bytes] = {}
     words: dict[int, list[str]] = {}
@@ -91,10 +91,6 @@ def _words_by_page(
     contents.put(new)
     contents.touch(list(keys.values()))
     return words
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
@@ -120,7 +116,7 @@ def with_reader_words(pages: Sequence[ChunkedPage], digests: Sequence[bytes], re
     for page, digest in zip(pages, digests, strict=True):
         own = readers.of_page(page.path, page.front_matter)
         words = f"{synonyms}\0{json.dumps(own)}".encode() if synonyms or own else b""
-        hashes.append(_digest(words + digest) if words else digest)
+        hashes.append(digest_of(words + digest) if words else digest)
     return hashes
 
 
@@ -155,7 +151,7 @@ def site_compounds(
         own = divided.of_words(stemmers[number], found)
         if own:
             parts = f"compounds\0{json.dumps(own)}\0".encode()
-            hashes[number] = _digest(parts + digests[number])
+            hashes[number] = digest_of(parts + digests[number])
     return divided, hashes
 
 
@@ -224,7 +220,7 @@ class SiteTexts:
 
     def _keys(self, run: slice) -> list[bytes]:
         prefix = b"lexical texts\0" + _code().encode()
-        return [_digest(prefix + digest) for digest in self.digests[run]]
+        return [digest_of(prefix + digest) for digest in self.digests[run]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,11 +292,11 @@ def _runs(site: SiteTexts) -> list[_Run]:
 
 def _run_key(site: SiteTexts, pages: slice, first_row: int) -> str:
     settings = [_code(), version("tantivy"), first_row, list(site.analysis.stemmers), list(site.stemmers[pages])]
-    return _digest(json.dumps(settings).encode() + b"".join(site.digests[pages])).hex()
+    return digest_of(json.dumps(settings).encode() + b"".join(site.digests[pages])).hex()
 
 
 def _segments_key(build_id: str) -> bytes:
-    return _digest(f"lexical segments of {build_id}".encode())
+    return digest_of(f"lexical segments of {build_id}".encode())
 
 
 def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) -> dict[str, Any]:

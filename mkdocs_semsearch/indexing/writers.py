@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, chunks_schema, facet_column, pages_schema
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.indexing.content_cache import ContentCache, page_content_hash
+from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_content_hash
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords
 
 
@@ -120,9 +120,7 @@ class EarlierRows:
 def row_keys(pages: Sequence[ChunkedPage], digests: Sequence[bytes]) -> list[bytes]:
     """Returns a key of 16 bytes for every page; chunk rows of pages with equal keys differ only in row numbers."""
     places = [f"chunk rows\0{page.path}\0{page.language}\0".encode("utf-8", "surrogatepass") for page in pages]
-    return [
-        hashlib.blake2b(place + digest, digest_size=16).digest() for place, digest in zip(places, digests, strict=True)
-    ]
+    return [digest_of(place + digest) for place, digest in zip(places, digests, strict=True)]
 
 
 class RowCache:
@@ -161,7 +159,7 @@ class RowCache:
 
 
 def _build_key(build_id: str) -> bytes:
-    return hashlib.blake2b(f"chunk rows of a build {build_id}".encode(), digest_size=16).digest()
+    return digest_of(f"chunk rows of a build {build_id}".encode())
 
 
 def write_tables(
