@@ -122,4 +122,8 @@ class PageNotFoundError(QueryError):
     """The index has no page with that path."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"No page {path!r} in this index: paths are relative to the docs folder.", field="path")
+        super().__init__(
+            f"No page {path!r} in this index: a path is that of the source file below the docs folder, as in page.path "
+            "of a result.",
+            field="path",
+        )

@@ -350,6 +350,8 @@ def write_site_map(file: Path, html: str) -> bool:
     Raises:
         SemsearchError: another file has that name, or it cannot be written.
     """
+    if file.is_dir():
+        raise SemsearchError(f"{file} is a folder: name a file in it.")
     beside = file.with_name(f".{file.name}.new")
     try:
         earlier = file.is_file()

@@ -46,6 +46,16 @@ def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, cap
     assert "warning: The front matter of guide.md cannot be read and is left out: " in capsys.readouterr().err
 
 
+def test_a_folder_without_pages_is_reported(tmp_path, monkeypatch, capsys):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "guide.md").write_text("# Guide\n")
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+
+    assert main(["index", str(tmp_path / "docs"), "--index", str(tmp_path / "index")]) == 0
+
+    assert f"warning: {tmp_path / 'docs'} has no pages" in capsys.readouterr().err
+
+
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     (tmp_path / "site").mkdir()

@@ -504,6 +504,7 @@ def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
     (tmp_path / "mine.html").write_text("mine")
     sentence(run("map", index, "--output", "mine.html", code=1), "is not a map")
     assert (tmp_path / "mine.html").read_text() == "mine"
+    sentence(run("map", index, "--output", ".", code=1), "is a folder")
 
 
 def test_tuning_refuses_few_questions(run, index_dir, tmp_path):
