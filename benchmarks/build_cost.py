@@ -123,7 +123,7 @@ def _build(config: Path) -> dict[str, Any]:
     for name in HOOKS:
         setattr(plugin.SemsearchPlugin, name, _timed(getattr(plugin.SemsearchPlugin, name), spent))
     said: list[str] = []
-    plugin._say = lambda report, *, strict: said.append(str(report.build))  # the line that the log would show
+    plugin._say = lambda report, misfits, *, strict: said.append(str(report.build))  # the line that the log would show
     log.setLevel("ERROR")
     started = time.perf_counter()
     site = load_config(str(config))

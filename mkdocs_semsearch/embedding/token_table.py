@@ -94,6 +94,14 @@ class TokenTable:
         """float32 `[tokens, D]`, in the space of the model."""
         return self._vectors(slice(None))
 
+    def components(self, basis: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Returns float32 `[tokens, k]`: the vectors' components along the rows of a basis, float32 `[k, D]`.
+
+        Unlike a product with `vectors`, this does not need every vector in the space of the model.
+        """
+        directions = basis.T if self._basis is None else self._basis @ basis.T
+        return np.asarray(self._scaled(slice(None)) @ directions, np.float32)
+
     @functools.cached_property
     def fingerprint(self) -> str:
         """Hash of tokens and vectors."""

@@ -201,7 +201,7 @@ def write_meaning(
 
 
 def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: Mapping[str, int]) -> WrittenShards:
-    scales, codes = row_scaled(table.vectors @ reduction.basis.T, TOKEN_BITS)
+    scales, codes = row_scaled(table.components(reduction.basis), TOKEN_BITS)
     tokens = table.vocabulary.tokens
     number = {token: i for i, token in enumerate(tokens)}
 
@@ -269,8 +269,9 @@ def fit_reduction(vectors: NDArray[np.float32], planes: Planes) -> Reduction:
     """
     planes = _fitting(planes, vectors.shape[1])
     mean = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)
-    centred = (vectors - mean).astype(np.float64)
-    strengths, components = np.linalg.eigh(centred.T @ centred / max(1, len(vectors)))
+    centred = vectors - mean
+    covariance = (centred.T @ centred).astype(np.float64) / max(1, len(vectors))
+    strengths, components = np.linalg.eigh(covariance)
     bits = _bits(planes)
     basis = components.T[::-1][: len(bits)]
     # Solvers may return either sign of a component. Make the largest entry positive, so that builds are reproducible.
@@ -287,9 +288,11 @@ def pack_codes(codes: NDArray[np.uint8], planes: Planes) -> NDArray[np.uint8]:
         plane = codes[:, start : start + dimensions]
         start += dimensions
         each = 8 // bits
-        padded = np.pad(plane, ((0, 0), (0, -dimensions % each))).reshape(len(codes), -1, each)
-        shifts = np.arange(each, dtype=np.uint8) * np.uint8(bits)
-        parts.append(np.bitwise_or.reduce(padded << shifts, axis=2))
+        padded = np.pad(plane, ((0, 0), (0, -dimensions % each)))
+        packed = padded[:, ::each].copy()
+        for place in range(1, each):
+            packed |= padded[:, place::each] << np.uint8(bits * place)
+        parts.append(packed)
     return np.ascontiguousarray(np.concatenate(parts, axis=1), np.uint8)
 
 
