@@ -45,31 +45,24 @@ export function matchShare(question, { similarity, words }, rule) {
  * `weights`: the table of static.json. `phrased`: the mask holds the rows with the phrase, and all of them match.
  */
 export function findCandidates(given) {
-  const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, semantic: side, weights, phrased } = given;
+  const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, weights, phrased } = given;
   const { sectionOf, pageOf } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
   const priors = kindPriors(question, weights.kinds);
   const prior = (at) => fround(priors[kindOf(rows[at])] * fround(factorOf(rows[at])));
+  const withPriors = (scores) => scores.map((score, at) => score * prior(at));
   const meaning = meaningOf && ((at) => meaningOf(rows[at]));
   const semantic = similarities && picked(similarities, rows);
   const named = literalRanks({ question, asked, core, mask });
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
   const lexical = byMeaning ? null : worded;
-  const best = { similarity: semantic ? highest(semantic, -1) : 0, words: highest(worded, 0) };
-  // Similarities say nothing if the best chunk by words is in a language that the model does not know.
-  const isForeign = meaning && best.words && meaning(worded.indexOf(best.words)) < 1;
-  const isJudged = side?.measured && semantic && rows.length && !named.size && !isForeign && !phrased;
   const parts = [!byMeaning && semantic ? scaleSemantic(semantic, weights.fusion) : null, byMeaning ? null : scaleLexical(lexical)];
-  const withPriors = (scores) => scores.map((score, at) => score * prior(at));
-  const fusion = { weight: side?.weight ?? weights.fusion.semantic, meaning };
+  const fusion = { weight: given.semantic?.weight ?? weights.fusion.semantic, meaning };
   const plain = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
-  const { share, semantic_share } = weights.matches;
-  const least = isJudged ? matchShare(question, best, weights.matches) : share;
-  const matching = matches(withPriors(plain), byMeaning ? semantic_share : least);
-  rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
+  const matching = judge(withPriors(plain), { rows, semantic, worded, named, ranks, meaning, byMeaning }, given);
   const headed = byMeaning ? null : asked.headed();
   const isHeaded = headed && rows.some((row) => headed[row]) ? (at) => headed[rows[at]] : null;
   if (isHeaded) fusion.factor = weights.headings.semantic;
@@ -79,9 +72,23 @@ export function findCandidates(given) {
     return applyLiteralRule(withPriors(lifted), ranks, rows);
   };
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
+  return { rows, scores: finished(sides), pageScores: finished(pageScores), matching, semantic: semantic ?? null, lexical };
+}
+
+/** Returns a mask: 1 for the candidates that match. */
+function judge(scores, candidates, { question, asked, semantic: side, weights, phrased }) {
+  const { rows, semantic, worded, named, ranks, meaning, byMeaning } = candidates;
+  const best = { similarity: semantic ? highest(semantic, -1) : 0, words: highest(worded, 0) };
+  // Similarities say nothing if the best chunk by words is in a language that the model does not know.
+  const isForeign = meaning && best.words && meaning(worded.indexOf(best.words)) < 1;
+  const isJudged = side?.measured && semantic && rows.length && !named.size && !isForeign && !phrased;
+  const { share, semantic_share } = weights.matches;
+  const least = isJudged ? matchShare(question, best, weights.matches) : share;
+  const matching = matches(scores, byMeaning ? semantic_share : least);
+  rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   if (phrased) matching.fill(1);
   else if (isJudged && !isAnswerable(question, best, { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
-  return { rows, scores: finished(sides), pageScores: finished(pageScores), matching, semantic: semantic ?? null, lexical };
+  return matching;
 }
 
 /** Lifts rows whose heading has all words of the question. */
