@@ -24,7 +24,7 @@ from targets import read_results, rows, show
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-BENCHMARKS = ("encoders", "nearest", "query_latency", "growth", "build_growth", "build_cost")
+BENCHMARKS = ("encoders", "nearest", "query_latency", "question_stages", "growth", "build_growth", "build_cost")
 
 
 def main() -> None:
