@@ -226,7 +226,7 @@ ADDED_LATER = frozenset(
 the main definition."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ChunkRecord:
     """The fields of a chunk that an index stores and that a result shows for its section.
 

@@ -6,14 +6,14 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.artifact.fields import PAGE_KINDS, ChunkRecord
+from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, PAGE_KINDS, ChunkRecord
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, primary_subtag
 from mkdocs_semsearch.lexical.question import Question
 
@@ -261,7 +261,7 @@ class PageInfo:
     translations: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SectionInfo(ChunkRecord):
     """The section of a result, represented by its best chunk.
 
@@ -312,12 +312,19 @@ class Records:
         url = self.page(int(self.page_of[row])).url
         if values["anchor"]:
             url = f"{url}#{values['anchor']}"
-        return SectionInfo(**values, url=url, excerpt=excerpt, highlights=highlights)
+        section = object.__new__(SectionInfo)
+        # The constructor of an immutable class sets 24 attributes one by one, which takes five times as long.
+        vars(section).update(values, url=url, excerpt=excerpt, highlights=highlights)
+        return section
+
+
+_CHUNK_DEFAULTS = {f.name: f.default for f in fields(ChunkRecord) if f.default is not MISSING}
 
 
 def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts a `ChunkRecord` in the form of a mapping with lists to fields of a `SectionInfo`."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
+    """Converts a `ChunkRecord` in the form of a mapping with lists to all its fields in the form of a `SectionInfo`."""
+    values = ((name, record[name] if name in record else _CHUNK_DEFAULTS[name]) for name in CHUNK_COLUMNS)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values}
 
 
 def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:

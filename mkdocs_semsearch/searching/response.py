@@ -302,10 +302,8 @@ def _scores(scores: Scores) -> dict[str, Any]:
 # Converting every value with `_plain` would cost more than the rest of a response. Pages and sections already consist
 # of JSON values and tuples of them, so their fields are copied as they are.
 _PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
-_SECTION_FIELDS = tuple(f.name for f in dataclasses.fields(SectionInfo))
 _SECTION_LISTS = tuple(name for name, kind in get_type_hints(SectionInfo).items() if kind == tuple[str, ...])
 _page_values = operator.attrgetter(*_PAGE_FIELDS)
-_section_values = operator.attrgetter(*_SECTION_FIELDS)
 
 
 def _page(page: PageInfo) -> dict[str, Any]:
@@ -315,7 +313,7 @@ def _page(page: PageInfo) -> dict[str, Any]:
 
 
 def _section(section: SectionInfo) -> dict[str, Any]:
-    body = dict(zip(_SECTION_FIELDS, _section_values(section), strict=True))
+    body = dict(vars(section))
     for name in _SECTION_LISTS:
         body[name] = list(body[name])
     body["highlights"] = list(map(list, section.highlights))

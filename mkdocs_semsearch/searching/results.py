@@ -6,6 +6,7 @@ The date of a page is its field `date`, a declared facet or front matter.
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,14 @@ from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Groups, PageInfo, Records, SectionInfo, group_best
+from mkdocs_semsearch.searching.pages_and_sections import (
+    ChunkMap,
+    PageInfo,
+    Records,
+    SectionInfo,
+    first_of_runs,
+    group_best,
+)
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, top
 from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
@@ -109,10 +117,10 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
     groups = chunk_map.group_of[candidates.rows[sections.starts]]
     order = np.argsort(groups, kind="stable")
     unique = group_best(groups[order], sections.scores[order])
-    section_matches = _any_in(sections, candidates.matching)
+    section_matches = _any_in(sections.starts, candidates.matching)
     best_rows = candidates.rows[sections.best[order[unique.best]]]
     days = chunk_map.modified[chunk_map.page_of[best_rows]]
-    chosen = _Chosen.of(unique.scores, _any_in(unique, section_matches[order]), days, query)
+    chosen = _Chosen.of(unique.scores, _any_in(unique.starts, section_matches[order]), days, query)
     sizes = np.add.reduceat(section_matches[order].astype(np.int64), unique.starts) if len(order) else unique.starts
     results = []
     for i, score in chosen.page(query):
@@ -127,21 +135,22 @@ def _rank_sections(candidates: Candidates, chunk_map: ChunkMap, query: SearchQue
 def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ranked:
     """Ranks pages by `Candidates.page_scores`; each page shows its matching sections."""
     sections = group_best(chunk_map.section_of[candidates.rows], candidates.scores)
-    pages = group_best(chunk_map.page_of[candidates.rows[sections.starts]], sections.scores)
-    scores = group_best(chunk_map.page_of[candidates.rows], candidates.page_scores).scores
-    section_matches = _any_in(sections, candidates.matching)
-    days = chunk_map.modified[chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]]]
-    chosen = _Chosen.of(scores, _any_in(pages, section_matches), days, query)
+    page_of_section = chunk_map.page_of[candidates.rows[sections.starts]]
+    starts = np.flatnonzero(first_of_runs(page_of_section))
+    pages = page_of_section[starts]
+    scores = np.maximum.reduceat(candidates.page_scores, sections.starts[starts]) if len(pages) else sections.scores
+    section_matches = _any_in(sections.starts, candidates.matching)
+    chosen = _Chosen.of(scores, _any_in(starts, section_matches), chunk_map.modified[pages], query)
     results = []
-    starts = np.append(pages.starts, len(sections.scores))
+    ends = np.append(starts[1:], len(sections.scores))
     for i, score in chosen.page(query):
-        members = np.arange(starts[i], starts[i + 1])
+        members = range(starts[i], ends[i])
         weak = not chosen.matching[i]
-        shown = members if weak else members[section_matches[members]]
-        order = shown[top(sections.scores[shown], 0, query.sections_per_page)]
-        best = tuple(int(sections.best[member]) for member in order)
+        shown = members if weak else filter(section_matches.__getitem__, members)
+        order = heapq.nlargest(query.sections_per_page, shown, key=sections.scores.__getitem__)
+        best = tuple(sections.best[order].tolist())
         results.append(RankedItem(score, best[0], best, weak=weak))
-    matching = chunk_map.page_of[candidates.rows[sections.starts[pages.starts]]][chosen.matching]
+    matching = pages[chosen.matching]
     rows = _rows_in(candidates, chunk_map.page_of, matching, query)
     return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
 
@@ -220,9 +229,9 @@ class _Chosen:
         return places[np.argsort(-self.days[places], kind="stable")][:count]
 
 
-def _any_in(groups: Groups, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns bool `[g]`: the groups with at least one member in a mask."""
-    return np.logical_or.reduceat(mask, groups.starts) if len(mask) else np.zeros(0, np.bool_)
+def _any_in(starts: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns bool `[g]`: the groups with at least one member in a mask; `starts` are their first members."""
+    return np.logical_or.reduceat(mask, starts) if len(mask) else np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
