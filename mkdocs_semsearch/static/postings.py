@@ -1,23 +1,41 @@
-"""Indexes the words of a bundle: posting lists with BM25 scores, and the positions of every word.
+"""Indexes the words of a bundle, and writes them in shards: posting lists with BM25 scores, words, and positions.
 
 The scores are computed at build time, so a browser only adds integers.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
 from mkdocs_semsearch.searching.pages_and_sections import first_of_runs
-from mkdocs_semsearch.static.chunk_words import HEADING, IDENTIFIERS, ChunkWords
+from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
+from mkdocs_semsearch.static.chunk_words import (
+    HEADING,
+    IDENTIFIERS,
+    ChunkWords,
+    Occurrences,
+    Places,
+    places_of,
+    sorted_words,
+    stable_order,
+)
+from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import (
+    IDENTIFIER_MARK,
+    LEAST_BEFORE_SUFFIX,
+    Value,
+    differences,
     in_key_order,
+    pack_blocks,
+    pack_varints,
+    smallest_unsigned,
 )
 
 LEVELS = 15
@@ -32,12 +50,23 @@ WEIGHT_UNIT = 16384
 CLAUSE_UNIT = 10
 """Weights of clauses are multiples of 1 / `CLAUSE_UNIT`, so that scores are integers."""
 
-_POSITIONED = ("title", "headings", "text", "code")
-"""Fields whose words have positions, in this order."""
-
 _COMMON_SHARE = 0.4
 """A stop word in a larger share of chunks has only headings in its posting list: its other chunks would be many, and
 stop words rank only in a question that has no other words. Chosen, not measured."""
+
+
+TERM_BYTES, MOST_TERM_SHARDS = 5_000, 500
+WORD_BYTES, MOST_WORD_SHARDS = 16_000, 40
+POSITION_BYTES, MOST_POSITION_SHARDS = 24_000, 200
+"""Target sizes of shards before compression, and greatest numbers of shards. Small shards are fast to download, and few
+shards are cheap to store and to list in `static.json`. Chosen, not measured."""
+
+_KEY_BYTES = 6
+"""Estimated size of a key in bytes, in addition to its letters."""
+
+_MOST_SUFFIXES = 60
+_LEAST_SUFFIX_WORDS = 3
+"""Greatest number of suffix rules in `static.json`, and least number of words for a rule; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +83,6 @@ class PostingList:
     rows: NDArray[np.int64]
     impacts: NDArray[np.uint8]
     weight: int
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where every word occurs: its chunks, and its positions in each of them.
-
-    Attributes:
-        number: word to its number, in the order of `key_order`.
-        word_begins: int64 `[words + 1]`; where the chunks of each word begin in `rows`.
-        rows: int64 `[m]`; chunks of all words, ascending for each.
-        chunk_begins: int64 `[m + 1]`; where the positions in each of these chunks begin in `positions`.
-        positions: int64 `[p]`; ascending in each chunk.
-    """
-
-    number: Mapping[str, int]
-    word_begins: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    chunk_begins: NDArray[np.int64]
-    positions: NDArray[np.int64]
-
-    def costs(self) -> dict[str, int]:
-        """Returns the estimated bytes of every word with positions."""
-        chunks = np.diff(self.word_begins)
-        costs = 2 * chunks + np.diff(self.chunk_begins[self.word_begins])
-        return {word: len(word) + int(costs[number]) for word, number in self.number.items() if chunks[number]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +114,12 @@ def index_words(
         stem: returns the stem of a word.
         is_stop: returns whether a word is a stop word.
     """
-    number, place_of = _sorted_words(words)
+    number, place_of = sorted_words(words)
     chunks = len(words.added)
     stems = {word: stem(word) for word in number}
     stem_number = {text: place for place, text in enumerate(dict.fromkeys(stems.values()))}
     stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int32, len(stems))
-    occurrences = _Occurrences.of(words, place_of)
+    occurrences = Occurrences.of(words, place_of)
     heading = words.columns[HEADING].renumbered(place_of)
     lists = _best_field(
         occurrences,
@@ -124,7 +128,7 @@ def index_words(
         {name: words.columns[name].lengths for name in FIELD_WEIGHTS},
         stem_of[heading.numbers].astype(np.int64) * chunks + heading.rows,
     )
-    places = _places(words, occurrences, number)
+    places = places_of(words, occurrences, number)
     frequency = Counter(
         {word: count for word, count in zip(number, np.diff(places.word_begins).tolist(), strict=True) if count}
     )
@@ -137,62 +141,8 @@ def index_words(
     )
 
 
-def _sorted_words(words: ChunkWords) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Returns the words of all fields with their places in the order of `key_order`, and the place of each term."""
-    used = np.zeros(len(words.texts), np.bool_)
-    for name in FIELD_WEIGHTS:
-        used[words.columns[name].numbers] = True
-    numbers = np.flatnonzero(used)
-    texts = [words.texts[number] for number in numbers.tolist()]
-    number = {word: place for place, word in enumerate(in_key_order(texts))}
-    place_of = np.full(len(words.texts), -1, np.int64)
-    place_of[numbers] = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
-    return number, place_of
-
-
-@dataclass(frozen=True, slots=True)
-class _Occurrences:
-    """All words of all fields, sorted by chunk, field and position.
-
-    Nothing of this is kept from the last bundle: with `_stable_order`, sorting everything again takes about as long as
-    inserting the changed chunks into sorted arrays.
-
-    Attributes:
-        words: int32 `[m]`; numbers of the words in the order of `key_order`.
-        rows: int32 `[m]`; the chunk of each word.
-        fields: uint8 `[m]`; its field, a number in the order of `FIELD_WEIGHTS`.
-        within: int32 `[m]`; its position in the field of the chunk.
-    """
-
-    words: NDArray[np.int32]
-    rows: NDArray[np.int32]
-    fields: NDArray[np.uint8]
-    within: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, words: ChunkWords, place_of: NDArray[np.int64]) -> _Occurrences:
-        fields = [words.columns[name] for name in FIELD_WEIGHTS]
-        rows = np.concatenate([field.rows.astype(np.int32) for field in fields])
-        order = _stable_order(rows)
-        numbers = np.concatenate([field.numbers for field in fields])
-        kinds = np.repeat(np.arange(len(fields), dtype=np.uint8), [len(field.numbers) for field in fields])
-        within = np.concatenate([field.within.astype(np.int32) for field in fields])
-        return cls(place_of.astype(np.int32)[numbers[order]], rows[order], kinds[order], within[order])
-
-
-def _stable_order(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Returns the order that sorts integers from 0 to 2^32, equal ones as they are.
-
-    NumPy sorts numbers of 16 bits by radix sort, twelve times as fast as larger ones.
-    """
-    low = np.argsort(values.astype(np.uint16), kind="stable")
-    if values.max(initial=0) < 2**16:
-        return low
-    return low[np.argsort((values >> 16).astype(np.uint16)[low], kind="stable")]
-
-
 def _best_field(
-    occurrences: _Occurrences,
+    occurrences: Occurrences,
     stem_of: NDArray[np.int32],
     stems: Sequence[str],
     lengths: Mapping[str, NDArray[np.int64]],
@@ -209,7 +159,7 @@ def _best_field(
     """
     if not len(stem_of):
         return {}
-    order = _stable_order(stem_of)
+    order = stable_order(stem_of)
     stem, row, field = stem_of[order], occurrences.rows[order], occurrences.fields[order]
     begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(row) | first_of_runs(field))
     counts = np.diff(begins, append=len(stem)).astype(np.float64)
@@ -230,33 +180,6 @@ def _best_field(
     in_heading[np.searchsorted(keys, headed)] = IN_HEADING  # the words of a heading are in a field
     first = np.searchsorted(stem, np.arange(len(stems)))
     return dict(zip(stems, _quantized(first, rows, total, in_heading), strict=True))
-
-
-def _places(words: ChunkWords, occurrences: _Occurrences, number: Mapping[str, int]) -> Places:
-    """Returns the positions of every word; gaps between fields prevent phrases across fields."""
-    chunks = len(words.added)
-    start = np.zeros(chunks, np.int64)
-    kept_of = np.zeros((len(FIELD_WEIGHTS), chunks), np.int32)
-    start_of = np.zeros_like(kept_of)
-    for place, name in enumerate(FIELD_WEIGHTS):
-        if name not in _POSITIONED:
-            continue
-        kept, gap = words.columns[name].lengths, np.ones(chunks, np.int64)
-        if name == "headings":  # of a title that is repeated there, one is enough
-            gap = 1 - words.repeats_title.astype(np.int64)
-            kept = kept * gap
-        elif name == "text":
-            kept = kept - words.added
-        kept_of[place], start_of[place] = kept, start
-        start = start + kept + gap
-    chunk_and_field = occurrences.fields * np.int32(chunks) + occurrences.rows
-    shown = np.flatnonzero(occurrences.within < kept_of.reshape(-1)[chunk_and_field])
-    order = shown[_stable_order(occurrences.words[shown])]
-    word, row = occurrences.words[order], occurrences.rows[order]
-    positions = (start_of.reshape(-1)[chunk_and_field] + occurrences.within)[order].astype(np.int64)
-    begins = np.flatnonzero(first_of_runs(word) | first_of_runs(row))
-    word_begins = np.searchsorted(word[begins], np.arange(len(number) + 1))
-    return Places(number, word_begins, row[begins].astype(np.int64), np.append(begins, len(order)), positions)
 
 
 def _without_stop_words(
@@ -312,3 +235,158 @@ def _quantized(
     weights = np.clip(np.rint(levels * WEIGHT_UNIT), 1, 65535).astype(np.int64).tolist()
     for begin, end, weight in zip(begins.tolist(), ends.tolist(), weights, strict=True):
         yield PostingList(rows[begin:end], impacts[begin:end], weight)
+
+
+def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bool], shards: Shards) -> WrittenShards:
+    """Writes words and identifiers with their posting lists.
+
+    Args:
+        folder: folder of the bundle.
+        postings: postings of the site.
+        is_telling: returns whether a word may be highlighted in excerpts.
+        shards: compresses the shards.
+    """
+    words_of = defaultdict(list)
+    for word, stem in postings.stems.items():
+        words_of[stem].append(word)
+    costs = {word: len(word) + _KEY_BYTES for word in postings.stems}
+    for stem, words in words_of.items():
+        costs[min(words)] += _list_bytes(postings.lists.get(stem))
+    for form, found in postings.identifiers.items():
+        costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
+    parts = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
+    rows = {**_packed_rows(postings.lists), **_packed_rows(postings.identifiers, IDENTIFIER_MARK)}
+    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling, rows)) for part in parts)
+    return WrittenShards([part.first for part in parts], write_shards(folder, "terms", contents))
+
+
+def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
+    """Writes all words, each with its number of chunks."""
+    costs = {word: len(word) + _KEY_BYTES for word in frequency}
+    shards = cut_shards(costs, WORD_BYTES, MOST_WORD_SHARDS, at_first_characters=True)
+    contents: list[Mapping[str, Value]] = [
+        {"keys": shard.keys, "df": smallest_unsigned([frequency[word] for word in shard.keys])} for shard in shards
+    ]
+    return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", map(pack_blocks, contents)))
+
+
+def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShards:
+    """Writes the positions of every word; returns the first key of every shard."""
+    parts = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
+    packed = _PackedPlaces.of(places)
+    contents = (shards.packed(packed.blocks(part.keys), level=6) for part in parts)
+    return WrittenShards([part.first for part in parts], write_shards(folder, "positions", contents))
+
+
+def suffix_rules(stems: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Returns pairs of a word suffix and the suffix of its stem, most frequent first.
+
+    With these rules a browser derives the likely stem of a word that the site does not have, in any language with a
+    stemmer, and needs no stemmer itself.
+    """
+    rules: Counter[tuple[str, str]] = Counter()
+    for word, stem in stems.items():
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(word, stem, strict=False)) if a != b), min(len(word), len(stem))
+        )
+        if shared >= LEAST_BEFORE_SUFFIX and len(word) > shared:
+            rules[word[shared:], stem[shared:]] += 1
+    frequent = [rule for rule, count in rules.items() if count >= _LEAST_SUFFIX_WORDS]
+    return sorted(frequent, key=lambda rule: (-rules[rule], rule))[:_MOST_SUFFIXES]
+
+
+def _list_bytes(found: PostingList | None) -> int:
+    return 4 + 2 * len(found.rows) if found else 0
+
+
+def _packed_rows(lists: Mapping[str, PostingList], mark: str = "") -> dict[str, NDArray[np.uint8]]:
+    """Returns the packed rows of every posting list, by its stem or identifier with a mark before it."""
+    sizes = np.array([len(found.rows) for found in lists.values()], np.int64)
+    rows = np.concatenate([np.zeros(0, np.int64), *(found.rows for found in lists.values())])
+    packed, begins = pack_varints(differences(rows, sizes))
+    ends = np.cumsum(sizes)
+    places = zip(begins[ends - sizes].tolist(), begins[ends].tolist(), strict=True)
+    return {mark + key: packed[begin:end] for key, (begin, end) in zip(lists, places, strict=True)}
+
+
+def _term_blocks(
+    keys: Iterable[str],
+    words_of: Mapping[str, Sequence[str]],
+    postings: Postings,
+    is_telling: Callable[[str], bool],
+    packed_rows: Mapping[str, NDArray[np.uint8]],
+) -> Mapping[str, Value]:
+    """Returns the blocks of a shard: its keys, and every word that shares a posting list with one of them."""
+    own = list(keys)
+    stems = dict.fromkeys(postings.stems[key] for key in own if not key.startswith(IDENTIFIER_MARK))
+    words = {word for stem in stems for word in words_of[stem]}
+    identifiers = [key for key in own if key.startswith(IDENTIFIER_MARK)]
+    everything = in_key_order((*words, *identifiers))
+    number = {stem: i for i, stem in enumerate(stems)}
+    lists = [postings.lists.get(stem) for stem in stems]
+    place = []
+    for key in everything:
+        if key.startswith(IDENTIFIER_MARK):
+            place.append(len(lists))
+            lists.append(postings.identifiers[key.removeprefix(IDENTIFIER_MARK)])
+        else:
+            place.append(number[postings.stems[key]])
+    present = [found for found in lists if found]
+    packed = (packed_rows.get(key) for key in (*stems, *identifiers))
+    return {
+        "keys": everything,
+        "list": smallest_unsigned(place),
+        "df": smallest_unsigned([postings.frequency[key] for key in everything]),
+        "telling": np.array([not key.startswith(IDENTIFIER_MARK) and is_telling(key) for key in everything], np.uint8),
+        "stems": list(stems) + [""] * len(identifiers),
+        "sizes": smallest_unsigned([len(found.rows) if found else 0 for found in lists]),
+        "weights": np.array([found.weight if found else 0 for found in lists], np.uint16),
+        "rows": np.concatenate([np.zeros(0, np.uint8), *(rows for rows in packed if rows is not None)]),
+        "impacts": np.concatenate([np.zeros(0, np.uint8), *(found.impacts for found in present)]),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _PackedPlaces:
+    """The packed numbers of all words with positions, each with the place where every number begins.
+
+    Attributes:
+        places: the words with their chunks and positions.
+        rows: for every word and chunk the difference from the row before.
+        counts: for every word and chunk the number of positions.
+        positions: for every position the difference from the one before in the chunk.
+    """
+
+    places: Places
+    rows: tuple[NDArray[np.uint8], NDArray[np.int64]]
+    counts: tuple[NDArray[np.uint8], NDArray[np.int64]]
+    positions: tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, places: Places) -> _PackedPlaces:
+        counts = np.diff(places.chunk_begins)
+        return cls(
+            places,
+            pack_varints(differences(places.rows, np.diff(places.word_begins))),
+            pack_varints(counts),
+            pack_varints(differences(places.positions, counts)),
+        )
+
+    def blocks(self, keys: Sequence[str]) -> Mapping[str, Value]:
+        """Returns the blocks of a shard, whose keys are neighbours in the order of the words."""
+        places = self.places
+        first, end = (places.number[keys[0]], places.number[keys[-1]] + 1) if keys else (0, 0)
+        sizes = np.diff(places.word_begins[first : end + 1])
+        begin, last = places.word_begins[first], places.word_begins[end]
+        return {
+            "keys": keys,
+            "sizes": smallest_unsigned(sizes[sizes > 0]),
+            "rows": _cut(self.rows, begin, last),
+            "counts": _cut(self.counts, begin, last),
+            "places": _cut(self.positions, places.chunk_begins[begin], places.chunk_begins[last]),
+        }
+
+
+def _cut(packed: tuple[NDArray[np.uint8], NDArray[np.int64]], first: int, end: int) -> NDArray[np.uint8]:
+    content, begins = packed
+    return content[begins[first] : begins[end]]
