@@ -232,6 +232,31 @@ def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, config
         assert page.locator("#mkdocs_search_modal").is_visible()
 
 
+def test_a_style_sheet_that_cannot_be_loaded_is_tried_again(phone, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        phone.route("**/semsearch/sheet.css", lambda route: route.abort(), times=1)
+        open_box(phone, server)
+        put_question(phone, "rotate")
+        toggle = phone.get_by_role("button", name="Filters")
+        with phone.expect_event("requestfailed"):
+            toggle.tap()
+        phone.evaluate("() => 0")  # the page has learned of it
+        assert not phone.get_by_role("button", name="Close the filters").is_visible()
+        toggle.tap()
+        phone.get_by_role("button", name="Close the filters").wait_for()
+
+
+def test_an_error_in_a_part_of_the_dialog_is_reported_once_and_the_rest_works(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        planted = "export function fill() { throw new Error('planted'); }"
+        page.route("**/semsearch/why.js", lambda route: route.fulfill(body=planted, content_type="text/javascript"))
+        open_box(page, server)
+        with page.expect_event("pageerror"):
+            put_question(page, "rotate")
+        put_question(page, "rotate token")
+        assert page.problems == ["planted"]
+
+
 def test_retry_after_is_respected(page, configure, serving):
     with serving.SiteServer(configure()) as server:
         server.sidecar.status = 429  # says: in five seconds

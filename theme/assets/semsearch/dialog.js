@@ -190,12 +190,15 @@ export class SemsearchDialog extends HTMLElement {
     this.search.ask(0);
   };
 
-  /** Loads a module once, calls its `fill`. */
+  /** Loads a module once, calls its `fill`. A file that cannot be loaded is tried again; errors of the code are not. */
   later(module, place, name = "filled") {
-    place[name] ??= import(module)
-      .then(({ fill }) => fill(place, this))
-      .catch(() => (place[name] = null));
-    return place[name];
+    const again = () => (place[name] = null);
+    const filled = ({ fill }) =>
+      Promise.resolve(fill(place, this)).catch((error) => {
+        if (!(error instanceof Event)) throw error;
+        again(); // of a style sheet
+      });
+    return (place[name] ??= import(module).then(filled, again));
   }
 
   #closed() {
