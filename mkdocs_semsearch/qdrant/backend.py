@@ -49,7 +49,6 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     PageLanguages,
     Records,
     chunk_values,
-    kind_priors,
     page_info,
 )
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -58,6 +57,7 @@ from mkdocs_semsearch.searching.ranking import (
     RULES,
     SEMANTIC_WEIGHT,
     Candidates,
+    kind_priors,
     match_share,
     score,
     semantic_share,

@@ -20,9 +20,9 @@ from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import Matcher, Question, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records, kind_priors
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, semantic_share
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import (
     DATE_FIELD,

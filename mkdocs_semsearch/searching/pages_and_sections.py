@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, PAGE_KINDS, ChunkRecord
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, primary_subtag
-from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.analyzers import primary_subtag
 
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
 """Score factor of pages in other languages than the reader's, if the site has pages in that language.
@@ -168,27 +166,6 @@ class ChunkMap:
         """Returns the rows of a page's chunks."""
         first = int(self.first_chunk[page])
         return range(first, first + int(self.chunk_count[page]))
-
-
-_ASKS_FOR_CHANGES = re.compile(
-    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
-    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
-    re.IGNORECASE,
-)
-
-
-def kind_priors(question: Question) -> Mapping[str, float]:
-    """Returns the score factor for each kind of page; kinds that the question is about are missing.
-
-    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
-    unless the question is about versions. Reference entries rank below guides unless the question has an identifier.
-    """
-    priors = dict(WEIGHTS["kinds"])
-    if _ASKS_FOR_CHANGES.search(question.text):
-        priors = {"reference": priors["reference"]}
-    if any(identifier_forms(word) for word in question.words):
-        priors.pop("reference")
-    return priors
 
 
 @dataclass(frozen=True, slots=True)

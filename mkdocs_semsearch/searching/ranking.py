@@ -6,6 +6,7 @@ The constants come from `artifact/weights.json`; `benchmarks/fit_ranking.py` fit
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
+from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.pages_and_sections import group_best
@@ -54,6 +56,26 @@ PAGE_EACH_SIDE: float = WEIGHTS["pages"]["each_side"]
 MATCH_SHARE: float = WEIGHTS["matches"]["share"]
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
 """A chunk matches from this share of the best score on, and in semantic mode from this share of the best similarity."""
+
+_ASKS_FOR_CHANGES = re.compile(
+    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
+    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
+    re.IGNORECASE,
+)
+
+
+def kind_priors(question: Question) -> Mapping[str, float]:
+    """Returns the score factor for each kind of page; kinds that the question is about are missing.
+
+    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
+    unless the question is about versions. Reference entries rank below guides unless the question has an identifier.
+    """
+    priors = dict(WEIGHTS["kinds"])
+    if _ASKS_FOR_CHANGES.search(question.text):
+        priors = {"reference": priors["reference"]}
+    if any(identifier_forms(word) for word in question.words):
+        priors.pop("reference")
+    return priors
 
 
 def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:

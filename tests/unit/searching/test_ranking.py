@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching.pages_and_sections import group_best, kind_priors
+from mkdocs_semsearch.searching.pages_and_sections import group_best
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     HEADING_BONUS,
@@ -20,6 +20,7 @@ from mkdocs_semsearch.searching.ranking import (
     SemanticScale,
     fuse,
     is_answerable,
+    kind_priors,
     match_share,
     page_scores,
     score,
