@@ -119,7 +119,7 @@ def test_any_text_is_shown_unchanged_and_fits(page, site, text):
         for result in body["results"]:
             result["page"]["title"] = text
             for section in result["sections"]:
-                section.update(heading_hierarchy=[text, text], excerpt=text, content=text, highlights=[[0, 1]])
+                section.update(heading_hierarchy=[text, text], excerpt=text, content=f"{text} a", highlights=[[0, 1]])
         return body | {"facets": {"tags": [{"value": text, "count": 1}]}}
 
     site.sidecar.change = everywhere
