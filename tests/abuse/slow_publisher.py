@@ -10,12 +10,14 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def slow_publisher(*, headers_too: bool = False) -> Iterator[str]:
-    """Yields the URL of a server that sends a byte every 50 ms and never ends."""
+def slow_publisher(*, headers_too: bool = False, asked: threading.Event | None = None) -> Iterator[str]:
+    """Yields the URL of a server that sends a byte every 50 ms and never ends; sets `asked` at the first request."""
     ended = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if asked:
+                asked.set()
             if headers_too:
                 self.trickle(b"HTTP/1.1 200 OK\r\nX-Slow: ")
             self.send_response(200)

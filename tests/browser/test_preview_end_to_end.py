@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
+from contextlib import suppress
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import expect_titles, type_question
 from tests.integration.sites import QUIET, DocsSite
+from tests.ports import reserved_port
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -32,33 +33,30 @@ PAGES = {
 def preview(request, tmp_path_factory):
     """The address of a running preview under a sub-path, with the default encoder."""
     theme = {"name": request.param} | ({"font": False} if request.param == "material" else {"highlightjs": False})
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     config = {"theme": theme, "site_url": "https://example.org/docs/"}
     options = {"facets": {"tags": {"type": "list", "label": "Tags"}}}
     site = DocsSite(tmp_path_factory.mktemp("docs"), options=options, config=config, word_hash=False).write(PAGES)
-    command = [sys.executable, "-m", "mkdocs", "serve", "-f", str(site.write_config()), "-a", f"127.0.0.1:{port}"]
-    server = subprocess.Popen(command, env=os.environ | QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}/docs/"
-    try:
-        wait_until_ready(f"{address}-/semsearch/readyz", server)
-        yield address
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def wait_until_ready(url, server):
-    for _ in range(600):
-        assert server.poll() is None, "mkdocs serve ended"
+    command = [sys.executable, "-m", "mkdocs", "serve", "-f", str(site.write_config()), "-a"]
+    with reserved_port() as port:
+        address = f"http://127.0.0.1:{port}/docs/"
+        server = subprocess.Popen(
+            [*command, f"127.0.0.1:{port}"],
+            env=os.environ | QUIET,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
-            with urllib.request.urlopen(url, timeout=5) as response:
-                if response.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("the preview did not start")
+            assert eventually(lambda: is_ready(f"{address}-/semsearch/readyz", server)), "the preview did not start"
+            yield address
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def is_ready(url, server):
+    assert server.poll() is None, "mkdocs serve ended"
+    with suppress(OSError), urllib.request.urlopen(url, timeout=5) as response:
+        return response.status == 200
 
 
 def expect_first(page, title):

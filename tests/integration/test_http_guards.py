@@ -16,7 +16,7 @@ from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import JsonFormatter
 from tests.unit.serving.small_index import PAGES, build, open_small
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 TOKEN = "a-token-of-some-length"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -106,7 +106,7 @@ class Held:
 
     def __call__(self):
         self.waiting.release()
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE_SECONDS)
         return self.searcher
 
 
@@ -119,7 +119,7 @@ def test_a_request_is_refused_with_retry_after_when_all_places_are_taken(index_d
         ]
         for thread in threads:
             thread.start()
-            assert held.waiting.acquire(timeout=30)
+            assert held.waiting.acquire(timeout=PATIENCE_SECONDS)
         refused = client.get("/api/v1/facets")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert refused.json()["error"]["code"] == "busy"
@@ -148,7 +148,7 @@ def test_a_request_that_takes_too_long_is_cancelled_but_keeps_its_place(index_di
 def test_a_request_that_never_started_releases_its_place(index_dir, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.serving.admission.THREADS", 1)
     held = Held(index_dir)
-    with client_of(held, max_concurrent=2, request_seconds=0.1) as client:
+    with client_of(held, max_concurrent=2, request_seconds=1) as client:
         assert client.get("/api/v1/facets").json()["error"]["code"] == "timed_out"
         held.go.set()
         assert eventually(lambda: client.get("/api/v1/facets").status_code == 200)
@@ -168,7 +168,7 @@ def test_health_and_metrics_are_answered_while_all_workers_are_busy(index_dir):
     with client_of(held, max_concurrent=1) as client:
         thread = threading.Thread(target=lambda: client.get("/api/v1/facets"))
         thread.start()
-        assert held.waiting.acquire(timeout=30)
+        assert held.waiting.acquire(timeout=PATIENCE_SECONDS)
         held.go.set()
         assert [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
         thread.join()

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +18,9 @@ import pytest
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.server import run
+from tests.ports import reserved_port
 from tests.unit.serving.small_index import PAGES, build
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -58,7 +59,7 @@ def test_it_answers_until_it_is_stopped(index_dir, ending):
             assert "uvicorn" not in str(response.headers).lower()
     finally:
         process.send_signal(ending)
-        output, log = process.communicate(timeout=30)
+        output, log = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode in (0, -ending)
     assert output == ""
     assert "Index index loaded: build" in log
@@ -99,9 +100,14 @@ def test_running_requests_are_answered_before_it_stops(index_dir):
         assert process.stdout.readline() == "begun\n"
         process.terminate()
         assert json.loads(asked.result())["results"]
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_SECONDS)
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url)
+
+
+def readiness(url):
+    with urllib.request.urlopen(f"{url}readyz") as answer:
+        return json.load(answer)
 
 
 def test_a_hangup_signal_checks_for_a_new_build(tmp_path):
@@ -110,40 +116,30 @@ def test_a_hangup_signal_checks_for_a_new_build(tmp_path):
     try:
         build(folder, PAGES[:3])
         process.send_signal(signal.SIGHUP)
-        end = time.monotonic() + 20
-        while json.load(urllib.request.urlopen(f"{url}readyz"))["pages"] != 3:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        assert eventually(lambda: readiness(url)["pages"] == 3)
         (folder / "manifest.json").write_text("garbage")
         process.send_signal(signal.SIGHUP)
-        while json.load(urllib.request.urlopen(f"{url}readyz"))["update"] != "refused":
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        assert eventually(lambda: readiness(url)["update"] == "refused")
     finally:
         process.terminate()
-        _, log = process.communicate(timeout=30)
+        _, log = process.communicate(timeout=PATIENCE_SECONDS)
     assert log.count("is refused") == 1
     assert "Traceback" not in log
 
 
 def test_processes_share_a_port_with_reuse_port(index_dir):
-    port = free_port()
-    shared = PROGRAM.replace("{host!r}, 0,", f"{{host!r}}, {port}, reuse_port=True,")
-    running = [start(index_dir, program=shared) for _ in range(2)]
-    try:
-        assert len({url for _, url in running}) == 1
-        for _ in range(20):
-            with urllib.request.urlopen(f"{running[0][1]}readyz") as answer:
-                assert answer.status == 200
-    finally:
-        for process, _ in running:
-            process.terminate()
-            process.communicate(timeout=30)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    with reserved_port(shared=True) as port:
+        shared = PROGRAM.replace("{host!r}, 0,", f"{{host!r}}, {port}, reuse_port=True,")
+        running = [start(index_dir, program=shared) for _ in range(2)]
+        try:
+            assert len({url for _, url in running}) == 1
+            for _ in range(20):
+                with urllib.request.urlopen(f"{running[0][1]}readyz") as answer:
+                    assert answer.status == 200
+        finally:
+            for process, _ in running:
+                process.terminate()
+                process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def test_a_body_is_not_read_beyond_its_content_length(index_dir):
@@ -166,7 +162,7 @@ def test_a_body_is_not_read_beyond_its_content_length(index_dir):
             assert response.status == 200
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def test_a_port_in_use_is_a_sentence(index_dir):

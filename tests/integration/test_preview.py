@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.integration.sites import ENGINES, QUIET, DocsSite
+from tests.ports import reserved_port
 
 PATIENCE_SECONDS = 90
 
@@ -68,34 +68,28 @@ class Server:
         pytest.fail(f"nothing happened in {PATIENCE_SECONDS} s:\n{self.output}")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @contextmanager
 def serving(site, *arguments, engine="mkdocs"):
-    port = free_port()
-    command = [sys.executable, "-m", engine, "serve", "-f", str(site.write_config()), "-a", f"127.0.0.1:{port}"]
-    process = subprocess.Popen(
-        [*command, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=site.root,
-        env=os.environ | QUIET,
-        # Processes that a shell starts in the background ignore interrupts, and so would their children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    server = Server(process, port)
-    try:
-        yield server
-    finally:
-        process.terminate()
-        process.wait(30)
-        server.reader.join(10)
-        process.stdout.close()
+    with reserved_port() as port:
+        command = [sys.executable, "-m", engine, "serve", "-f", str(site.write_config()), "-a", f"127.0.0.1:{port}"]
+        process = subprocess.Popen(
+            [*command, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=site.root,
+            env=os.environ | QUIET,
+            # Processes that a shell starts in the background ignore interrupts, and so would their children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        server = Server(process, port)
+        try:
+            yield server
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
+            server.reader.join(PATIENCE_SECONDS)
+            process.stdout.close()
 
 
 @pytest.fixture
@@ -116,7 +110,7 @@ def job(progress):
     done.set()
     raise SystemExit
 preview.submit(job)
-done.wait(30)
+done.wait(90)
 preview.close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | QUIET)
@@ -251,7 +245,7 @@ def test_ends_on_interrupt(site):
     with serving(site) as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(30) == 0
+        assert server.process.wait(PATIENCE_SECONDS) == 0
     assert "Traceback" not in server.output
 
 

@@ -10,6 +10,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
+from tests.waiting import PATIENCE_SECONDS
 
 PAGES = [
     made_page(f"page-{number}.md", *(f"Text {number} {part} about keys" for part in range(40))) for number in range(20)
@@ -28,12 +29,12 @@ def server(monkeypatch):
 def build(server, tmp_path, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.http_client.sleep", lambda seconds: None)
 
-    def build(pages):
+    def build(pages, timeout=PATIENCE_SECONDS):
         embedder = open_openai(
             "word-hash",
             base_url=server.base_url,
             dimension=server.dimension,
-            timeout=0.5,
+            timeout=timeout,
             retries=1,
             concurrency=2,
         )
@@ -92,7 +93,7 @@ def test_an_endpoint_that_fails_leaves_the_last_index(server, build, answer, sen
 
     server.answer = failing
     with pytest.raises(EmbeddingError, match=sentence):
-        build(PAGES[:3])
+        build(PAGES[:3], timeout=0.5 if answer is None else PATIENCE_SECONDS)
     server.answer = lambda request, number: good_answer(request)
     with open_searcher(build.index, embedder=None) as searcher:
         assert searcher.build_id == before.build_id

@@ -6,10 +6,8 @@ import importlib.metadata
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +21,6 @@ from mkdocs_semsearch.serving.server import PACKAGES, sidecar_requirements
 from tests.made_index import made_page
 
 ABSENT = ("torch", "sentence_transformers", "transformers", "pynndescent", "numba", "mkdocs", "onnx", "tree_sitter")
-SECONDS_TO_START = 60
 
 
 def closure(requirements):
@@ -121,23 +118,13 @@ def test_indexing_without_build_dependencies_is_a_sentence(environment, tmp_path
 
 @contextmanager
 def serving(environment, index):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}/"
-    command = [sys.executable, "-S", "-m", "mkdocs_semsearch", "serve", str(index), "--port", str(port)]
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [sys.executable, "-S", "-m", "mkdocs_semsearch", "serve", str(index), "--port", "0"]
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        deadline = time.monotonic() + SECONDS_TO_START
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}readyz")
-                break
-            except OSError:
-                assert server.poll() is None, server.communicate()[0]
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-        yield url
+        said = server.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/", said)
+        assert found, said + server.communicate()[1]
+        yield found[0]
     finally:
         server.terminate()
         server.communicate()
