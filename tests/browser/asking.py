@@ -51,15 +51,6 @@ def read_config(page: Any, address: str) -> None:
     page.evaluate(DRAWN)
 
 
-def switch_fallback_on(page: Any) -> None:
-    """Lets the theme's own index answer when the sidecar does not."""
-
-    def settle(route: Any) -> None:
-        route.fulfill(json=route.fetch().json() | {"fallback": True})
-
-    page.route("**/semsearch/config.json", settle)
-
-
 def until(page: Any, holds: Callable[[], bool]) -> None:
     """Waits for events that the browser reports to the test, such as requests."""
     for _ in range(600):

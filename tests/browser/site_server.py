@@ -192,7 +192,8 @@ class Sidecar:
 class SiteServer:
     """Serves a built site under `mount`, and the sidecar under `/-/semsearch`.
 
-    `ranges`: whether requests for a part of a file get that part, as from nearly all hosts.
+    `ranges`: whether requests for a part of a file get that part, as from nearly all hosts. `settings`: entries that
+    config.json gets; with `fallback`, the theme's own index answers when the sidecar does not.
     """
 
     def __init__(
@@ -206,6 +207,7 @@ class SiteServer:
     ) -> None:
         self.sidecar = sidecar or Sidecar()
         self.ranges = ranges
+        self.settings: dict[str, Any] = {}
         self.site, self.mount, self.csp = site, mount, csp
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -248,6 +250,8 @@ class SiteServer:
                     file = outer.site / "404.html"
                 kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
                 content = file.read_bytes()
+                if outer.settings and file.name == "config.json":
+                    content = json.dumps(json.loads(content) | outer.settings).encode()
                 wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
                 if outer.ranges and status == 200 and wanted:
                     status, content = 206, content[int(wanted[1]) : int(wanted[2]) + 1]

@@ -13,7 +13,7 @@ from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import handle
-from tests.browser.asking import put_question, switch_fallback_on, type_question
+from tests.browser.asking import put_question, type_question
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
@@ -75,7 +75,7 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.get_by_role("button", name="Filter: Tags: api").wait_for()
         assert violations(page) == [], "notices and less related"
         # Only now: on a busy machine the theme's own index would answer instead of the sidecar.
-        switch_fallback_on(page)
+        server.settings["fallback"] = True
         server.sidecar.alive = False
         page.reload()
         page.add_script_tag(path=axe)

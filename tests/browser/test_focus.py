@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
-from tests.browser.asking import expect_titles, put_question, switch_fallback_on, until
+from tests.browser.asking import expect_titles, put_question, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -164,7 +164,7 @@ def test_the_button_for_more_results_passes_the_focus_on_when_it_goes(page, site
 
 
 def test_facets_that_go_pass_the_focus_on(page, site):
-    switch_fallback_on(page)
+    site.settings["fallback"] = True
     ask(page, site, "token")
     page.locator(PANEL).get_by_label("security").focus()
     site.sidecar.alive = False  # the theme's own index, which answers now, has no facets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question, switch_fallback_on, until
+from tests.browser.asking import put_question, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -81,7 +81,7 @@ def test_the_focus_stays_in_the_preview_when_its_page_comes(page, site):
 
 
 def test_without_the_sidecar_the_preview_shows_what_the_index_has(page, site):
-    switch_fallback_on(page)
+    site.settings["fallback"] = True
     site.sidecar.alive = False
     ask(page, site, "rotate token")
     preview = page.locator(PREVIEW)

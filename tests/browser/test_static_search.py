@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.static.bundle_writer import write_bundle
-from tests.browser.asking import expect_titles, switch_fallback_on
+from tests.browser.asking import expect_titles
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,
     test_a_result_on_this_page_is_a_jump,
@@ -270,8 +270,8 @@ def test_a_dead_sidecar_is_replaced_until_it_is_back(page, static_site, serving)
 def test_without_its_bundle_the_theme_index_answers_until_it_is_back(page, static_site, serving, bundle):
     site = static_site()
     shutil.rmtree(site / "semsearch")
-    switch_fallback_on(page)
     with serving.SiteServer(site) as server:
+        server.settings["fallback"] = True
         ask(page, server, "rotate token")
         expect(page.locator(MODE)).to_contain_text("Basic search")
         shutil.copytree(bundle, site / "semsearch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.asking import put_question, read_config, switch_fallback_on, until
+from tests.browser.asking import put_question, read_config, until
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
@@ -52,7 +52,7 @@ def test_the_themes_index_and_worker_are_never_loaded_during_a_search(page, buil
 @pytest.mark.parametrize("theme", THEMES)
 def test_basic_search_loads_the_index_once_and_no_worker(page, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:
-        switch_fallback_on(page)
+        server.settings["fallback"] = True
         server.sidecar.alive = False
         asked = own_files(page)
         page.goto(server.url, wait_until="networkidle")

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import switch_fallback_on, type_question, until
+from tests.browser.asking import type_question, until
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
@@ -150,7 +150,7 @@ def test_the_sidecars_address_may_be_relative_to_the_site_or_to_the_host(page, c
 
 def test_links_hold_without_directory_urls(page, build_site, serving):
     with serving.SiteServer(build_site("mkdocs", use_directory_urls=False)) as server:
-        switch_fallback_on(page)
+        server.settings["fallback"] = True
         server.sidecar.alive = False  # the fallback's links come from this build
         page.goto(server.url + "reference/errors.html")
         page.keyboard.press("Control+k")
