@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -57,23 +58,25 @@ def addresses(questions: Sequence[str]) -> list[str]:
 async def ask_all(
     port: int, wanted: Sequence[str], *, connections: int, seconds: float, check: Check | None = None
 ) -> Load:
-    """Sends questions over `connections` connections at a time; each sends its next one as soon as it has an answer."""
+    """Sends questions over `connections` connections at a time; each sends its next one as soon as it has an answer.
+
+    A question is asked again only after all others.
+    """
     load = Load()
     started = time.perf_counter()
-    await asyncio.gather(*(_reader(port, wanted, n, started + seconds, load, check) for n in range(connections)))
+    turns = itertools.cycle(wanted)
+    await asyncio.gather(*(_reader(port, turns, started + seconds, load, check) for _ in range(connections)))
     load.seconds = time.perf_counter() - started
     return load
 
 
-async def _reader(port: int, wanted: Sequence[str], start: int, end: float, load: Load, check: Check | None) -> None:
+async def _reader(port: int, wanted: Iterator[str], end: float, load: Load, check: Check | None) -> None:
     connection = None
-    turn = start * 7
     while time.perf_counter() < end:
-        turn += 1
         try:
             connection = connection or await asyncio.open_connection("127.0.0.1", port)
             began = time.perf_counter()
-            status, body = await _ask(*connection, wanted[turn % len(wanted)])
+            status, body = await _ask(*connection, next(wanted))
         except (OSError, EOFError, ValueError):
             load.broken += 1
             connection = None

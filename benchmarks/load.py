@@ -80,10 +80,14 @@ def reloads(url: str) -> int:
 
 
 def questions(count: int = 500) -> list[str]:
+    """Returns different questions of one to eight words."""
     chance = random.Random(5)
     pages = list(synthetic_pages(2000))
-    texts = [chance.choice(chance.choice(pages).chunks).content.split() for _ in range(count)]
-    return [" ".join(text[: chance.randint(1, 8)]) for text in texts]
+    found: dict[str, None] = {}
+    while len(found) < count:
+        text = chance.choice(chance.choice(pages).chunks).content.split()
+        found[" ".join(text[: chance.randint(1, 8)])] = None
+    return list(found)
 
 
 def main() -> int:
@@ -107,8 +111,11 @@ def main() -> int:
         with serving(folder) as server:
             at_start = server.resident_mb()
             for number in range(1, given.rounds + 1):
+                before = server.searches()
                 load = asyncio.run(one_round(server.port, given, folder, builds, wanted))
-                rounds.append({**load.figures(), "rss_mb": server.resident_mb(), "reloads": reloads(server.url)})
+                reused = server.searches().reused_share_since(before)
+                figures = {**load.figures(), "reused_share": reused}
+                rounds.append({**figures, "rss_mb": server.resident_mb(), "reloads": reloads(server.url)})
                 print(f"round {number}: {rounds[-1]}", flush=True)
                 for problem in load.wrong[:3]:
                     print(f"  wrong: {problem}")

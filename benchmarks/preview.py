@@ -160,9 +160,10 @@ def questions(url: str) -> Iterator[list[float | None]]:
 
     def ask() -> None:
         while not over.wait(0.05):
+            question = f"how+do+I+configure+it+{len(asked)}"  # always another one, so that it is encoded
             began = time.perf_counter()
             try:
-                with urllib.request.urlopen(f"{url}{SEARCH}?q=how+do+I+configure+it", timeout=30) as answer:
+                with urllib.request.urlopen(f"{url}{SEARCH}?q={question}", timeout=30) as answer:
                     asked.append(time.perf_counter() - began if b'"results"' in answer.read() else None)
             except OSError:
                 asked.append(None)

@@ -2,7 +2,8 @@
 
     python benchmarks/processes.py --json out.json
 
-The client runs on the same machine, so on few cores the processes share what the client leaves.
+The client runs on the same machine, so on few cores the processes share what the client leaves. All questions are
+different, so that every one is encoded.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="semsearch-processes-") as place:
         folder = Path(place) / "index"
         write_index(folder, given.chunks)
-        wanted = addresses(questions())
+        wanted = addresses(questions(count=20_000))
         for count in given.processes:
             port = free_port()
             running = [start_sidecar(folder, "--reuse-port", port=port) for _ in range(count)]

@@ -1,7 +1,9 @@
 """Measures how long a question takes over HTTP, and how much of a machine it uses.
 
 Made-up sites (see `synthetic.py`) are served by `semsearch serve` as anybody would; the client asks over one connection
-on loopback, with two facets counted and one filter, which changes from question to question. Beside it: the time the
+on loopback, with two facets counted and one filter, which changes from question to question. All questions are
+different; `again` are the same questions with another filter, whose vectors the server still has, and
+`reused_share` says how many needed no encoder. Beside it: the time the
 encoder alone needs for the same questions, in a process of its own; questions answered a second over eight connections
 as a share of what the encoder alone manages on all cores; from the start of the server to the first answer, with
 the exported encoder and with PyTorch; and the server's memory.
@@ -42,6 +44,8 @@ QUESTIONS = (
     "why is my page not found",
 )
 CONNECTIONS = 8
+WARM_UP = 950
+"""Number of the first question before a measurement."""
 
 
 def main() -> None:
@@ -79,12 +83,16 @@ def made_index(folder: Path, chunks: int) -> Path:
 def measure(index: Path, questions: int, *, torch: bool) -> dict[str, Any]:
     encoder = child("encoder", str(index), questions)
     starts = [start_of(index)["start_to_first_answer_s"] for _ in range(4)]
-    with serving(index, first=path_of(0)) as server:
+    with serving(index, first=path_of(WARM_UP)) as server:
         figures = {
             "start_to_first_answer_s": round(statistics.median(starts), 2),
             "rss_after_first_answer_mb": server.resident_mb(),
-            **ask(server, questions),
-            **child("clients", str(server.port), questions),
+            **ask(server, [path_of(number) for number in range(questions)]),
+            **{
+                f"again_{name}": value
+                for name, value in ask(server, [path_of(number, turn=1) for number in range(questions)]).items()
+            },
+            **throughput(server, questions),
             "rss_mb": server.resident_mb(),
         }
     figures |= {f"encoder_{name}": value for name, value in encoder.items()}
@@ -116,31 +124,45 @@ def without_encoder(index: Path, place: Path) -> Path:
     return place
 
 
-def path_of(number: int) -> str:
-    """Returns the path of a query with two facets and one filter."""
-    question = f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}"
-    status = ("draft", "review", "stable")[number % 3]
+def question_of(number: int) -> str:
+    """Returns a question; the first 970 are all different."""
+    return f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}"
+
+
+def path_of(number: int, turn: int = 0) -> str:
+    """Returns the path of a query with two facets and one filter; every turn has another filter."""
+    question = question_of(number)
+    status = ("draft", "review", "stable")[(number + turn) % 3]
     wanted = {"q": question, "facets": "tags,status", "f.status": status}
     return f"/api/v1/search?{urlencode(wanted)}"
 
 
-def ask(server: Sidecar, questions: int) -> dict[str, float]:
+def ask(server: Sidecar, paths: list[str]) -> dict[str, float]:
     client = http.client.HTTPConnection("127.0.0.1", server.port)
     for number in range(20):
-        fetch(client, path_of(number))
+        fetch(client, path_of(WARM_UP + number))
     times, inside = [], []
+    before = server.searches()
     worked = server.processor_s()
-    for number in range(questions):
+    for path in paths:
         began = time.perf_counter()
-        body = fetch(client, path_of(number))
+        body = fetch(client, path)
         times.append((time.perf_counter() - began) * 1000)
         inside.append(json.loads(body)["took_ms"])
     return {
         "p50_ms": round(statistics.median(times), 2),
         "p99_ms": round(statistics.quantiles(times, n=100)[98], 2),
         "searcher_p50_ms": round(statistics.median(inside), 2),
-        "processor_ms": round((server.processor_s() - worked) * 1000 / questions, 2),
+        "processor_ms": round((server.processor_s() - worked) * 1000 / len(paths), 2),
+        "reused_share": server.searches().reused_share_since(before),
     }
+
+
+def throughput(server: Sidecar, questions: int) -> dict[str, float]:
+    """Returns the questions per second over eight connections, none of which was asked before."""
+    before = server.searches()
+    figures = child("clients", str(server.port), questions)
+    return {**figures, "throughput_reused_share": server.searches().reused_share_since(before)}
 
 
 def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
@@ -149,7 +171,7 @@ def ask_over_eight_connections(port: str, questions: int) -> dict[str, float]:
     def work(first: int) -> None:
         client = http.client.HTTPConnection("127.0.0.1", int(port))
         for number in range(first, questions, CONNECTIONS):
-            fetch(client, path_of(number))
+            fetch(client, path_of(questions + number))
 
     return {"questions_per_s": round(questions / seconds_of(work, CONNECTIONS), 1)}
 
@@ -160,7 +182,7 @@ def ask_the_encoder(index: str, questions: int) -> dict[str, float]:
     from mkdocs_semsearch.embedding import reopen_embedder
 
     encoder = reopen_embedder(open_index(Path(index)).manifest.embedder)
-    texts = [f"{QUESTIONS[number % len(QUESTIONS)]} {number % 97}" for number in range(questions)]
+    texts = [question_of(number) for number in range(questions)]
     times = []
     for text in [*texts[:20], *texts]:
         began = time.perf_counter()

@@ -63,6 +63,7 @@ def main() -> None:
     questions = [item.query for item in read_queries(given.queries)][:100]
     with open_searcher(given.index) as searcher, tempfile.TemporaryDirectory() as folder:
         searcher.warm_up()
+        searcher._encoder.embed = searcher._encoder.encode  # type: ignore[method-assign]  # rounds repeat the questions
         store = InsightStore(Path(folder))
         recorder = Recorder(store)
         apis = {False: SearchApi(lambda: searcher), True: SearchApi(lambda: searcher, recorder=recorder)}

@@ -15,6 +15,18 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
+class Searches:
+    """Searches that a sidecar has answered; `reused` of them needed no encoder, because they repeat a recent query."""
+
+    answered: int
+    reused: int
+
+    def reused_share_since(self, before: Searches) -> float:
+        """Returns the share of the searches since `before` that needed no encoder."""
+        return round((self.reused - before.reused) / max(1, self.answered - before.answered), 3)
+
+
+@dataclass(frozen=True)
 class Sidecar:
     """A running sidecar; `started` is of `time.perf_counter`."""
 
@@ -49,6 +61,16 @@ class Sidecar:
         """Processor time of all its threads: on a machine that does other work as well, the number to compare."""
         user, system = self._stat("stat").rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def searches(self) -> Searches:
+        """Searches so far."""
+        with urllib.request.urlopen(f"{self.url}/metrics") as answer:
+            samples = [line.rpartition(" ") for line in answer.read().decode().splitlines()]
+
+        def total(name: str) -> int:
+            return sum(int(value) for start, _, value in samples if start.partition("{")[0] == name)
+
+        return Searches(total("semsearch_searches_total"), total("semsearch_searches_vector_reused_total"))
 
     def stop(self) -> None:
         """Ends the process and waits for its end."""

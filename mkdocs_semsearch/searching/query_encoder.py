@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -60,6 +61,16 @@ def stage(name: str) -> Iterator[None]:
         seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - began
 
 
+REUSED = "reused"
+"""Name in `timed_stages` for a query whose vector came from the cache; its seconds are 0."""
+
+
+def _note(name: str) -> None:
+    seconds = _SECONDS.get()
+    if seconds is not None:
+        seconds[name] = 0.0
+
+
 _RETRY_SECONDS = 60
 """Seconds before a model that could not be loaded is tried again; chosen, not measured."""
 
@@ -67,15 +78,52 @@ _PAUSE_SECONDS = 5
 """Seconds before an embedding service that did not answer is called again; chosen, not measured."""
 
 
+CACHED_QUERIES = 1000
+"""Number of queries whose vectors are kept: 1.5 MB with 384 dimensions. Chosen, not measured."""
+
+LONGEST_CACHED = 500
+"""Greatest length of a query whose vector is kept, in characters, so that long queries do not fill the memory."""
+
+
+class QueryVectors:
+    """Keeps the vectors of the most recent queries of one encoder in memory; safe to share between threads.
+
+    Readers ask the same question again whenever they change a filter, page on or switch between pages and sections.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    def get(self, text: str) -> NDArray[np.float32] | None:
+        """Returns the vector of a query, which must not be changed; None if it is not kept."""
+        with self._lock:
+            vector = self._vectors.get(text)
+            if vector is not None:
+                self._vectors.move_to_end(text)
+            return vector
+
+    def put(self, text: str, vector: NDArray[np.float32]) -> None:
+        """Keeps the vector of a query, unless the query is too long; removes the least recent one from a full cache."""
+        if len(text) > LONGEST_CACHED:
+            return
+        kept = vector.copy()  # a view would keep the whole array of its encoder
+        kept.flags.writeable = False
+        with self._lock:
+            self._vectors[text] = kept
+            if len(self._vectors) > CACHED_QUERIES:
+                self._vectors.popitem(last=False)
+
+
 class QueryEncoder(Protocol):
     """Embeds queries as vectors for a `Backend`."""
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Embeds one query; raises `EmbeddingError` if that is impossible."""
+        """Embeds one query, or returns its vector from an earlier call; raises `EmbeddingError` if it is impossible."""
         ...
 
     def load(self) -> object:
-        """Loads the model in advance, so that the first query does not have to."""
+        """Loads the model in advance and checks that it works, so that the first query does not have to."""
         ...
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence | None:
@@ -84,24 +132,44 @@ class QueryEncoder(Protocol):
 
 
 class LazyEncoder:
-    """A `QueryEncoder` that loads its model once, when the first query needs it."""
+    """A `QueryEncoder` that loads its model once, when the first query needs it.
 
-    def __init__(self, manifest: Manifest, build_dir: Path, embedder: Embedder | None) -> None:
+    Args:
+        manifest: the manifest of the index.
+        build_dir: folder of the build.
+        embedder: the embedder; None to open the one that the manifest names.
+        cache: the vectors of recent queries; indexes that share an embedder can share them.
+    """
+
+    def __init__(
+        self, manifest: Manifest, build_dir: Path, embedder: Embedder | None, cache: QueryVectors | None = None
+    ) -> None:
         self._manifest = manifest
         self._build_dir = build_dir
         self._embedder = embedder
+        self._cache = cache or QueryVectors()
         self._lock = threading.Lock()
         self._failure: EmbeddingError | None = None
         self._failed_until = 0.0
 
     def embed(self, text: str) -> NDArray[np.float32]:
+        """Returns the vector of one query, from the cache if it is there; see `encode`."""
+        vector = self._cache.get(text)
+        if vector is not None:
+            _note(REUSED)
+            return vector
+        vector = self.encode(text)
+        self._cache.put(text, vector)
+        return vector
+
+    def encode(self, text: str) -> NDArray[np.float32]:
         """Embeds one query: float32 `[d]`, unit length.
 
         Raises:
             EmbeddingError: no embedder can be loaded, or its vectors do not fit the index.
         """
         try:
-            embedder = self.load()
+            embedder = self._loaded()
         except ConfigurationError as error:
             raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
         try:
@@ -124,8 +192,18 @@ class LazyEncoder:
         """Returns a function that chooses the sentence nearest to an embedded query."""
         return nearest_sentence(lambda: fitting_table(self._manifest.embedder), vector)
 
-    def load(self) -> Embedder:
-        """Loads the embedder now; later calls return the same one.
+    def load(self) -> None:
+        """Loads the embedder and runs it once.
+
+        Raises:
+            EmbeddingError: the embedder cannot be loaded, or does not work.
+            ConfigurationError: the index names a kind of embedder that this version does not support.
+        """
+        self._loaded()
+        self.encode("warm-up")
+
+    def _loaded(self) -> Embedder:
+        """Loads the embedder; later calls return the same one.
 
         Raises:
             EmbeddingError: the embedder cannot be loaded. For the next `_RETRY_SECONDS` every call fails at once,

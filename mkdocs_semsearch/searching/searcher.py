@@ -22,7 +22,7 @@ from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, EmbeddedBackend, Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
-from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder
+from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder, QueryVectors
 from mkdocs_semsearch.searching.ranking import semantic_share
 from mkdocs_semsearch.searching.response import (
     FacetField,
@@ -43,9 +43,16 @@ VERIFIED_BY_DEFAULT = 256 << 20
 
 
 def open_searcher(
-    index_dir: str | Path, *, embedder: Embedder | None = None, verify: bool | None = None, store_url: str | None = None
+    index_dir: str | Path,
+    *,
+    embedder: Embedder | None = None,
+    vectors: QueryVectors | None = None,
+    verify: bool | None = None,
+    store_url: str | None = None,
 ) -> Searcher:
     """Opens the index in a folder; see `mkdocs_semsearch.open_searcher`, which also opens published ones.
+
+    `vectors` are those of the most recent queries, if other indexes share them with `embedder`.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
@@ -61,7 +68,7 @@ def open_searcher(
         backend = open_qdrant_backend(manifest, build_dir, store_url)
     else:
         backend = EmbeddedBackend.load(build_dir, manifest)
-    return Searcher(manifest, backend, LazyEncoder(manifest, build_dir, embedder))
+    return Searcher(manifest, backend, LazyEncoder(manifest, build_dir, embedder, vectors))
 
 
 class Searcher:
@@ -104,7 +111,6 @@ class Searcher:
         """
         self._backend.prepare()
         self._encoder.load()
-        self._encoder.embed("warm-up")
 
     @overload
     def search(

@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from mkdocs_semsearch.embedding.protocol import Embedder, Role, unit_rows
 from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, IndexCorruptError, SemsearchError
 
 if TYPE_CHECKING:
+    from mkdocs_semsearch.searching.query_encoder import QueryVectors
     from mkdocs_semsearch.searching.searcher import Searcher
 
 Key = tuple[tuple[str, str], ...]
@@ -40,13 +41,15 @@ Key = tuple[tuple[str, str], ...]
 class EncoderPool:
     """Opens indexes; those with the default encoder or with equal `encoder/` files share one loaded encoder.
 
-    An encoder takes about 100 MB, the rest of a small index far less. It is released with the last index that uses it.
+    An encoder takes about 100 MB, the rest of a small index far less. It is released with the last index that uses it,
+    and so are the vectors of its recent queries.
     The default encoder comes from the package; an encoder from a published index runs in a `BoundedEncoder`.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._encoders: WeakValueDictionary[Key, Embedder] = WeakValueDictionary()
+        self._vectors: WeakKeyDictionary[Embedder, QueryVectors] = WeakKeyDictionary()
 
     def open(self, index_dir: Path, *, published: bool = False, store_url: str | None = None) -> Searcher:
         """Opens an index after comparing every file with its hash.
@@ -59,13 +62,17 @@ class EncoderPool:
         Raises:
             IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         """
-        from mkdocs_semsearch.searching.searcher import open_searcher  # the processes of encoders need none of it
+        # The processes of encoders need none of these.
+        from mkdocs_semsearch.searching.query_encoder import QueryVectors
+        from mkdocs_semsearch.searching.searcher import open_searcher
 
         for _ in range(3):
             index = open_index(index_dir, verify=True)
             with self._lock:
                 embedder = self._encoder(index.manifest, index.build_dir, published)
-            searcher = open_searcher(index_dir, embedder=embedder, verify=False, store_url=store_url)  # verified
+                vectors = None if embedder is None else self._vectors.setdefault(embedder, QueryVectors())
+            # `open_index` has verified the files.
+            searcher = open_searcher(index_dir, embedder=embedder, vectors=vectors, verify=False, store_url=store_url)
             if searcher.build_id == index.manifest.build_id:  # otherwise the index was replaced meanwhile
                 return searcher
             searcher.close()

@@ -43,7 +43,14 @@ class Metrics:
             self._histograms[(("stage", "request"), ("route", route))].add(seconds)
 
     def observe_search(
-        self, *, mode: str, seconds: Mapping[str, float], results: int, degraded: bool, index: str = ""
+        self,
+        *,
+        mode: str,
+        seconds: Mapping[str, float],
+        results: int,
+        degraded: bool,
+        reused: bool = False,
+        index: str = "",
     ) -> None:
         """Counts one answered search.
 
@@ -52,6 +59,7 @@ class Metrics:
             seconds: duration of every stage.
             results: number of results.
             degraded: whether the embedder failed, so that only text search was used.
+            reused: whether the vector of the query came from the cache.
             index: name of the index on a server with several.
         """
         labels = (("index", index), ("mode", mode)) if index else (("mode", mode),)
@@ -60,6 +68,7 @@ class Metrics:
             self._counters["semsearch_results_total"][labels] += results
             self._counters["semsearch_searches_without_results_total"][labels] += results == 0
             self._counters["semsearch_searches_degraded_total"][labels] += degraded
+            self._counters["semsearch_searches_vector_reused_total"][labels] += reused
             for stage, spent in seconds.items():
                 self._histograms[(("stage", stage), *labels)].add(spent)
 
@@ -102,6 +111,7 @@ _HELP = {
     "semsearch_results_total": "Results of all searches.",
     "semsearch_searches_without_results_total": "Searches without results.",
     "semsearch_searches_degraded_total": "Hybrid searches answered in text-only mode because the embedder failed.",
+    "semsearch_searches_vector_reused_total": "Searches for a recent query whose vector was still in memory.",
     "semsearch_duration_seconds": "Duration of requests and their stages: search, encode (part of search), write.",
     "semsearch_index_info": "The loaded build of the index; always 1.",
     "semsearch_index_built_timestamp_seconds": "Unix time when the loaded build was made.",

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.query_encoder import stage, timed_stages
+from mkdocs_semsearch.searching.query_encoder import REUSED, stage, timed_stages
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -115,11 +115,16 @@ class IndexOperations:
 
     def count(self, body: dict[str, Any], seconds: Mapping[str, float]) -> None:
         """Counts an answered search with the seconds of its stages."""
-        degraded = bool(body.get("degraded"))
+        degraded, reused = bool(body.get("degraded")), REUSED in seconds
         self._metrics.observe_search(
-            mode=body["mode"], seconds=seconds, results=body["total_results"], degraded=degraded, index=self.name
+            mode=body["mode"],
+            seconds={name: spent for name, spent in seconds.items() if name != REUSED},
+            results=body["total_results"],
+            degraded=degraded,
+            reused=reused,
+            index=self.name,
         )
-        if degraded or body["mode"] not in ("lexical", "browse"):
+        if degraded or not (reused or body["mode"] in ("lexical", "browse")):  # otherwise the embedder was not needed
             self._answers_by_words = degraded
 
     def ready(self) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def test_the_embedders_endpoint(tmp_path, fault, caplog, monkeypatch):
                 answer = client.post("/api/v1/search", json={"query": "keys"} | given)
                 return answer.status_code, answer.json()
 
-            assert "degraded" not in ask()[1]
+            assert "degraded" not in ask(query="backup")[1]
             server.answer = make(server)
             status, body = ask()
             assert (status, body["degraded"], body["mode"]) == (200, True, "lexical")
@@ -190,6 +190,7 @@ def test_the_embedders_endpoint(tmp_path, fault, caplog, monkeypatch):
             assert ask(mode="lexical")[0] == 200
             status, body = ask(mode="semantic")
             assert (status, body["error"]["code"].split("_")[0]) == (503, "embedder")
+            assert "degraded" not in ask(query="backup")[1]  # its vector is still in memory
             assert client.get("/readyz").json()["embedder"] == "unavailable"
             (first, *_) = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
             assert first.startswith("Answering in text-only mode: ")
