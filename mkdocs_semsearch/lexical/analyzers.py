@@ -209,11 +209,19 @@ _WITH_STOP_WORDS = (
     "russian", "spanish", "swedish",
 )  # fmt: skip
 
-# Tantivy's English list is Lucene's, which lacks the words that begin a question.
+# Tantivy's English list is Lucene's, which lacks the words that begin a question, and contractions.
 _QUESTION_WORDS = [
     "can", "could", "did", "do", "does", "how", "i", "me", "my", "should", "what", "when", "where", "which", "who",
     "why", "would", "you", "your", "from", "we",
+    "aint", "arent", "cant", "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent", "heres", "hows", "im",
+    "isnt", "ive", "lets", "mustnt", "neednt", "shouldnt", "thats", "theres", "theyre", "wasnt", "werent", "weve",
+    "whats", "wheres", "wont", "wouldnt", "youre", "youve",
 ]  # fmt: skip
+
+
+def listed_stop_words(stemmer: str | None) -> tuple[str, ...]:
+    """Returns the stop words that are added to Tantivy's for some stemmers: question words and contractions."""
+    return tuple(_QUESTION_WORDS) if "english" in (stemmer or "").split() else ()
 
 
 def stems_with(stemmer: str | None) -> Callable[[str], str]:
@@ -323,9 +331,9 @@ def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
 
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
     builder = builder.filter(tantivy.Filter.ascii_fold())
+    if words := listed_stop_words(stemmer):
+        builder = builder.filter(tantivy.Filter.custom_stopword(list(words)))
     for name in (stemmer or "").split():
-        if name == "english":
-            builder = builder.filter(tantivy.Filter.custom_stopword(_QUESTION_WORDS))
         if name in _WITH_STOP_WORDS:
             builder = builder.filter(tantivy.Filter.stopword(name))
     return builder.build()

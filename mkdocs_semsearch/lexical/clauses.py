@@ -17,7 +17,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     raw_words,
     telling_words,
 )
-from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
+from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems, spoken_words
 from mkdocs_semsearch.lexical.terms import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
@@ -178,7 +178,7 @@ def heading_terms(question: Question, words: QueryWords) -> Sequence[Sequence[st
 
 def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[str, ...]]:
     """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time."""
-    single = ((word, words.terms(word)) for word in dict.fromkeys(telling))
+    single = ((word, words.terms(word)) for word in dict.fromkeys(telling) if words.tells(word))
     unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
     corrections = {word: tuple(words.corrections(term)) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
     return {word: others for word, others in corrections.items() if others}
@@ -195,7 +195,7 @@ def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str,
 
 def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
     """Returns the correction of a word, or the word itself."""
-    bare = next(raw_words(word), "")
+    bare = next(spoken_words(word), "")
     return word.replace(bare, corrections[bare][0]) if bare in corrections else word
 
 

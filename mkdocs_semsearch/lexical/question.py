@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
@@ -24,7 +24,7 @@ class Question:
 
     Attributes:
         text: the text without quotation marks; for a long pasted text, its relevant lines.
-        words: the words between white space without surrounding punctuation; at most `MAX_WORDS`.
+        words: the words between white space, see `spoken_words`; at most `MAX_WORDS`.
         phrases: the whole question, if it is completely in double quotes; it must occur word for word.
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
@@ -59,10 +59,21 @@ def read_question(text: str) -> Question:
     plain = " ".join(_QUOTED.sub(lambda match: f" {_inside(match)} ", telling_lines(text)).split()) or text.strip()
     whole = _QUOTED.fullmatch(text.strip())
     quoted = tuple(phrase for match in _QUOTED.finditer(text) if _has_a_word(phrase := _inside(match)))
-    words = _most_telling(tuple(raw_words(plain)))
+    words = _most_telling(tuple(spoken_words(plain)))
     if whole and quoted:
         return Question(plain, words, phrases=quoted, telling=words, embedded=plain)
     return Question(plain, words, quoted=quoted[:_MAX_QUOTED], telling=words, embedded=plain)
+
+
+_SHORTENED = re.compile(r"(.*\w)['’ʼ](?:s|m|d|re|ve|ll)", re.IGNORECASE)
+_NEGATED = re.compile(r"([^\W\d_]+n)['’ʼ](t)", re.IGNORECASE)
+
+
+def spoken_words(text: str) -> Iterator[str]:
+    """Yields the words of a question: `raw_words` without `'s` and its like; `don't` becomes `dont`, a stop word."""
+    for word in raw_words(text):
+        negated, shortened = _NEGATED.fullmatch(word), _SHORTENED.fullmatch(word)
+        yield "".join(negated.groups()) if negated else shortened[1] if shortened else word
 
 
 def _inside(match: re.Match[str]) -> str:

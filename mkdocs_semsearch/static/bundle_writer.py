@@ -30,6 +30,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     exact_text,
     joined_stems,
     lexical_texts,
+    listed_stop_words,
     page_stemmers,
     plain_words,
     stems_with,
@@ -365,9 +366,9 @@ def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
 
 
 def _stop_words(postings: Postings, stemmer: str | None) -> list[str]:
-    """Returns the stop words among the words of the site."""
+    """Returns the stop words among the words of the site, and those of questions."""
     analyzer = telling_words(stemmer)
-    return sorted(word for word in postings.frequency if not analyzer.analyze(word))
+    return sorted({word for word in postings.frequency if not analyzer.analyze(word)}.union(listed_stop_words(stemmer)))
 
 
 def _remove_others(target: Path, kept: str) -> None:

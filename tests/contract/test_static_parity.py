@@ -120,7 +120,12 @@ what: does - this ~ mean ^
 <details> or http://x.y/z?a=b
 page 7 section
 ключ
-key keys keyed keying""".splitlines(),
+key keys keyed keying
+why dont tokens rotate
+why don't tokens rotate
+the token's key won’t rotate
+dont
+can't""".splitlines(),
 )
 CODE = {
     "kind": "code",

@@ -36,6 +36,9 @@ from mkdocs_semsearch.lexical.question import read_question
         ("(see `site_url`),", "(see `site_url`),", ("see", "site_url"), ()),
         ("what: does - this ~ mean ^", None, ("what", "does", "-", "this", "~", "mean", "^"), ()),
         ("日本語", "日本語", ("日本語",), ()),
+        ("why don't or Won’t it", None, ("why", "dont", "or", "Wont", "it"), ()),
+        ("uv.lock's path, I'm we’ve x'll'", None, ("uv.lock", "path", "I", "we", "x"), ()),
+        ("l'application d'Ankara'da s'il", None, ("l'application", "d'Ankara'da", "s'il"), ()),
     ],
 )
 def test_a_query_is_read_as_text_words_and_phrases(typed, text, words, phrases):

@@ -359,6 +359,17 @@ def test_a_phrase_inside_a_question_adds_weight(searcher):
     assert quoted.scores.lexical > plain.scores.lexical
 
 
+@pytest.mark.parametrize("typed", ["dont", "don't", "Don’t"])
+def test_contractions_are_stop_words(tmp_path, typed):
+    pages = [made_page("a.md", "Keys that don't rotate."), made_page("b.md", "Don and Donna."), made_page("c.md", "x")]
+    with opened(tmp_path / "index", pages) as searcher:
+        response = searcher.search(SearchQuery(f"why {typed} keys rotate"))
+        assert response.corrected == {}
+        found = response.results[0].section
+        assert [found.excerpt[start:end] for start, end in found.highlights] == ["Keys", "rotate"]
+        assert not searcher.search(SearchQuery(typed, mode="lexical")).corrected
+
+
 def test_a_corrected_word_is_listed_and_can_be_searched_literally(searcher):
     query = SearchQuery("restor a databse", mode="lexical")
     response = searcher.search(query)

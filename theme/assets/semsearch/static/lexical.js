@@ -65,7 +65,9 @@ export class Lexical {
     const [all, begun] = await this.foresee(question);
     const chosen = new Set(question.telling);
     const words = all.filter(({ word }) => chosen.has(word));
-    const single = words.filter(({ terms: [term, second] }) => term && second === undefined && !this.words.find(term));
+    const isUnknown = ({ word, terms: [term, second] }) =>
+      term && second === undefined && this.#tells(word) && !this.words.find(term);
+    const single = words.filter(isUnknown);
     const correcting = single.slice(0, correct ? MAX_CORRECTED : 0).map(async (item) => {
       item.corrections = await this.words.corrections(item.terms[0]);
     });

@@ -56,7 +56,7 @@ export function readQuestion(text) {
   const [whole] = text.trim().matchAll(PHRASE);
   const phrase = whole && whole[0] === text.trim() && inside(whole.slice(1));
   const phrases = phrase && /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
-  const words = mostTelling(rawWords(plain));
+  const words = mostTelling(rawWords(plain).map(spoken));
   return { text: plain, words, phrases, telling: words, embedded: plain, corrections: {}, missing: [] };
 }
 
@@ -105,6 +105,12 @@ function rawWords(text) {
   // A call keeps its brackets: `app()` is the identifier `app`.
   return bare.filter(Boolean).map((word) => (word.endsWith("(") ? `${word})` : word));
 }
+
+/** Removes the shortened verb at the end of a word; `don't` becomes `dont`, a stop word. */
+const spoken = (word) =>
+  word
+    .replace(/^([\p{L}\p{Nl}\p{No}]+n)['’ʼ](t)$/iu, "$1$2")
+    .replace(/([\p{L}\p{N}_])['’ʼ](?:s|m|d|re|ve|ll)$/iu, "$1");
 
 /** Returns the forms under which an identifier is indexed as a whole; none for a plain word. */
 export function identifierForms(word) {
