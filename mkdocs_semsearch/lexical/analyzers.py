@@ -40,7 +40,9 @@ _EDGE_END = "\"'`)]},;:!?.*“”‘’«»…"
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
+    r"|^[A-Za-z](?:\+\+|#)$"
 )
+_VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
@@ -132,16 +134,49 @@ def identifier_forms(word: str) -> tuple[str, ...]:
     """Returns the forms under which an identifier is indexed whole, lower-cased; empty when `word` is a plain word.
 
     For example, `--no-livereload` has the forms `--no-livereload` and `no-livereload`, `app.include_router()` has
-    `app.include_router` and `include_router`, and `<details>` has `<details>` and `details`.
+    `app.include_router` and `include_router`, `<details>` has `<details>` and `details`, and `v1.28` also has `1.28`.
     """
     if len(word) > MAX_IDENTIFIER_LENGTH or not _LOOKS_LIKE_IDENTIFIER.search(word):
         return ()
     whole = word.lower().removesuffix("()")
-    bare = whole.strip("-<>/@$.~=")
+    bare = _bare_name(whole)
     forms = [whole, bare, whole.split("=", 1)[0]]
     if "." in bare and "/" not in bare:
         forms.append(bare.rsplit(".", 1)[1])
     return tuple(dict.fromkeys(form for form in forms if len(form) > 1))
+
+
+def _bare_name(identifier: str) -> str:
+    """Returns an identifier without the signs around it, and a version without its `v`."""
+    return _VERSION.sub("", identifier.strip("-<>/@$.~="))
+
+
+def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
+    """Returns a regular expression that finds an identifier as a whole in a text; None for a plain word.
+
+    Args:
+        word: a word of a query.
+        unfinished: whether a longer identifier that begins with it is found too.
+    """
+    forms = identifier_forms(word)
+    if not forms:
+        return None
+    whole, bare = forms[0], _bare_name(forms[0])
+    names = dict.fromkeys(name for name in (whole, whole.split("=", 1)[0], bare) if len(name) > 1)
+    return "|".join(_bounded(name, unfinished=unfinished) for name in names)
+
+
+def _bounded(name: str, *, unfinished: bool) -> str:
+    """Returns a pattern for a name that is not part of a longer word or number."""
+    begin = (
+        r"(?<!\w)(?<![0-9]\.)v?" if name[0].isdecimal() else r"(?<!\w)" if _in_word(name[0]) or name[0] == "-" else ""
+    )
+    end = "" if not _in_word(name[-1]) else r"\w*" if unfinished and not name[-1].isdecimal() else r"(?!\w)"
+    return begin + re.escape(name) + end
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -17,7 +17,14 @@ from mkdocs_semsearch.lexical.analyzers import (
     raw_words,
     telling_words,
 )
-from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems, spoken_words
+from mkdocs_semsearch.lexical.question import (
+    Matcher,
+    Question,
+    WordStems,
+    matches_alone,
+    spoken_words,
+    whole_identifiers,
+)
 from mkdocs_semsearch.lexical.terms import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
@@ -176,6 +183,18 @@ def heading_terms(question: Question, words: QueryWords) -> Sequence[Sequence[st
     ]
 
 
+def telling_terms(
+    question: Question, words: QueryWords, is_telling: Callable[[str], bool]
+) -> tuple[list[str], str | None]:
+    """Returns the terms of a question that are highlighted, and its last term if longer words are highlighted too."""
+    pairs = [(term, word) for read in (words.terms, words.parts) for word in question.words for term in read(word)]
+    alone = [term for term, word in pairs if matches_alone(term, word)]
+    telling = [term for term in alone if is_telling(term)] or alone
+    corrected = [correction for correct in question.corrections.values() for correction in correct]
+    last = [term for term, word in pairs if word == question.words[-1] and matches_alone(term, word)]
+    return telling + corrected, last[-1] if last else None
+
+
 def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[str, ...]]:
     """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time."""
     single = ((word, words.terms(word)) for word in dict.fromkeys(telling) if words.tells(word))
@@ -254,15 +273,14 @@ class Clauses:
 
         Stop words and words in more than a fifth of all chunks are ignored, unless the question has no others.
         """
-        terms = [term for word in question.words for term in self.terms(word)]
-        terms += [part for word in question.words for part in identifier_parts(word)]
         common = COMMON_SHARE * self._terms.num_docs
-        telling = [
-            term for term in terms if self._telling.analyze(term) and self._vocabulary.chunks_with(term) < common
-        ] or terms
-        telling += [correction for correct in question.corrections.values() for correction in correct]
+
+        def is_telling(term: str) -> bool:
+            return bool(self._telling.analyze(term)) and self._vocabulary.chunks_with(term) < common
+
+        telling, last = telling_terms(question, self, is_telling)
         stems = frozenset(stem for term in telling for stem in self.analyse("text", term))
-        return Matcher(stems, terms[-1] if terms else None, self._word_stems)
+        return Matcher(stems, last, self._word_stems, whole_identifiers(question.words))
 
     def analyse(self, field: str, text: str) -> list[str]:
         """Returns the terms of a text in a field of the index, for all languages of the site."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, raw_words
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 
@@ -203,6 +203,21 @@ class DistinctWords:
         return cls(plain, words - plain)
 
 
+def whole_identifiers(words: Sequence[str]) -> re.Pattern[str] | None:
+    """Returns the pattern that finds the identifiers among the words of a query as a whole; None if it has none."""
+    patterns = (identifier_pattern(word, unfinished=word == words[-1]) for word in dict.fromkeys(words))
+    found = "|".join(f"({pattern})" for pattern in patterns if pattern)
+    return re.compile(found, re.IGNORECASE) if found else None
+
+
+def matches_alone(term: str, word: str) -> bool:
+    """Returns whether a term of a word matches where the whole word does not occur.
+
+    Short pieces and numbers of an identifier do not: `1` and `28` of `1.28`, or `c` of `C++`.
+    """
+    return not (len(term) < _SHORTEST_BEGINNING or term.isdecimal()) or not identifier_forms(word)
+
+
 @dataclass(frozen=True, slots=True)
 class Matcher:
     """Decides which words of a text match a query.
@@ -211,11 +226,13 @@ class Matcher:
         stems: stemmed terms of the query.
         last: its last term, unstemmed; longer words that begin with it match too, since the reader may still be typing.
         words: the stems of words.
+        whole: finds the identifiers of the query as a whole; None if it has none.
     """
 
     stems: frozenset[str]
     last: str | None
     words: WordStems
+    whole: re.Pattern[str] | None = None
 
     def may_mean(self, text: str, words: DistinctWords) -> set[str]:
         """Returns the words of a text that may match; `stems_in` decides."""

@@ -18,6 +18,12 @@ NearestSentence = Callable[[Sequence[str]], int | None]
 MAX_CHARACTERS = 320
 """Greatest length of an excerpt; chosen, not measured."""
 
+_LEAST_BEGINNING = 120
+"""Least length of the shown beginning of a block that another one introduces; chosen, not measured."""
+
+_LONGEST_UNCUT = 80
+"""Greatest length of a word or of inline code that is left out rather than cut; chosen, not measured."""
+
 _REMEMBERED_TEXTS = 2000
 """Number of chunks whose passages are cached, of about 4 kB each: those of about 200 responses with ten results."""
 
@@ -26,7 +32,7 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BREAK = re.compile(r"\n{2,}")
-_CODE_SPAN = re.compile(r"`[^`\n]{1,80}`")
+_CODE_SPAN = re.compile(r"`[^`\n]+`")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
@@ -102,8 +108,12 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
         excerpt = _cut(blocks[best])
     following = best + 1
     while following < len(blocks) and len(excerpt.text) + len(blocks[following].text) + 2 <= MAX_CHARACTERS:
-        excerpt = _join(excerpt, blocks[following])
+        excerpt = _join(excerpt, _whole(blocks[following]))
         following += 1
+    if excerpt.text.endswith((":", "：")) and following < len(blocks):
+        # What a text introduces is shown too, at least its beginning.
+        room = max(MAX_CHARACTERS - len(excerpt.text) - 2, _LEAST_BEGINNING)
+        excerpt = _join(excerpt, _beginning(blocks[following], room))
     return excerpt
 
 
@@ -175,6 +185,17 @@ def _matches(content: str, words: DistinctWords, matcher: Matcher) -> list[_Foun
         parts = _matching_parts(word, matcher)
         for start in _places(content, word) if parts else ():
             found += ((start + begin, start + end, stems) for begin, end, stems in parts)
+    found.sort(key=itemgetter(0))
+    return found if matcher.whole is None else _with_identifiers(found, content, matcher.whole)
+
+
+def _with_identifiers(found: list[_Found], content: str, whole: re.Pattern[str]) -> list[_Found]:
+    """Adds the identifiers of the query that a text has as a whole; what matches inside of them is part of them."""
+    for match in whole.finditer(content):
+        start, end = match.span()
+        inside = [part for part in found if start <= part[0] and part[1] <= end]
+        stems = frozenset((f"#{match.lastindex}",)).union(*(stems for _, _, stems in inside))
+        found = [*(part for part in found if part not in inside), (start, end, stems)]
     return sorted(found, key=itemgetter(0))
 
 
@@ -223,23 +244,26 @@ def _pieces(word: str) -> Iterator[tuple[int, int]]:
 
 def _cut(block: _Block) -> Excerpt:
     if len(block.text) <= MAX_CHARACTERS:
-        return Excerpt(block.text, tuple((start, end) for start, end, _ in block.found))
-    return _cut_code(block) if block.fenced else _cut_prose(block)
-
-
-def _cut_code(block: _Block) -> Excerpt:
-    """Keeps whole lines from the first match on, inside the block's fence; cuts a line that is too long."""
-    fence, *lines, closing = block.text.split("\n")
+        return _whole(block)
+    if not block.fenced:
+        return _cut_prose(block)
     first = block.text.count("\n", 0, block.found[0][0]) - 1 if block.found else 0
+    return _cut_code(block, first, MAX_CHARACTERS)
+
+
+def _cut_code(block: _Block, first: int, room: int) -> Excerpt:
+    """Keeps whole lines from a line on, inside the block's fence; cuts that line if it is too long."""
+    fence, *lines, closing = block.text.split("\n")
     begin = len(fence) + 1 + sum(len(line) + 1 for line in lines[:first])
     end = begin + len(lines[first])
-    if len(lines[first]) > MAX_CHARACTERS:
-        if block.found and block.found[0][1] - begin > MAX_CHARACTERS:
-            begin = block.found[0][0] - MAX_CHARACTERS // 4
-        end = min(end, begin + MAX_CHARACTERS)
+    if len(lines[first]) > room:
+        found = next((part for part in block.found if part[0] >= begin), None)
+        if found and begin + room < found[1] <= end:
+            begin = found[0] - room // 4
+        end = min(end, begin + room)
     else:
         for line in lines[first + 1 :]:
-            if end + 1 + len(line) - begin > MAX_CHARACTERS:
+            if end + 1 + len(line) - begin > room:
                 break
             end += 1 + len(line)
     text = f"{fence}\n{block.text[begin:end]}\n{closing}"
@@ -260,9 +284,9 @@ def _cut_prose(block: _Block) -> Excerpt:
     return _prose_from(block, begin)
 
 
-def _prose_from(block: _Block, begin: int) -> Excerpt:
+def _prose_from(block: _Block, begin: int, room: int = MAX_CHARACTERS) -> Excerpt:
     begin = _before_code(block.text, begin)
-    end = _before_code(block.text, _word_end(block.text, begin + MAX_CHARACTERS))
+    end = _before_code(block.text, _word_end(block.text, begin + room))
     before, after = ("… " if begin else ""), (" …" if end < len(block.text) else "")
     kept = block.text[begin:end].rstrip()
     return Excerpt(before + kept + after, _moved(block, begin, len(kept), len(before)))
@@ -274,7 +298,7 @@ def _before_code(text: str, place: int) -> int:
         return place
     line, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
     spans = (match.span() for match in _CODE_SPAN.finditer(text, line, len(text) if end < 0 else end))
-    return next((start for start, end in spans if start < place < end), place)
+    return next((start for start, end in spans if start < place < end <= start + _LONGEST_UNCUT), place)
 
 
 def _window_start(block: _Block) -> int:
@@ -294,10 +318,26 @@ def _moved(block: _Block, begin: int, length: int, shift: int) -> tuple[tuple[in
     return tuple((start + shift, end + shift) for start, end in inside if start >= 0 and end <= length)
 
 
-def _join(excerpt: Excerpt, block: _Block) -> Excerpt:
+def _beginning(block: _Block, room: int) -> Excerpt:
+    """Keeps the first lines of a block, or of a long line its first words."""
+    if block.fenced:
+        return _cut_code(block, 0, room)
+    if len(block.text) <= room:
+        return _whole(block)
+    end = block.text.rfind("\n", 0, room + 1)
+    if end > 0:
+        return Excerpt(f"{block.text[:end]}\n…", _moved(block, 0, end, 0))
+    return _prose_from(block, 0, room)
+
+
+def _whole(block: _Block) -> Excerpt:
+    return Excerpt(block.text, tuple((start, end) for start, end, _ in block.found))
+
+
+def _join(excerpt: Excerpt, following: Excerpt) -> Excerpt:
     offset = len(excerpt.text) + 2
-    marks = tuple((start + offset, end + offset) for start, end, _ in block.found)
-    return Excerpt(f"{excerpt.text}\n\n{block.text}", excerpt.highlights + marks)
+    marks = tuple((start + offset, end + offset) for start, end in following.highlights)
+    return Excerpt(f"{excerpt.text}\n\n{following.text}", excerpt.highlights + marks)
 
 
 def _word_start(text: str, position: int) -> int:
@@ -308,5 +348,5 @@ def _word_start(text: str, position: int) -> int:
 def _word_end(text: str, position: int) -> int:
     if position >= len(text):
         return len(text)
-    space = text.rfind(" ", max(0, position - 40), position)
+    space = text.rfind(" ", max(0, position - _LONGEST_UNCUT), position)
     return space if space > 0 else position

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
-from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, word_clauses
+from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, telling_terms, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems
+from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems, whole_identifiers
 from mkdocs_semsearch.lexical.terms import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (
@@ -245,11 +245,12 @@ class StaticLexical:
 
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query, see `Clauses.matcher`."""
-        terms = [term for word in question.words for term in terms_of(word)]
-        terms += [term for word in question.words for term in self.parts(word)]
-        known = {term: self._words.find(term) for term in terms}
-        telling = [term for term in terms if (found := known[term]) is None or found.telling] or terms
-        telling += [correction for correct in question.corrections.values() for correction in correct]
+
+        def is_telling(term: str) -> bool:
+            found = self._words.find(term)
+            return found is None or found.telling
+
+        telling, last = telling_terms(question, self, is_telling)
         told = [same for term in telling if (same := self._words.same_stem(term)) is not None]
         stem_of = {word: frozenset((stem,)) for stem, same_words in told for word in same_words}
 
@@ -257,7 +258,7 @@ class StaticLexical:
             return frozenset().union(*(stem_of.get(term, ()) for term in terms_of(text)))
 
         stems = frozenset(stem for stem, _ in told)
-        return Matcher(stems, terms[-1] if terms else None, WordStems(stems_in))
+        return Matcher(stems, last, WordStems(stems_in), whole_identifiers(question.words))
 
     def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
         for clause in itertools.chain(word_clauses(question, self), completions(question, self)):

@@ -125,7 +125,14 @@ why dont tokens rotate
 why don't tokens rotate
 the token's key won’t rotate
 dont
-can't""".splitlines(),
+can't
+token 1.28
+v1.28
+C++ token
+--max-age keys
+--max-a
+rotate client.rotate_keys now
+List<T> token""".splitlines(),
 )
 CODE = {
     "kind": "code",

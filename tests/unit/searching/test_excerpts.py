@@ -106,6 +106,59 @@ def test_parts_of_identifiers(searcher):
     assert marked(excerpt(searcher, "siteUrl", "Set site_url or the url.")) == ["site_url", "url"]
 
 
+@pytest.mark.parametrize(
+    ("query", "content", "wanted"),
+    [
+        ("1.28", "Use 1.28, v1.28 or 1.28.3, not 28, 11.28, 1.281 or 2.1.28.", ["1.28", "v1.28", "1.28"]),
+        ("v3.0.4 keys", "v3.0.4, 3.0.4 and v3.1.4 have keys", ["v3.0.4", "3.0.4", "keys"]),
+        ("sync --dry-run now", "`--dry-run` or dry-run, --dry", ["--dry-run", "dry-run", "dry"]),
+        ("sync --dry-r", "`--dry-run`", ["--dry-run"]),
+        (
+            "app.kubernetes.io/name x",
+            "the app.kubernetes.io/name, app, name",
+            ["app.kubernetes.io/name", "app", "name"],
+        ),
+        ("@app.get decorator", "with @app.get() or app.getter", ["@app.get", "app"]),
+        ("C++ code", "C++ and c++17, not C or c#", ["C++", "c++"]),
+        ("use .NET here", "ASP.NET or .net, a net", [".NET", ".net", "net"]),
+        ("a List<T> type", "List<T> and T", ["List<T>"]),
+        ("src/a_b.py", "in src/a_b.py, a_b", ["src/a_b.py"]),
+    ],
+)
+def test_identifiers_are_marked_whole(searcher, query, content, wanted):
+    assert marked(excerpt(searcher, query, content)) == wanted
+
+
+def test_a_block_with_the_whole_identifier_goes_before_one_with_its_parts(searcher):
+    found = excerpt(searcher, "set sync.wave", f"wave and sync. {FILLER * 5}\n\nThis is sync.wave.")
+    assert found.text == "This is sync.wave."
+
+
+LIST = "\n".join(f"- entry number {number} of a long list" for number in range(30))
+
+
+def test_what_a_text_introduces_is_shown_with_it(searcher):
+    found = excerpt(searcher, "rotate keys", f"To rotate keys:\n\n{LIST}")
+    assert found.text.startswith("To rotate keys:\n\n- entry number 0 of a long list\n- entry number 1 of")
+    assert found.text.endswith(" of a long list\n…")
+    assert len(found.text) <= MAX_CHARACTERS + 2
+    code = "\n".join(f"restore --number {number}" for number in range(30))
+    found = excerpt(searcher, "rotate keys", f"To rotate keys:\n\n```sh\n{code}\n```")
+    assert found.text.startswith("To rotate keys:\n\n```sh\nrestore --number 0\nrestore --number 1\n")
+    assert found.text.endswith("\n```")
+    found = excerpt(searcher, "rotate keys", f"To rotate keys, {'and so on ' * 28}:\n\n{FILLER * 9}")
+    assert found.text.endswith("without an end in sight. Nothing to see in this long sentence …")
+
+
+def test_a_long_name_is_left_out_rather_than_cut(searcher):
+    name = "https://docs.example.org/" + "path-" * 10 + "end"
+    found = excerpt(searcher, "rotate keys", f"Rotate keys. {'x' * 280} {name} and more")
+    assert found.text == f"Rotate keys. {'x' * 280} …"
+    long = f"`argocd repo add {'--option value ' * 8}`"
+    found = excerpt(searcher, "rotate keys", f"Rotate keys {long} in {'x' * 140} or `{name}`")
+    assert found.text.endswith(f"{'x' * 140} or …")
+
+
 def test_scripts_without_spaces_mark_what_matches_not_the_whole_sentence(searcher):
     content = "これは日本語の検索についての長い文です。検索は難しい。"
     assert marked(excerpt(searcher, "日本語", content)) == ["日本語"]

@@ -5,7 +5,9 @@ import { isAscii, prepare } from "./text.js";
 const MAX_CHARACTERS = 320;
 const WORD = /[\p{L}\p{N}_]+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
-const CODE_SPAN = /`[^`\n]{1,80}`/g;
+const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
+const LONGEST_UNCUT = 80; // a word or inline code of this length is left out rather than cut
+const CODE_SPAN = /`[^`\n]+`/g;
 const SENTENCE_END = /(?<=[.!?。！？])\s+|\n/g;
 
 /** Cuts the piece with the most different words of the question, in whole blocks if they fit. */
@@ -14,14 +16,31 @@ export function makeExcerpt(content, matcher) {
   const blocks = blocksOf(single, matcher);
   if (!blocks.length) return { excerpt: "", highlights: [] };
   const best = blocks.reduce((found, block) => (isBetter(block, found) ? block : found));
-  let { text, highlights } = cut(best);
-  for (const block of blocks.slice(blocks.indexOf(best) + 1)) {
-    if (text.length + block.text.length + 2 > MAX_CHARACTERS) break;
-    const offset = text.length + 2;
-    text = `${text}\n\n${block.text}`;
-    highlights = highlights.concat(block.found.map(({ start, end }) => [start + offset, end + offset]));
-  }
-  return { excerpt: restored(text), highlights };
+  const following = blocks.slice(blocks.indexOf(best) + 1);
+  let found = cut(best);
+  while (following.length && found.text.length + following[0].text.length + 2 <= MAX_CHARACTERS)
+    found = joined(found, whole(following.shift()));
+  // What a text introduces is shown too, at least its beginning.
+  if (/[:：]$/.test(found.text) && following.length)
+    found = joined(found, beginning(following[0], Math.max(MAX_CHARACTERS - found.text.length - 2, LEAST_BEGINNING)));
+  return { excerpt: restored(found.text), highlights: found.highlights };
+}
+
+const whole = ({ text, found }) => ({ text, highlights: found.map(({ start, end }) => [start, end]) });
+
+function joined({ text, highlights }, following) {
+  const offset = text.length + 2;
+  const others = following.highlights.map(([start, end]) => [start + offset, end + offset]);
+  return { text: `${text}\n\n${following.text}`, highlights: [...highlights, ...others] };
+}
+
+/** Keeps the first lines of a block, or of a long line its first words. */
+function beginning(block, room) {
+  const { text, fenced, found } = block;
+  if (fenced) return cutCode(block, 0, room);
+  if (text.length <= room) return whole(block);
+  const end = text.lastIndexOf("\n", room);
+  return end > 0 ? { text: `${text.slice(0, end)}\n…`, highlights: moved(found, 0, end, 0) } : proseFrom(block, 0, room);
 }
 
 /** Text in which every character is one unit: others are replaced by private ones, and put back by `restored`. */
@@ -82,7 +101,20 @@ function matches(text, offset, matcher) {
       else found.push((last = here));
     }
   }
-  return found;
+  return withIdentifiers(found, text, offset, matcher.whole);
+}
+
+/** Adds the identifiers of the question that a text has as a whole; what matches inside of them is part of them. */
+function withIdentifiers(found, text, offset, pattern) {
+  if (!pattern) return found;
+  for (const match of text.matchAll(pattern)) {
+    const [start, end] = [match.index + offset, match.index + offset + match[0].length];
+    const isInside = (part) => start <= part.start && part.end <= end;
+    const name = `#${match.slice(1).findIndex((group) => group !== undefined)}`;
+    const stems = [name, ...found.filter(isInside).flatMap((part) => part.stems)];
+    found = [...found.filter((part) => !isInside(part)), { start, end, stems }];
+  }
+  return found.sort((a, b) => a.start - b.start);
 }
 
 /** Returns the ranges of the terms of a word: overlapping pairs in scripts without spaces, else words. */
@@ -100,25 +132,25 @@ function piecesOf(word) {
 }
 
 function cut(block) {
-  if (block.text.length <= MAX_CHARACTERS)
-    return { text: block.text, highlights: block.found.map(({ start, end }) => [start, end]) };
-  return block.fenced ? cutCode(block) : cutProse(block);
+  const { text, fenced, found: [match] } = block;
+  if (text.length <= MAX_CHARACTERS) return whole(block);
+  if (!fenced) return cutProse(block);
+  return cutCode(block, match ? text.slice(0, match.start).split("\n").length - 2 : 0, MAX_CHARACTERS);
 }
 
-/** Cuts whole lines from the first match on, inside the block's fence; a very long line is cut. */
-function cutCode({ text, found }) {
+/** Cuts whole lines from a line on, inside the block's fence; a line that is too long is cut. */
+function cutCode({ text, found }, first, room) {
   const [fence, ...lines] = text.split("\n");
   const closing = lines.pop();
-  const [match] = found;
-  const first = match ? text.slice(0, match.start).split("\n").length - 2 : 0;
   let begin = lines.slice(0, first).reduce((sum, line) => sum + line.length + 1, fence.length + 1);
   let end = begin + lines[first].length;
-  if (lines[first].length > MAX_CHARACTERS) {
-    if (match && match.end - begin > MAX_CHARACTERS) begin = match.start - MAX_CHARACTERS / 4;
-    end = Math.min(end, begin + MAX_CHARACTERS);
+  if (lines[first].length > room) {
+    const match = found.find(({ start }) => start >= begin);
+    if (match && begin + room < match.end && match.end <= end) begin = match.start - Math.floor(room / 4);
+    end = Math.min(end, begin + room);
   } else {
     for (const line of lines.slice(first + 1)) {
-      if (end + 1 + line.length - begin > MAX_CHARACTERS) break;
+      if (end + 1 + line.length - begin > room) break;
       end += 1 + line.length;
     }
   }
@@ -127,13 +159,18 @@ function cutCode({ text, found }) {
 }
 
 /** Cuts the window with the most different words; it starts at the beginning of a sentence if one is near. */
-function cutProse({ text, found }) {
+function cutProse(block) {
+  const { text, found } = block;
   const window = windowStart(found);
   const sentences = [0, ...[...text.matchAll(SENTENCE_END)].map(({ 0: gap, index }) => index + gap.length)];
   let begin = Math.max(...sentences.filter((place) => place <= window));
   if (found.length && window - begin > MAX_CHARACTERS / 2) begin = wordStart(text, window - MAX_CHARACTERS / 4);
-  begin = beforeCode(text, begin);
-  const end = beforeCode(text, wordEnd(text, begin + MAX_CHARACTERS));
+  return proseFrom(block, begin);
+}
+
+function proseFrom({ text, found }, place, room = MAX_CHARACTERS) {
+  const begin = beforeCode(text, place);
+  const end = beforeCode(text, wordEnd(text, begin + room));
   const before = begin ? "… " : "";
   const kept = text.slice(begin, end).trimEnd();
   return {
@@ -144,7 +181,8 @@ function cutProse({ text, found }) {
 
 /** Moves a position inside inline code to the start of that code. */
 function beforeCode(text, place) {
-  const inside = ({ 0: span, index }) => index < place && place < index + span.length;
+  const inside = ({ 0: span, index }) =>
+    index < place && place < index + span.length && span.length <= LONGEST_UNCUT;
   return [...text.matchAll(CODE_SPAN)].find(inside)?.index ?? place;
 }
 
@@ -173,5 +211,5 @@ function wordStart(text, position) {
 function wordEnd(text, position) {
   if (position >= text.length) return text.length;
   const space = text.lastIndexOf(" ", position - 1);
-  return space > 0 && space >= position - 40 ? space : position;
+  return space > 0 && space >= position - LONGEST_UNCUT ? space : position;
 }

@@ -1,7 +1,7 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
 import { rounded } from "./ranking.js";
-import { identifierForms, identifierParts, isAscii, termsOf } from "./text.js";
+import { identifierForms, identifierParts, isAscii, matchesAlone, termsOf, wholeIdentifiers } from "./text.js";
 import { Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
@@ -78,8 +78,10 @@ export class Lexical {
     const corrected = words.filter(({ corrections }) => corrections.length);
     await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
     const typed = question.words;
-    const end = typed.flatMap(termsOf).concat(typed.flatMap(identifierParts).flatMap(termsOf)).at(-1);
-    const asked = new Asked(this, { all, words, completions, last: end, unfinished: question.words.at(-1) });
+    const unfinished = typed.at(-1) ?? "";
+    const ends = [unfinished, ...identifierParts(unfinished)].flatMap(termsOf);
+    const lastTerm = ends.filter((end) => matchesAlone(end, unfinished)).at(-1);
+    const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, typed });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
@@ -102,8 +104,8 @@ export class Lexical {
 const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
 
 class Asked {
-  constructor({ words: known, rows, unit, clauses, headings }, { all, words, completions, last, unfinished }) {
-    Object.assign(this, { known, rows, unit, clauses, headings, all, words, completions, last, unfinished });
+  constructor({ words: known, rows, unit, clauses, headings }, asked) {
+    Object.assign(this, { known, rows, unit, clauses, headings, ...asked });
   }
 
   /** Returns the score of a chunk that has each telling word once, and the share of it that comes from known words. */
@@ -176,15 +178,16 @@ class Asked {
   }
 
   matcher() {
-    const terms = this.all.flatMap(({ terms: words }) => words).concat(this.all.flatMap(({ parts }) => parts));
-    const told = terms.filter((term) => this.known.find(term)?.telling ?? true);
-    const telling = told.length ? told : terms;
+    const pairs = ["terms", "parts"].flatMap((name) => this.all.flatMap((item) => item[name].map((term) => [term, item.word])));
+    const alone = pairs.filter((pair) => matchesAlone(...pair)).map(([term]) => term);
+    const told = alone.filter((term) => this.known.find(term)?.telling ?? true);
+    const telling = told.length ? told : alone;
     const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) =>
       this.known.find(term),
     );
     const stems = new Map();
     for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
-    return new Matcher(stems, this.last);
+    return new Matcher(stems, this.last, wholeIdentifiers(this.typed));
   }
 }
 
@@ -193,7 +196,8 @@ class Matcher {
   #stemOf = new Map();
 
   /** `stems` maps a stem to all words that have it. `last` may be unfinished: longer words that begin with it match too. */
-  constructor(stems, last = "") {
+  constructor(stems, last = "", whole = null) {
+    this.whole = whole;
     for (const [stem, words] of stems) for (const word of words) this.#stemOf.set(word, stem);
     this.last = [...last].length > 2 ? last : null;
   }

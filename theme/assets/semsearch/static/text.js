@@ -16,7 +16,8 @@ const EDGE_END = /["'`)\]},;:!?.*“”‘’«»…]+$/;
 const PHRASE = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»/g;
 
 const IDENTIFIER =
-  /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$/u;
+  /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$|^[A-Za-z](?:\+\+|#)$/u;
+const VERSION = /^v(?=[0-9]+\.[0-9])/;
 const AROUND_IDENTIFIER = /^[-<>/@$.~=]+|[-<>/@$.~=]+$/g;
 const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
 const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
@@ -116,11 +117,42 @@ const spoken = (word) =>
 export function identifierForms(word) {
   if (isTooLong(word) || !IDENTIFIER.test(word)) return [];
   const whole = word.toLowerCase().replace(/\(\)$/, "");
-  const bare = whole.replace(AROUND_IDENTIFIER, "");
+  const bare = bareName(whole);
   const forms = [whole, bare, whole.split("=")[0]];
   if (bare.includes(".") && !bare.includes("/")) forms.push(bare.split(".").at(-1));
   return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
+
+const bareName = (whole) => whole.replace(AROUND_IDENTIFIER, "").replace(VERSION, "");
+
+/** Returns the pattern that finds the identifiers among the words of a question as a whole; null if it has none. */
+export function wholeIdentifiers(words) {
+  const patterns = [...new Set(words)].map((word) => identifierPattern(word, word === words.at(-1))).filter(Boolean);
+  return patterns.length ? new RegExp(patterns.map((pattern) => `(${pattern})`).join("|"), "giu") : null;
+}
+
+function identifierPattern(word, unfinished) {
+  const [whole] = identifierForms(word);
+  if (!whole) return null;
+  const names = [whole, whole.split("=")[0], bareName(whole)].filter((name) => [...name].length > 1);
+  return [...new Set(names)].map((name) => bounded(name, unfinished)).join("|");
+}
+
+/** Returns a pattern for a name that is not part of a longer word or number. */
+function bounded(name, unfinished) {
+  const [first, last] = [name[0], name.at(-1)].map((letter) => (/\p{Nd}/u.test(letter) ? 2 : +/[\p{L}\p{N}_]/u.test(letter)));
+  const begin = first || name[0] === "-" ? "(?<![\\p{L}\\p{N}_])" : "";
+  const version = first === 2 ? "(?<![0-9]\\.)v?" : "";
+  const end = !last ? "" : unfinished && last < 2 ? "[\\p{L}\\p{N}_]*" : "(?![\\p{L}\\p{N}_])";
+  return begin + version + name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + end;
+}
+
+/**
+ * Returns whether a term of a word matches where the whole word does not occur. Short pieces and numbers of an identifier
+ * do not: `1` and `28` of `1.28`, or `c` of `C++`.
+ */
+export const matchesAlone = (term, word) =>
+  !([...term].length < 3 || /^\p{Nd}+$/u.test(term)) || !identifierForms(word).length;
 
 /** Splits an identifier: `HTTPException` gives `http` and `exception`. */
 export function identifierParts(word) {
