@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
@@ -86,14 +87,16 @@ class Wanted:
 
     Attributes:
         matching, weak: page or group of sections to its score, of those that match and of those that do not.
-        rows: page or group to its rows that pass the filters.
-        matches: the rows that match.
+        key_of: page or group of every row.
+        left: whether a row passes the filters.
+        matches: whether a row matches.
     """
 
     matching: dict[int, float]
     weak: dict[int, float]
-    rows: dict[int, list[int]]
-    matches: set[int]
+    key_of: np.ndarray
+    left: np.ndarray
+    matches: np.ndarray
 
     @property
     def keys(self):
@@ -106,38 +109,49 @@ class Wanted:
         part = self.matching | self.weak
         return np.minimum.accumulate([part[key] for key in self.keys]) if part else np.zeros(0)
 
+    def rows(self, key, *, weak):
+        """Returns the rows that a result may show: of a match those that match, else all that pass the filters."""
+        return np.flatnonzero((self.left if weak else self.matches) & (self.key_of == key))
 
-def page_score(best_of_sections):
-    """A page's best section, and a tenth of each of the next five."""
-    best, *others = sorted(best_of_sections, reverse=True)
-    return (best + 0.1 * sum(others[:5])) / 1.5
+
+def page_scores(pages, best_of_sections):
+    """Scores each page by its best section, and a tenth of each of the next five."""
+    order = np.lexsort((-best_of_sections, pages))
+    pages, best_of_sections = pages[order], best_of_sections[order]
+    rank = np.arange(len(pages)) - np.searchsorted(pages, pages)
+    share = np.where(rank == 0, 1, np.where(rank <= 5, 0.1, 0))
+    return np.bincount(pages, share * best_of_sections) / 1.5
 
 
 def brute_force(index, query):
     """Computes the answer in semantic mode from every row."""
-    left = [row for row, record in enumerate(index.rows) if all(holds(item, record) for item in query.filters)]
-    similarity = index.similarities(query.query)
-    least = MATCH * max((similarity[row] for row in left), default=0.0)
-    if any(abs(similarity[row] - least) < ALIKE for row in left):
+    left = np.logical_and.reduce([index.everything, *(selected(index, item) for item in query.filters)])
+    similarity = index.similarities(query.query).astype(float)
+    least = MATCH * similarity[left].max(initial=0.0)
+    if (abs(similarity[left] - least) < ALIKE).any():
         reject()
-    matches = {row for row in left if similarity[row] > least}
-    by_page = query.granularity == "page"
-    rows = defaultdict(list)
-    for row in left:
-        rows[int((index.page_of if by_page else index.group_of)[row])].append(row)
-    scores = {}
-    for key, members in rows.items():
-        sections = defaultdict(float)
-        for row in members:
-            section = int(index.section_of[row])
-            sections[section] = max(sections[section], float(similarity[row]))
-        scores[key] = page_score(sections.values()) if by_page else max(sections.values())
-    if query.min_score and any(abs(score - query.min_score) < ALIKE for score in scores.values()):
+    matches = left & (similarity > least)
+    key_of = index.page_of if query.granularity == "page" else index.group_of
+    unit_of = index.section_of if query.granularity == "page" else key_of
+    best = np.zeros(unit_of.max() + 1)
+    np.maximum.at(best, unit_of[left], similarity[left])
+    if query.granularity == "page":
+        units, first = np.unique(unit_of[left], return_index=True)
+        best = page_scores(key_of[left][first], best[units])
+    keys = np.unique(key_of[left])
+    if query.min_score and (abs(best[keys] - query.min_score) < ALIKE).any():
         reject()
-    scores = {key: score for key, score in scores.items() if score >= query.min_score}
-    matching = {key: score for key, score in scores.items() if not matches.isdisjoint(rows[key])}
-    weak = {key: score for key, score in scores.items() if key not in matching}
-    return Wanted(matching, weak, rows, matches)
+    scores = {int(key): float(best[key]) for key in keys if best[key] >= query.min_score}
+    of_matches = set(key_of[matches].tolist())
+    matching = {key: score for key, score in scores.items() if key in of_matches}
+    weak = {key: score for key, score in scores.items() if key not in of_matches}
+    return Wanted(matching, weak, key_of, left, matches)
+
+
+@functools.cache
+def selected(index, condition):
+    """Returns whether a filter selects each row."""
+    return np.array([holds(condition, row) for row in index.rows])
 
 
 def check(index, query):
@@ -152,15 +166,15 @@ def check(index, query):
     assert [result.weak for result in response.results] == [key in wanted.weak for key in wanted.keys[page]]
     for result, key in zip(response.results, wanted.keys[page], strict=True):
         shown = [index.row_of[part.section.chunk_id] for part in result.sections or (result,)]
-        found = int((index.page_of if query.granularity == "page" else index.group_of)[shown[0]])
+        found = int(wanted.key_of[shown[0]])
         scores = wanted.weak if result.weak else wanted.matching
         assert found == key or abs(scores[found] - scores[key]) < ALIKE
-        assert similarity[shown[0]] == pytest.approx(max(similarity[wanted.rows[found]]), abs=ALIKE)
+        rows = wanted.rows(found, weak=result.weak)
+        assert similarity[shown[0]] == pytest.approx(max(similarity[rows]), abs=ALIKE)
         assert result.page.path == index.rows[shown[0]]["page.path"]
-        assert result.weak or wanted.matches.issuperset(shown)
+        assert set(shown) <= set(rows.tolist())
         if query.granularity == "page":
-            rows = wanted.rows[found] if result.weak else wanted.matches.intersection(wanted.rows[found])
-            assert len(shown) == min(query.sections_per_page, len({int(index.section_of[row]) for row in rows}))
+            assert len(shown) == min(query.sections_per_page, len(set(index.section_of[rows].tolist())))
     scores = [result.score for result in response.results]
     assert scores == sorted(scores, reverse=True)
     assert all(query.min_score <= score <= 1 for score in scores)
@@ -173,14 +187,11 @@ def counts(index, query, name):
     """Results that match by value, without the filters on the field itself."""
     others = tuple(item for item in query.filters if item.field != name)
     wanted = brute_force(index, dataclasses.replace(query, filters=others))
-    found = Counter()
-    for key in wanted.matching:
-        values = set()
-        for row in wanted.matches.intersection(wanted.rows[key]):
-            value = index.rows[row].get(name)
-            values |= set() if value is None else set(value) if isinstance(value, tuple) else {value}
-        found.update(values)
-    return dict(found)
+    values = defaultdict(set)
+    for row in np.flatnonzero(wanted.matches).tolist():
+        value = index.rows[row].get(name)
+        values[int(wanted.key_of[row])] |= set() if value is None else set(value) if isinstance(value, tuple) else {value}
+    return dict(Counter(value for key in wanted.matching for value in values[key]))
 
 
 def queries(rows):

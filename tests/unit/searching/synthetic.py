@@ -26,7 +26,7 @@ WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "rare")
 CHUNKS_PER_PAGE = 10
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Synthetic:
     """An index together with all its content by row, for brute force.
 
@@ -81,6 +81,11 @@ class Synthetic:
         row_of = {chunk_id: row for row, chunk_id in enumerate(chunk_ids(pages))}
         searcher = open_searcher(index_dir, embedder=WordHashEmbedder())
         return cls(searcher, vectors.astype(np.float32), row_of, page_of, section_of, group_of, rows)
+
+    @property
+    def everything(self) -> NDArray[np.bool_]:
+        """True for every row."""
+        return np.ones(len(self.rows), bool)
 
     def similarities(self, query: str) -> NDArray[np.float32]:
         """Returns the cosine of every row with a query, clamped as in a response."""
