@@ -190,7 +190,9 @@ def counts(index, query, name):
     values = defaultdict(set)
     for row in np.flatnonzero(wanted.matches).tolist():
         value = index.rows[row].get(name)
-        values[int(wanted.key_of[row])] |= set() if value is None else set(value) if isinstance(value, tuple) else {value}
+        values[int(wanted.key_of[row])] |= (
+            set() if value is None else set(value) if isinstance(value, tuple) else {value}
+        )
     return dict(Counter(value for key in wanted.matching for value in values[key]))
 
 

@@ -27,6 +27,7 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import PAGES, build, open_small
+from tests.waiting import eventually
 
 
 class Origin(http.server.ThreadingHTTPServer):
@@ -171,10 +172,8 @@ def test_a_publisher_that_trickles_bytes_is_abandoned(origin, copy, monkeypatch)
     build(origin.root)
     origin.trickles = ("vectors.npy",)
     monkeypatch.setattr(published_index, "PATIENCE_SECONDS", 0.5)
-    began = time.monotonic()
     with pytest.raises(IndexNotFoundError, match="it sends too slowly"):
         PublishedIndex(origin.url, copy).update()
-    assert time.monotonic() - began < 10
     assert current_build(copy) is None
 
 
@@ -302,7 +301,7 @@ def parquet_bomb(root):
 
 def npz_bomb(root):
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, megabytes in (("indptr", 600), ("indices", 1)):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 header = {"descr": "<i8", "fortran_order": False, "shape": (megabytes << 17,)}
@@ -391,15 +390,14 @@ def _memory():
 
 def until_ready(client):
     """Waits for the first index, which the app fetches after it has started."""
-    end = time.monotonic() + 60
-    while client.get("/readyz").status_code != 200:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    assert eventually(lambda: client.get("/readyz").status_code == 200)
 
 
 @pytest.mark.slow
-def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy):
+def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy, monkeypatch):
     """Ten builds, each with its number in every section, while four readers search without a pause."""
+    # The trial of a build is in a process of its own, and takes longer than everything else here.
+    monkeypatch.setattr(published_index, "try_build", lambda *given, **options: None)
 
     def publish(number):
         texts = [f"This is build {number}, section {section} about keys." for section in range(5)]
@@ -434,10 +432,7 @@ def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, c
             for number in range(1, 11):
                 publish(number)
                 wanted = read_manifest(origin.root).build_id
-                end = time.monotonic() + 60
-                while wanted not in seen:
-                    assert time.monotonic() < end
-                    time.sleep(0.02)
+                assert eventually(lambda wanted=wanted, number=number: wanted in seen and len(answers) > 10 * number)
         finally:
             stop.set()
             for thread in threads:

@@ -13,43 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 import mkdocs_semsearch
 from mkdocs_semsearch.indexing import BuildOptions, build_index
 from mkdocs_semsearch.serving.server import PACKAGES, sidecar_requirements
+from tests.distributions import closure, link
 from tests.made_index import made_page
 
 ABSENT = ("torch", "sentence_transformers", "transformers", "pynndescent", "numba", "mkdocs", "onnx", "tree_sitter")
-
-
-def closure(requirements):
-    """The distributions that an installer would install for these requirements."""
-    found, pending = {}, [Requirement(line) for line in requirements]
-    while pending:
-        requirement = pending.pop()
-        wanted = [{"extra": extra} for extra in ("", *requirement.extras)]
-        if requirement.marker and not any(requirement.marker.evaluate(each) for each in wanted):
-            continue
-        distribution = importlib.metadata.distribution(requirement.name)
-        assert requirement.specifier.contains(distribution.version, prereleases=True), requirement
-        key = (distribution.name, frozenset(requirement.extras))
-        if key in found:
-            continue
-        found[key] = distribution
-        for line in distribution.requires or ():
-            child = Requirement(line)
-            if child.marker is None or any(child.marker.evaluate(each) for each in wanted):
-                child.marker = None
-                pending.append(child)
-    return {distribution.name: distribution for distribution in found.values()}.values()
-
-
-def link(distribution, folder):
-    for name in {Path(file).parts[0] for file in distribution.files or () if ".." not in Path(file).parts}:
-        if name != "__pycache__":
-            source = Path(str(distribution.locate_file(name)))
-            (folder / name).symlink_to(source) if not (folder / name).exists() else None
 
 
 @pytest.fixture(scope="module", params=[(), ("mcp", "qdrant", "tokenizers")], ids=["alone", "with extras"])
