@@ -66,6 +66,14 @@ def read_manifest(index_dir: Path) -> Manifest:
     return manifest_from_json(text, str(path))
 
 
+def manifest_or_none(index_dir: Path) -> Manifest | None:
+    """Reads the manifest of an index folder; returns None if there is none that can be read."""
+    try:
+        return read_manifest(index_dir)
+    except IndexFolderError:
+        return None
+
+
 def open_index(index_dir: Path, *, verify: bool = False, verify_up_to: int = 0) -> OpenIndex:
     """Opens the current build of an index folder.
 
@@ -248,7 +256,7 @@ def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) 
         shutil.rmtree(staging, ignore_errors=True)
         raise
     _replace_manifest(index_dir, manifest)
-    _remove_old_builds(index_dir, keep={build_id, previous.build_id if previous else build_id})
+    remove_builds(index_dir, keep={build_id, previous.build_id if previous else build_id})
     return manifest
 
 
@@ -311,6 +319,13 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
     _sync_folder(index_dir)
 
 
+def replace_file(path: Path, content: str) -> None:
+    """Writes a text into a temporary file beside its place and moves it there, so that nobody sees half a file."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(content, encoding="utf-8")
+    part.replace(path)
+
+
 def _sync_folder(folder: Path) -> None:
     """Flushes a folder's entries to disk, so that after a power cut every file in the manifest exists."""
     with contextlib.suppress(OSError):  # not every platform can flush a folder
@@ -329,8 +344,8 @@ def _remove_leftovers(index_dir: Path) -> None:
         entry.unlink(missing_ok=True)
 
 
-def _remove_old_builds(index_dir: Path, keep: set[str]) -> None:
-    """Removes all builds except the current and the previous one, which readers of the old manifest may still open."""
+def remove_builds(index_dir: Path, keep: set[str]) -> None:
+    """Removes all builds except those to keep: readers of the previous manifest may still open its build."""
     for entry in index_dir.iterdir():
         if entry.is_dir() and is_build_id(entry.name) and entry.name not in keep:
             shutil.rmtree(entry, ignore_errors=True)

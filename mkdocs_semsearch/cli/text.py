@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
@@ -135,24 +135,16 @@ def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:
         "sections": manifest.sections,
         "chunks": manifest.chunks,
         "embedder": {
-            "kind": manifest.embedder.kind,
-            "model": manifest.embedder.model,
-            "dimension": manifest.embedder.dimension,
-            "fingerprint": manifest.embedder.fingerprint,
-            "precision": manifest.embedder.precision,
+            name: getattr(manifest.embedder, name)
+            for name in ("kind", "model", "dimension", "fingerprint", "precision")
         },
-        "encoder": {
-            "exported": manifest.encoder.exported,
-            "bundled": manifest.encoder.bundled,
-            "quantized": manifest.encoder.quantized,
-            "reason": manifest.encoder.reason,
-        },
+        "encoder": asdict(manifest.encoder),
         "graph": dict(manifest.graph),
         "store": {"kind": manifest.store.get("kind", "embedded"), "collection": _collection(manifest)},
-        "facets": [{"name": facet.name, "type": facet.type, "label": facet.label} for facet in manifest.facets],
+        "facets": [asdict(facet) for facet in manifest.facets],
         "size_bytes": manifest.size,
         "parts": _parts(index),
-        "files": [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in manifest.files],
+        "files": [asdict(file) for file in manifest.files],
         "verified": verified,
     }
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.fields import facet_column
+from mkdocs_semsearch.artifact.index_folder import replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import failing_groups, question_groups, read_questions
@@ -342,7 +343,7 @@ def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:
 
 
 def write_site_map(file: Path, html: str) -> bool:
-    """Writes a map into a temporary file beside its place and moves it there, so that nobody sees half a file.
+    """Writes a map in one step, so that nobody sees half a file.
 
     Returns:
         Whether an earlier map was replaced.
@@ -352,15 +353,13 @@ def write_site_map(file: Path, html: str) -> bool:
     """
     if file.is_dir():
         raise SemsearchError(f"{file} is a folder: name a file in it.")
-    beside = file.with_name(f".{file.name}.new")
     try:
         earlier = file.is_file()
         if earlier:
             with file.open(encoding="utf-8", errors="replace") as stream:
                 if _MARK not in stream.read(2000):
                     raise SemsearchError(f"{file} exists and is not a map: name another file, or delete it.")
-        beside.write_text(html, encoding="utf-8")
-        beside.replace(file)
+        replace_file(file, html)
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None
     return earlier

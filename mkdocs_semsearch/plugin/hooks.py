@@ -13,7 +13,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
+from mkdocs_semsearch.plugin.options import SemsearchConfig, check_place
 from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.pipeline import (
@@ -55,15 +55,15 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     """
 
     embedder_factory: EmbedderFactory
+    _settings: Settings  # since on_config
+    _site: Site  # since on_pre_build
+    _pages: MkDocsPages  # since on_pre_build
 
     def __init__(self) -> None:
         self.embedder_factory = open_configured_embedder
         self._serving = False
         self._dirty = False
         self._depth = 0
-        self._site: Site | None = None
-        self._settings: Settings | None = None
-        self._pages: MkDocsPages | None = None
         self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
         self._preview = Preview()
         self._hinted = False
@@ -77,15 +77,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Checks the options and adds the search box; runs again on the same config when locales are built."""
         try:
-            settings = self.config.settings()
-        except SemsearchError as error:
-            raise PluginError(f"semsearch: {error}") from error
-        for option, place in (("index_dir", settings.index_dir), ("cache_dir", settings.cache_dir)):
-            reason = refuse_place(option, place, docs_dir=Path(config.docs_dir), site_dir=Path(config.site_dir))
-            if reason:
-                raise PluginError(f"semsearch: {reason}")
-        self._settings = settings
-        try:
+            self._settings = self.config.settings()
+            for option, place in (("index_dir", self._settings.index_dir), ("cache_dir", self._settings.cache_dir)):
+                check_place(option, place, docs_dir=Path(config.docs_dir), site_dir=Path(config.site_dir))
             _add_widget(config)
         except SemsearchError as error:
             raise PluginError(f"semsearch: {error}") from error
@@ -100,8 +94,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             return
         # Builds of further locales change the language and the URL in the same config.
         self._site = _site(config)
-        self._pages = self._pages or MkDocsPages()
-        self._pages.begin(exclude=self._checked_settings.exclude, keep=self._serving and self._dirty)
+        if not hasattr(self, "_pages"):  # a preview keeps its pages from build to build
+            self._pages = MkDocsPages()
+        self._pages.begin(exclude=self._settings.exclude, keep=self._serving and self._dirty)
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -111,9 +106,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if self._depth > 1:
             return files
         # A page of the site itself at this path takes precedence.
-        results_page = self._checked_settings.widget.results_page and all(
-            file.dest_uri != RESULTS_PAGE for file in files
-        )
+        results_page = self._settings.widget.results_page and all(file.dest_uri != RESULTS_PAGE for file in files)
         if results_page:
             config.theme.static_templates.add(RESULTS_PAGE)
         present = files.get_file_from_path(widget_files.CONFIG)
@@ -126,7 +119,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     @event_priority(-1000)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
         """Reads the list and order of pages, after every plugin that changes them."""
-        self._collected.follow(nav, files, preview=self._serving)
+        self._pages.follow(nav, files, preview=self._serving)
         return nav
 
     def on_template_context(
@@ -135,14 +128,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         """Passes its variables to the template of the results page."""
         if template_name == RESULTS_PAGE:
             context["semsearch"] = results_page_context(  # type: ignore[typeddict-unknown-key]
-                self._checked_settings, language=_site(config).language, api_url=self._preview_url(config)
+                self._settings, language=_site(config).language, api_url=self._preview_url(config)
             )
         return context
 
     @event_priority(1000)
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         """Stores the source text before any plugin edits it."""
-        self._collected.read(markdown, page, config)
+        self._pages.read(markdown, page, config)
         return markdown
 
     @event_priority(10)
@@ -150,8 +143,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
     ) -> TemplateContext:
         """Collects the rendered page, before Material's search removes the attributes that exclude parts of it."""
-        self._collected.collect(page, context, config)
-        if self._checked_settings.related and not self._serving:
+        self._pages.collect(page, context, config)
+        if self._settings.related and not self._serving:
             page.content = f"{page.content or ''}\n{PLACEHOLDER}"
         return context
 
@@ -162,7 +155,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     @event_priority(1000)
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
         """Reads the output of the page's template before plugins minify it, and moves the widget's script."""
-        self._collected.see(page, output)
+        self._pages.see(page, output)
         return widget_files.place_script_first(output)
 
     @event_priority(-1000)
@@ -172,7 +165,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if self._depth > 0:
             return
         join_scripts(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
-        complete = self._collected.finish()
+        complete = self._pages.finish()
         if self._serving:
             self._index_preview(config)
         elif complete:
@@ -198,28 +191,13 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._preview.close()
 
     @property
-    def _checked_settings(self) -> Settings:
-        assert self._settings is not None, "on_config comes first"
-        return self._settings
-
-    @property
-    def _checked_site(self) -> Site:
-        assert self._site is not None, "on_pre_build comes first"
-        return self._site
-
-    @property
-    def _collected(self) -> MkDocsPages:
-        assert self._pages is not None, "on_pre_build comes first"
-        return self._pages
-
-    @property
     def _preview_answers(self) -> bool:
         return self._serving and not live_reload_is_off(running_command()[1])
 
     def _widget_config(self, config: MkDocsConfig, *, results_page: bool) -> str:
         site = _site(config)
         return widget_files.widget_config(
-            self._checked_settings,
+            self._settings,
             language=site.language,
             version=widget_files.site_version(os.environ),
             results_page=results_page,
@@ -230,12 +208,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         return preview_path(config.site_url) if self._preview_answers else None
 
     def _index_build(self, config: MkDocsConfig) -> None:
-        settings, site_dir = self._checked_settings, Path(config.site_dir)
+        settings, site_dir = self._settings, Path(config.site_dir)
         progress = EmbeddingProgress(log.info)
         try:
             report = index_site(
-                tuple(self._collected),
-                site=self._checked_site,
+                tuple(self._pages),
+                site=self._site,
                 settings=settings,
                 embedder=self._embedder(),
                 progress=progress,
@@ -258,9 +236,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
                 "`static: true` writes the files for a search in the browser all the same."
             )
-        for glob in self._collected.unmatched_globs():
+        for glob in self._pages.unmatched_globs():
             log.info(f"Option 'exclude': no page matches {glob!r}; globs are relative to the docs folder")
-        _say(report, self._collected.misfits(), strict=config.strict)
+        _say(report, self._pages.misfits(), strict=config.strict)
         for finding in findings:  # a build with `--strict` fails for them
             log.warning(finding)
 
@@ -273,17 +251,17 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
         with open_searcher(settings.index_dir, embedder=self._embedder()) as searcher:
             return findings_in(
-                settings.index_dir, searcher, quiet=settings.lint, in_navigation=self._collected.in_navigation
+                settings.index_dir, searcher, quiet=settings.lint, in_navigation=self._pages.in_navigation
             )
 
     def _index_preview(self, config: MkDocsConfig) -> None:
         if not self._preview_answers:
             self._hint_at_live_reload()
             return
-        documents, site, misfits = tuple(self._collected), self._checked_site, self._collected.misfits()
+        documents, site, misfits = tuple(self._pages), self._site, self._pages.misfits()
         # A preview contains drafts, so it has its own index and never writes to the cluster.
-        index_dir = self._checked_settings.cache_dir / "preview"
-        settings = replace(self._checked_settings, index_dir=index_dir, store=StoreSettings())
+        index_dir = self._settings.cache_dir / "preview"
+        settings = replace(self._settings, index_dir=index_dir, store=StoreSettings())
 
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
@@ -295,7 +273,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def _embedder(self) -> Embedder:
         """Returns the embedder, with its weights loaded once for all rebuilds of a preview."""
-        wanted = (self.embedder_factory, self._checked_settings.embedder)
+        wanted = (self.embedder_factory, self._settings.embedder)
         if self._opened is None or self._opened[:2] != wanted:
             self._opened = (*wanted, self.embedder_factory(wanted[1]))
         return self._opened[2]

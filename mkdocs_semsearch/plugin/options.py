@@ -320,16 +320,22 @@ def _label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def refuse_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) -> str | None:
-    """Returns why a folder cannot be used for the index or the cache, or None if it can.
+def check_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) -> None:
+    """Checks that a folder can be used for the index or the cache.
 
     In the docs folder, every write would start another preview build. In the site folder, the next build would delete
     it, and every upload would publish it.
+
+    Raises:
+        ConfigurationError: the folder is in one of them, or contains the docs folder.
     """
     for name, folder in (("docs_dir", docs_dir), ("site_dir", site_dir)):
         if place.resolve().is_relative_to(folder.resolve()):
             hint = " (to publish the index with the site, set publish_index: true)" if name == "site_dir" else ""
-            return f"{option} {str(place)!r} is inside {name} {str(folder)!r}: name a folder outside it{hint}."
+            raise ConfigurationError(
+                f"{option} {str(place)!r} is inside {name} {str(folder)!r}: name a folder outside it{hint}."
+            )
     if docs_dir.resolve().is_relative_to(place.resolve()):
-        return f"{option} {str(place)!r} contains docs_dir {str(docs_dir)!r}: name a folder of its own."
-    return None
+        raise ConfigurationError(
+            f"{option} {str(place)!r} contains docs_dir {str(docs_dir)!r}: name a folder of its own."
+        )

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ _LONGEST_PAUSE = 30.0
 """Seconds of the first and the longest pause between retries; each pause is twice the previous one. Not measured."""
 
 T = TypeVar("T")
+Given = ParamSpec("Given")
 
 
 def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
@@ -91,12 +92,12 @@ def answering(then: str) -> Iterator[None]:
         raise StoreUnavailableError(f"The Qdrant cluster refused ({_short(error)}): {then}.") from error
 
 
-def patiently(call: Callable[[], T]) -> T:
-    """Retries a call after lost connections, timeouts, 429 and 5xx, with increasing pauses."""
+def patiently(call: Callable[Given, T], *args: Given.args, **kwargs: Given.kwargs) -> T:
+    """Calls a function; retries after lost connections, timeouts, 429 and 5xx, with increasing pauses."""
     for attempt in range(_RETRIES):
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt)
         try:
-            return call()
+            return call(*args, **kwargs)
         except ResourceExhaustedResponse as error:
             pause = max(pause, min(float(error.retry_after_s), 2 * _LONGEST_PAUSE))
         except UnexpectedResponse as error:
@@ -106,7 +107,7 @@ def patiently(call: Callable[[], T]) -> T:
             if isinstance(error.source, ValueError):  # the answer is not from Qdrant
                 raise
         time.sleep(pause)
-    return call()
+    return call(*args, **kwargs)
 
 
 def _refusal(error: object) -> str:

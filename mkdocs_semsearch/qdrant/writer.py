@@ -126,59 +126,51 @@ class QdrantWriter:
                 delete = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._collection))
                 # One request changes both, so that the alias always exists.
                 moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
-                patiently(lambda: self._client.update_collection_aliases(moves))
+                patiently(self._client.update_collection_aliases, moves)
             if previous != name:
-                stamp = {"published": time.time()}
-                patiently(lambda: self._client.update_collection(name, metadata=stamp))
+                patiently(self._client.update_collection, name, metadata={"published": time.time()})
             self._drop_old(name)
 
     def _points(self, name: str) -> int | None:
         """Returns the number of points in a collection; None if it does not exist."""
-        if not patiently(lambda: self._client.collection_exists(name)):
+        if not patiently(self._client.collection_exists, name):
             return None
-        return patiently(lambda: self._client.count(name, exact=True)).count
+        return patiently(self._client.count, name, exact=True).count
 
     def _create(self, name: str, dimension: int, fields: Sequence[CollectionField]) -> None:
         """Creates the collection; points of an interrupted upload of the same build are overwritten."""
-        if not patiently(lambda: self._client.collection_exists(name)):
+        if not patiently(self._client.collection_exists, name):
             patiently(
-                lambda: self._client.create_collection(
-                    name,
-                    vectors_config={
-                        MEANING: models.VectorParams(
-                            size=dimension,
-                            distance=models.Distance.DOT,  # the vectors have length 1
-                            datatype=models.Datatype.FLOAT16,
-                            on_disk=True,
-                        )
-                    },
-                    sparse_vectors_config={
-                        WORDS: models.SparseVectorParams(index=models.SparseIndexParams(on_disk=True))
-                    },
-                    quantization_config=models.ScalarQuantization(
-                        scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
-                    ),
-                    shard_number=self._sizing.shards,
-                    replication_factor=self._sizing.replicas,
-                    on_disk_payload=True,
-                    metadata={"started": time.time()},
-                )
+                self._client.create_collection,
+                name,
+                vectors_config={
+                    MEANING: models.VectorParams(
+                        size=dimension,
+                        distance=models.Distance.DOT,  # the vectors have length 1
+                        datatype=models.Datatype.FLOAT16,
+                        on_disk=True,
+                    )
+                },
+                sparse_vectors_config={WORDS: models.SparseVectorParams(index=models.SparseIndexParams(on_disk=True))},
+                quantization_config=models.ScalarQuantization(
+                    scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
+                ),
+                shard_number=self._sizing.shards,
+                replication_factor=self._sizing.replicas,
+                on_disk_payload=True,
+                metadata={"started": time.time()},
             )
         for key, schema in _payload_indexes(fields):
-            patiently(
-                lambda key=key, schema=schema: self._client.create_payload_index(name, key, field_schema=schema),  # type: ignore[misc]
-            )
+            patiently(self._client.create_payload_index, name, key, field_schema=schema)
 
     def _upload(self, name: str, points: Iterable[models.PointStruct]) -> None:
         for batch in _batches(points, _POINTS_AT_ONCE):
-            patiently(
-                lambda batch=batch: self._client.upsert(name, points=batch, wait=True),  # type: ignore[misc]
-            )
+            patiently(self._client.upsert, name, points=batch, wait=True)
 
     def _wait_until_ready(self, name: str) -> None:
         """Waits until the cluster has built its graphs: without them, a large collection is scanned for every query."""
         deadline = time.monotonic() + self._sizing.ready_seconds
-        while patiently(lambda: self._client.get_collection(name)).status not in (
+        while patiently(self._client.get_collection, name).status not in (
             models.CollectionStatus.GREEN,
             models.CollectionStatus.GREY,
         ):
@@ -193,17 +185,14 @@ class QdrantWriter:
         published: list[tuple[float, str]] = []
         dropped: list[str] = []
         for name in self._builds():
-            stamps = self._stamps(name)
+            stamps = patiently(self._client.get_collection, name).config.metadata or {}
             if name != current and "published" in stamps:
                 published.append((float(stamps["published"]), name))
             elif name != current and time.time() - float(stamps.get("started", 0)) > _ABANDONED_SECONDS:
                 dropped.append(name)
         dropped += [name for _, name in sorted(published, reverse=True)[self._sizing.keep :]]
         for name in dropped:
-            patiently(lambda name=name: self._client.delete_collection(name))  # type: ignore[misc]
-
-    def _stamps(self, name: str) -> Mapping[str, Any]:
-        return patiently(lambda: self._client.get_collection(name)).config.metadata or {}
+            patiently(self._client.delete_collection, name)
 
     def _builds(self) -> list[str]:
         """Returns the names of the collections with builds."""

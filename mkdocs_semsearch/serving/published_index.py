@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, urljoin, urlsplit
 
-from mkdocs_semsearch.artifact import publish_build, read_manifest
+from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build
 from mkdocs_semsearch.artifact.manifest import IndexedFile, Manifest, manifest_from_json
 from mkdocs_semsearch.errors import (
     ConfigurationError,
@@ -207,7 +207,7 @@ class PublishedIndex:
         if found is None:
             return False
         place, manifest, tag = found
-        here = self._copied()
+        here = manifest_or_none(self.folder)
         if here is None or here.build_id != manifest.build_id:
             self._refuse_if_known(manifest)
             _refuse_if_too_large(manifest, place, self.folder)
@@ -243,12 +243,6 @@ class PublishedIndex:
                 return place, manifest, reply.headers.get("etag")
         assert problem is not None
         raise problem
-
-    def _copied(self) -> Manifest | None:
-        try:
-            return read_manifest(self.folder)
-        except IndexFolderError:
-            return None
 
     def _fetch(self, place: str, manifest: Manifest, here: Manifest | None, staging: Path) -> Manifest:
         known = {file.sha256: self.folder / here.build_id / file.path for file in here.files} if here else {}

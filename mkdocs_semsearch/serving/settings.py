@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, get_type_hints
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.searching.query import MAX_LIMIT
@@ -128,10 +128,10 @@ class ServerSettings:
         said = {name: value for name, value in flags.items() if value is not None and value is not False}
         said = {name: value for name, value in said.items() if value != ()}
         values: dict[str, Any] = {}
-        for name, (variable, read) in _VARIABLES.items():
-            text = given.get(variable, "").strip()
+        for name, kind in get_type_hints(cls).items():
+            text = given.get(f"SEMSEARCH_{name.upper()}", "").strip()
             if text and name not in said:
-                values[name] = _read(variable, text, read)
+                values[name] = _read(name, text, _READERS.get(kind, str))
         if "index" in said:  # an index on the command line replaces several in the environment
             values.pop("indexes", None)
         return replace(cls(**values), **said)
@@ -158,13 +158,13 @@ class ServerSettings:
         return tuple(tokens)
 
 
-def _read(variable: str, text: str, read: Callable[[str], Any]) -> Any:
+def _read(name: str, text: str, read: Callable[[str], Any]) -> Any:
     try:
         value = read(text)
-        ServerSettings(**{_NAMES[variable]: value})
+        ServerSettings(**{name: value})
     except (ValueError, ConfigurationError) as error:
         reason = str(error) if isinstance(error, ConfigurationError) else f"{text!r} is not a number."
-        raise ConfigurationError(f"Environment variable {variable}: {reason}") from None
+        raise ConfigurationError(f"Environment variable SEMSEARCH_{name.upper()}: {reason}") from None
     return value
 
 
@@ -202,29 +202,16 @@ def _flag(text: str) -> bool:
     return known[text.lower()]
 
 
-_VARIABLES: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "index": ("SEMSEARCH_INDEX", str),
-    "indexes": ("SEMSEARCH_INDEXES", _pairs),
-    "default_limit": ("SEMSEARCH_DEFAULT_LIMIT", int),
-    "min_score": ("SEMSEARCH_MIN_SCORE", _finite),
-    "cors_origins": ("SEMSEARCH_CORS_ORIGINS", _list),
-    "cors_origin_regex": ("SEMSEARCH_CORS_ORIGIN_REGEX", str),
-    "rate_limit": ("SEMSEARCH_RATE_LIMIT", str),
-    "client_header": ("SEMSEARCH_CLIENT_HEADER", str),
-    "max_concurrent": ("SEMSEARCH_MAX_CONCURRENT", int),
-    "request_seconds": ("SEMSEARCH_REQUEST_SECONDS", _finite),
-    "token": ("SEMSEARCH_TOKEN", str),
-    "token_file": ("SEMSEARCH_TOKEN_FILE", str),
-    "log_level": ("SEMSEARCH_LOG_LEVEL", str.lower),
-    "log_format": ("SEMSEARCH_LOG_FORMAT", str.lower),
-    "log_queries": ("SEMSEARCH_LOG_QUERIES", _flag),
-    "hosts": ("SEMSEARCH_HOSTS", _list),
-    "mcp_hosts": ("SEMSEARCH_MCP_HOSTS", _list),
-    "insights": ("SEMSEARCH_INSIGHTS", str),
-    "insights_days": ("SEMSEARCH_INSIGHTS_DAYS", int),
-    "insights_megabytes": ("SEMSEARCH_INSIGHTS_MEGABYTES", int),
+_READERS: dict[Any, Callable[[str], Any]] = {
+    int: int,
+    float: _finite,
+    bool: _flag,
+    tuple[str, ...]: _list,
+    tuple[tuple[str, str], ...]: _pairs,
+    LogLevel: str.lower,
+    LogFormat: str.lower,
 }
-_NAMES = {variable: name for name, (variable, _) in _VARIABLES.items()}
+"""Functions that read a variable, by the type of the setting; every other setting is a text."""
 
 
 def _check_choice(what: str, value: str, allowed: tuple[str, ...]) -> None:

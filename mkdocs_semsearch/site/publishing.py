@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from mkdocs_semsearch.artifact.index_folder import OpenIndex, open_index, read_manifest, verify_build
-from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, is_build_id, manifest_to_json
+from mkdocs_semsearch.artifact.index_folder import (
+    OpenIndex,
+    manifest_or_none,
+    open_index,
+    read_manifest,
+    remove_builds,
+    replace_file,
+    verify_build,
+)
+from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, manifest_to_json
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
@@ -125,12 +133,10 @@ def copy_index(index_dir: Path, target: Path) -> None:
     """
     index = open_index(index_dir)
     try:
-        previous = _published_build(target)
+        previous = manifest_or_none(target)
         _copy_build(index, target)
-        part = target / f".{MANIFEST}.part"
-        part.write_text(manifest_to_json(index.manifest), encoding="utf-8")
-        part.replace(target / MANIFEST)
-        _remove_earlier_builds(target, {index.manifest.build_id, previous or ""})
+        replace_file(target / MANIFEST, manifest_to_json(index.manifest))
+        remove_builds(target, keep={index.manifest.build_id, previous.build_id if previous else ""})
     except OSError as error:
         raise IndexWriteError(
             f"The index could not be copied to {target} ({error.strerror or error}): "
@@ -138,17 +144,11 @@ def copy_index(index_dir: Path, target: Path) -> None:
         ) from error
 
 
-def _published_build(target: Path) -> str | None:
-    try:
-        return read_manifest(target).build_id
-    except IndexFolderError:
-        return None
-
-
 def _copy_build(index: OpenIndex, target: Path) -> None:
     build_dir = target / index.manifest.build_id
-    if _is_whole(index, build_dir):
-        return
+    with contextlib.suppress(IndexFolderError):
+        verify_build(index.manifest, build_dir, hashes=True)
+        return  # it has been copied before
     staging = target / f".{build_dir.name}.part"
     shutil.rmtree(staging, ignore_errors=True)
     for file in index.manifest.files:
@@ -156,21 +156,6 @@ def _copy_build(index: OpenIndex, target: Path) -> None:
         shutil.copyfile(index.build_dir / file.path, staging / file.path)
     shutil.rmtree(build_dir, ignore_errors=True)
     staging.rename(build_dir)
-
-
-def _is_whole(index: OpenIndex, build_dir: Path) -> bool:
-    try:
-        verify_build(index.manifest, build_dir, hashes=True)
-    except IndexFolderError:
-        return False
-    return True
-
-
-def _remove_earlier_builds(target: Path, kept: set[str]) -> None:
-    """Removes all builds except the current one and the previous one, which readers may still be using."""
-    for entry in target.iterdir():
-        if entry.is_dir() and is_build_id(entry.name) and entry.name not in kept:
-            shutil.rmtree(entry, ignore_errors=True)
 
 
 PLACEHOLDER = "<div data-semsearch-related hidden></div>"
@@ -203,7 +188,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
                 pages = [result.page for result in searcher.related(path, settings.related)]
                 links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]
                 block = template.render(title=settings.related_title, links=links) if links else ""
-                _replace(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
+                replace_file(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
 
 
 def _file_of(url: str) -> str:
@@ -216,9 +201,3 @@ def _relative(url: str, base: str) -> str:
     start = base if base.endswith("/") or not base else posixpath.dirname(base)
     relative = posixpath.relpath(url or ".", start or ".")
     return f"{relative}/" if url.endswith("/") or not url else relative
-
-
-def _replace(file: Path, text: str) -> None:
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)

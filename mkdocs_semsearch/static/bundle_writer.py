@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch import lexical
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact import fields as artifact_fields
-from mkdocs_semsearch.artifact.index_folder import sha256_of
+from mkdocs_semsearch.artifact.index_folder import replace_file, sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
@@ -152,9 +151,7 @@ def copy_bundle(source: Path, target: Path) -> BundleReport:
         shutil.copytree(source / name, staging)
         shutil.rmtree(target / name, ignore_errors=True)
         staging.rename(target / name)
-    _point_to(target, pointer)
-    size = sum(size for size, _ in files.values())
-    return BundleReport(name, len(files) + 1, size, changed, semantic=pointer["semantic"] is not None)
+    return _point_to(target, pointer, files, changed=changed)
 
 
 def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleReport:
@@ -168,16 +165,18 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
         (staging / HASHES).write_text(listing + "\n", encoding="utf-8")
         shutil.rmtree(target / name, ignore_errors=True)
         staging.rename(target / name)
-    _point_to(target, {**pointer, "bundle": name})
+    return _point_to(target, {**pointer, "bundle": name}, files, changed=changed)
+
+
+def _point_to(target: Path, pointer: dict[str, Any], files: dict[str, Any], *, changed: bool) -> BundleReport:
+    """Writes the pointer to a bundle in one step, and removes older bundles, so that the site does not grow."""
+    replace_file(target / POINTER, json.dumps(pointer, ensure_ascii=False) + "\n")
+    name = pointer["bundle"]
+    for entry in target.glob(f"{BUNDLE_PREFIX}*"):
+        if entry.is_dir() and entry.name != name:
+            shutil.rmtree(entry, ignore_errors=True)
     size = sum(size for size, _ in files.values())
     return BundleReport(name, len(files) + 1, size, changed, semantic=pointer["semantic"] is not None)
-
-
-def _point_to(target: Path, pointer: dict[str, Any]) -> None:
-    part = target / f".{POINTER}.part"
-    part.write_text(json.dumps(pointer, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(target / POINTER)
-    _remove_others(target, pointer["bundle"])
 
 
 def planes_for(chunks: int) -> Planes:
@@ -369,11 +368,3 @@ def _stop_words(postings: Postings, stemmer: str | None) -> list[str]:
     """Returns the stop words among the words of the site, and those of questions."""
     analyzer = telling_words(stemmer)
     return sorted({word for word in postings.frequency if not analyzer.analyze(word)}.union(listed_stop_words(stemmer)))
-
-
-def _remove_others(target: Path, kept: str) -> None:
-    """Removes older bundles, so that the site does not grow from build to build."""
-    for entry in target.glob(f"{BUNDLE_PREFIX}*"):
-        if entry.is_dir() and entry.name != kept:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(entry)

@@ -9,7 +9,7 @@ import pytest
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.plugin.options import SemsearchConfig, refuse_place
+from mkdocs_semsearch.plugin.options import SemsearchConfig, check_place
 
 
 def load(options, folder=Path("/docs-project")):
@@ -160,17 +160,18 @@ def test_api_url_loses_its_last_slash():
 
 def test_places(tmp_path):
     docs, site = tmp_path / "docs", tmp_path / "site"
-    assert refuse_place("index_dir", tmp_path / "semsearch-index", docs_dir=docs, site_dir=site) is None
-    assert "docs_dir" in (refuse_place("index_dir", docs / "i", docs_dir=docs, site_dir=site) or "")
-    assert "publish_index" in (refuse_place("index_dir", site / "i", docs_dir=docs, site_dir=site) or "")
-    assert "contains docs_dir" in (refuse_place("index_dir", tmp_path, docs_dir=docs, site_dir=site) or "")
+    check_place("index_dir", tmp_path / "semsearch-index", docs_dir=docs, site_dir=site)
+    for place, complaint in ((docs / "i", "docs_dir"), (site / "i", "publish_index"), (tmp_path, "contains docs_dir")):
+        with pytest.raises(ConfigurationError, match=complaint):
+            check_place("index_dir", place, docs_dir=docs, site_dir=site)
 
 
 def test_places_are_compared_after_links_are_followed(tmp_path):
     docs = tmp_path / "docs"
     docs.mkdir()
     (tmp_path / "elsewhere").symlink_to(docs)
-    assert refuse_place("index_dir", tmp_path / "elsewhere" / "i", docs_dir=docs, site_dir=tmp_path / "site")
+    with pytest.raises(ConfigurationError, match="is inside docs_dir"):
+        check_place("index_dir", tmp_path / "elsewhere" / "i", docs_dir=docs, site_dir=tmp_path / "site")
 
 
 def test_an_export_and_the_cache_are_in_one_folder():
