@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS, EncoderInfo
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
+from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
+from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
@@ -63,7 +66,19 @@ def synthetic_pages(chunks: int, seed: int = 0) -> Iterator[ChunkedPage]:
             text = " ".join(chance.choices(topic, k=5))
             name = names[min(len(names) - 1, int(chance.paretovariate(0.6)))]
             content = f"{text}\n\n```python\n{name}(timeout={chance.randrange(100)})\n```"
-            page_chunks.append(Chunk(index, section, heading, f"s{section}" if section else None, content))
+            page_chunks.append(
+                Chunk(
+                    chunk_index=index,
+                    section_index=section,
+                    heading_hierarchy=heading,
+                    anchor=f"s{section}" if section else None,
+                    content=content,
+                    kind="text",
+                    language=None,
+                    **asdict(NO_SPAN),
+                    **asdict(NO_STRUCTURE),
+                )
+            )
         yield _page(number, title, tuple(page_chunks), chance)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
+from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
 from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.word_hash import WordHashEmbedder
@@ -27,6 +30,15 @@ TRANSLATED_TEXTS = {
     "th": "ไฟร์วอลล์บล็อกสิ่งที่มาจากเครือข่าย",
 }
 """The same sentence, or nearly so, in several languages and scripts."""
+
+
+def made_chunk(
+    chunk_index: int, heading_hierarchy: Sequence[str], anchor: str | None, content: str, **fields: Any
+) -> Chunk:
+    """Makes a chunk that is a section by itself, of text without lines and definitions, unless `fields` differ."""
+    values = {"kind": "text", "language": None, **asdict(NO_SPAN), **asdict(NO_STRUCTURE)}
+    values |= {"chunk_index": chunk_index, "section_index": chunk_index, **fields}
+    return Chunk(heading_hierarchy=tuple(heading_hierarchy), anchor=anchor, content=content, **values)
 
 
 def made_page(
@@ -59,7 +71,8 @@ def made_page(
         for piece in [text] if isinstance(text, str) else text:
             heading = (title, name) if name else (title,)
             anchor = name.lower().replace(" ", "-") or None
-            chunks.append(Chunk(len(chunks), section, heading, anchor, piece, **place, **(chunk_fields or {})))
+            fields_of_chunk = {"section_index": section, **place, **(chunk_fields or {})}
+            chunks.append(made_chunk(len(chunks), heading, anchor, piece, **fields_of_chunk))
     front_matter = {name: _as_json(value) for name, value in (facets or {}).items()} | fields.pop("front_matter", {})
     name = path.removesuffix(".md").removesuffix("index")
     url = f"{name}/" if name else ""

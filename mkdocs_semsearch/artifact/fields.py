@@ -228,13 +228,29 @@ the main definition."""
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkRecord:
-    """The fields of a chunk that an index stores and that a result shows for its section.
+    """The fields of a chunk that the chunker finds, an index stores, and a result shows for its section.
 
-    Lines are 1-based with the end included; characters are offsets into the source file with the end excluded; None
-    for generated pages.
+    Attributes:
+        chunk_index: position in the page, from 0.
+        heading_hierarchy: headings from the page's title down to the section's own (never empty: starts with the
+            page's title).
+        anchor: id of the section's heading; None before the first heading with an id.
+        content: the visible text in light Markdown: blocks separated by blank lines, code blocks in fences with their
+            language, inline code in backticks, list items with `- ` or `1. `, table rows as `| a | b |`, the title of a
+            note before its first paragraph; no links, no emphasis marks.
+        kind: `code` or `table` if the chunk has nothing else except at most one sentence, `api` for a documented object
+            (mkdocstrings), else `text`.
+        language: language of the code in the chunk (the most frequent one), or None.
+        start_line, end_line: lines in the source file, 1-based, end inclusive; None without a source.
+        char_start, char_end: offsets in the source text, in characters, end exclusive; None without a source.
+        node_type, node_name, parent_context: the main definition of the code or API block, or None.
+        scope_path: names from the outermost scope to the block's own.
+        node_types, node_names, parent_contexts: those of all its definitions; a parent as `Pipeline` and `class
+            Pipeline`. A piece from the middle of a definition has the name and parent of that definition, and no type.
+        scope_depth: length of the longest scope path of these, or None.
+        definitions, references: names that the chunk's code defines and uses.
     """
 
-    chunk_id: str
     chunk_index: int
     heading_hierarchy: tuple[str, ...]
     anchor: str | None
@@ -275,7 +291,7 @@ def unmarked(content: str) -> str:
     return _MARKS.sub(lambda match: match[0] if match[1] else match[2] or "\n\n", content)
 
 
-CHUNK_COLUMNS = tuple(item.name for item in fields(ChunkRecord))
+CHUNK_COLUMNS = ("chunk_id", *(item.name for item in fields(ChunkRecord)))
 
 
 def facet_column(name: str) -> str:
@@ -335,22 +351,15 @@ def chunks_schema() -> pa.Schema:
     """
     import pyarrow as pa
 
-    types = {str: pa.string(), int: pa.int32(), tuple: pa.list_(pa.string())}
+    types: dict[Any, Any] = {str: pa.string(), Literal: pa.string(), int: pa.int32(), tuple: pa.list_(pa.string())}
     # Columns with few distinct values are dictionary-encoded with codes of this type.
     repeated = {"kind": pa.int8(), "language": pa.int16(), "node_type": pa.int16()}
-    record = []
+    places = [pa.field(name, pa.int32(), nullable=False) for name in ("page", "section", "duplicate_group")]
+    columns = [pa.field("chunk_id", pa.string(), nullable=False), *places]
     for name, hint in get_type_hints(ChunkRecord).items():
-        kinds = (
-            {get_origin(kind) or kind for kind in get_args(hint)} if _is_optional(hint) else {get_origin(hint) or hint}
-        )
-        kind = next(kind for kind in kinds if kind is not type(None))
-        type_ = types[str if kind is Literal else kind]
+        optional = type(None) in get_args(hint)
+        type_ = types[get_args(hint)[0] if optional else get_origin(hint) or hint]
         if name in repeated:
             type_ = pa.dictionary(repeated[name], type_)
-        record.append(pa.field(name, type_, nullable=_is_optional(hint)))
-    places = [pa.field(name, pa.int32(), nullable=False) for name in ("page", "section", "duplicate_group")]
-    return pa.schema([record[0], *places, *record[1:]])
-
-
-def _is_optional(hint: Any) -> bool:
-    return type(None) in get_args(hint)
+        columns.append(pa.field(name, type_, nullable=optional))
+    return pa.schema(columns)

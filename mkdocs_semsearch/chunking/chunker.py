@@ -6,13 +6,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
+from mkdocs_semsearch.artifact import fields as artifact_fields
 from mkdocs_semsearch.artifact.fields import ChunkKind, FacetDeclaration, PageKind
 from mkdocs_semsearch.chunking.blocks import (
     Block,
@@ -25,7 +26,7 @@ from mkdocs_semsearch.chunking.blocks import (
     without_code_marks,
 )
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES, FenceLanguages
-from mkdocs_semsearch.chunking.code_structure import CodeStructure, node_types, structure_of
+from mkdocs_semsearch.chunking.code_structure import node_types, structure_of
 from mkdocs_semsearch.chunking.document import (
     Chunk,
     ChunkedPage,
@@ -41,7 +42,7 @@ from mkdocs_semsearch.chunking.front_matter import (
     plain_front_matter,
     plain_text,
 )
-from mkdocs_semsearch.chunking.markdown_source import SourceMap, SourceSpan, read_markdown
+from mkdocs_semsearch.chunking.markdown_source import NO_SPAN, SourceMap, read_markdown
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.page_role import page_kind, page_language, written_language
 from mkdocs_semsearch.embedding.protocol import TokenCounter
@@ -192,7 +193,7 @@ class Chunker:
                     content=content,
                     kind="api" if section.api else _kind(group),
                     language=next(iter(_languages(group)), None),
-                    **_span_fields(span),
+                    **asdict(span or NO_SPAN),
                     **_structure_fields(section, group),
                 )
                 chunk_index += 1
@@ -246,21 +247,10 @@ def _kind(group: Sequence[Block]) -> ChunkKind:
     return "code" if "code" in kinds else "table"
 
 
-def _span_fields(span: SourceSpan | None) -> dict[str, Any]:
-    if span is None:
-        return {}
-    return {
-        "start_line": span.start_line,
-        "end_line": span.end_line,
-        "char_start": span.char_start,
-        "char_end": span.char_end,
-    }
-
-
 def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
     """Returns the definitions of a chunk: the documented object that its heading names, else those in its code."""
     structure = structure_of(group)
-    fields = {name: getattr(structure, name) for name in CodeStructure.__slots__}
+    fields = asdict(structure)
     if section.api is None:
         return fields
     api = section.api
@@ -291,9 +281,10 @@ def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
 
 @cache
 def _code() -> str:
-    """Returns a hash of this package's code and the versions of its parsers, so that no version number is needed."""
+    """Returns a hash of the code that makes chunks and of the versions of its parsers."""
     digest = hashlib.sha256()
-    for file in (*sorted(Path(__file__).parent.rglob("*.py")), Path(analyzers.__file__)):
+    others = (Path(analyzers.__file__), Path(artifact_fields.__file__))
+    for file in (*sorted(Path(__file__).parent.rglob("*.py")), *others):
         digest.update(file.read_bytes())
     for name in _PARSERS:
         digest.update(f"{name} {_version(name)}\n".encode())

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from mkdocs_semsearch.artifact.fields import ChunkKind, PageKind, unmarked
+from mkdocs_semsearch.artifact.fields import ChunkRecord, PageKind, unmarked
 
 FrontMatter = Mapping[str, Any]
 
@@ -58,56 +58,15 @@ class DocumentSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chunk(ChunkRecord):
     """A piece of one section, small enough for the encoder.
 
     Chunks of a page are in reading order; chunks of one section follow one another and share `section_index`,
-    `heading_hierarchy` and `anchor`.
-
-    Attributes:
-        chunk_index: position in the page, from 0.
-        section_index: position of its section in the page, from 0.
-        heading_hierarchy: headings from the page's title down to the section's own (never empty: starts with the
-            page's title).
-        anchor: id of the section's heading; None before the first heading with an id.
-        content: the visible text in light Markdown: blocks separated by blank lines, code blocks in fences with their
-            language, inline code in backticks, list items with `- ` or `1. `, table rows as `| a | b |`, the title of a
-            note before its first paragraph; no links, no emphasis marks.
-        kind: `code` or `table` if the chunk has nothing else except at most one sentence, `api` for a documented object
-            (mkdocstrings), else `text`.
-        language: language of the code in the chunk (the most frequent one), or None.
-        start_line, end_line: lines in the source file, 1-based, end inclusive; None without a source.
-        char_start, char_end: offsets in the source text, in characters, end exclusive; None without a source.
-        node_type, node_name, parent_context: the main definition of the code or API block, or None.
-        scope_path: names from the outermost scope to the block's own.
-        node_types, node_names, parent_contexts: those of all its definitions; a parent as `Pipeline` and `class
-            Pipeline`. A piece from the middle of a definition has the name and parent of that definition, and no type.
-        scope_depth: length of the longest scope path of these, or None.
-        definitions, references: names that the chunk's code defines and uses.
+    `heading_hierarchy` and `anchor`. `section_index` is the position of the section in the page, from 0.
     """
 
-    chunk_index: int
     section_index: int
-    heading_hierarchy: tuple[str, ...]
-    anchor: str | None
-    content: str
-    kind: ChunkKind = "text"
-    language: str | None = None
-    start_line: int | None = None
-    end_line: int | None = None
-    char_start: int | None = None
-    char_end: int | None = None
-    node_type: str | None = None
-    node_name: str | None = None
-    parent_context: str | None = None
-    scope_path: tuple[str, ...] = ()
-    node_types: tuple[str, ...] = ()
-    node_names: tuple[str, ...] = ()
-    parent_contexts: tuple[str, ...] = ()
-    scope_depth: int | None = None
-    definitions: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
 
 
 class Link(NamedTuple):

@@ -196,14 +196,17 @@ class SourceSpan:
     """A piece of a source file.
 
     Attributes:
-        start_line, end_line: lines, 1-based, end inclusive.
-        char_start, char_end: offsets in characters, end exclusive.
+        start_line, end_line: lines, 1-based, end inclusive; None without a source.
+        char_start, char_end: offsets in characters, end exclusive; None without a source.
     """
 
-    start_line: int
-    end_line: int
-    char_start: int
-    char_end: int
+    start_line: int | None
+    end_line: int | None
+    char_start: int | None
+    char_end: int | None
+
+
+NO_SPAN = SourceSpan(None, None, None, None)
 
 
 class SourceMap:

@@ -297,4 +297,4 @@ def _read(value: bytes) -> ChunkedText | None:
 def _chunk(row: list[Any]) -> Chunk:
     for number in _TUPLES:
         row[number] = tuple(row[number])
-    return Chunk(*row)
+    return Chunk(**dict(zip(_FIELDS, row, strict=True)))

@@ -135,7 +135,7 @@ PAGE_POINT, CHUNK_POINT = "page", "chunk"
 """Kinds of points. Page points have no vectors and come after all chunk points."""
 
 CHUNK = "chunk"
-"""Key of a chunk's `ChunkRecord`."""
+"""Key of a chunk's `CHUNK_COLUMNS`."""
 
 PAGE = "page"
 """Key of a page's `PAGE_COLUMNS`."""

@@ -246,6 +246,7 @@ class SectionInfo(ChunkRecord):
     included; character offsets refer to the source file, end excluded; both are null for generated pages.
     """
 
+    chunk_id: str
     url: str
     excerpt: str
     highlights: tuple[tuple[int, int], ...]
@@ -268,7 +269,7 @@ class Records:
     Attributes:
         page_of: int32 `[chunks]`; page row of every chunk of the index.
         pages: page row to its `PageInfo`.
-        chunks: chunk row to the `chunk_values` of its `ChunkRecord`.
+        chunks: chunk row to the `chunk_values` of its row.
     """
 
     page_of: NDArray[np.int32]
@@ -299,7 +300,7 @@ _CHUNK_DEFAULTS = {f.name: f.default for f in fields(ChunkRecord) if f.default i
 
 
 def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts a `ChunkRecord` in the form of a mapping with lists to all its fields in the form of a `SectionInfo`."""
+    """Converts a row of `chunks.parquet` as a mapping with lists to all `CHUNK_COLUMNS` as a `SectionInfo` has them."""
     values = ((name, record[name] if name in record else _CHUNK_DEFAULTS[name]) for name in CHUNK_COLUMNS)
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values}
 

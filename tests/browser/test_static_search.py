@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mkdocs_semsearch.artifact import FacetDeclaration
-from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from tests.browser.asking import expect_titles
@@ -25,7 +25,7 @@ from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over
     titles,
 )
 from tests.integration.sites import THEMES
-from tests.made_index import built, made_page
+from tests.made_index import built, made_chunk, made_page
 from tests.static_engine import node
 from tests.word_hash import WordHashEmbedder
 
@@ -45,7 +45,7 @@ TYPES = {"tags": "list", "status": "string", "year": "integer", "date": "date"}
 
 def chunked(page):
     chunks = [
-        Chunk(place, place, tuple(headings), anchor, content, kind=kind)
+        made_chunk(place, headings, anchor, content, kind=kind)
         for place, (anchor, headings, kind, content) in enumerate(page["sections"])
     ]
     front_matter = page["frontmatter"]

@@ -246,7 +246,6 @@ export interface SearchResult {
 
 /** The section of a result, represented by its best chunk. */
 export interface SectionHit {
-  chunk_id: string;
   chunk_index: number;
   heading_hierarchy: string[];
   anchor: string | null;
@@ -267,6 +266,7 @@ export interface SectionHit {
   scope_depth?: number | null;
   definitions: string[];
   references: string[];
+  chunk_id: string;
   url: string;
   excerpt: string;
   highlights: [number, number][];
@@ -276,7 +276,6 @@ export interface SectionHit {
 
 /** The section of a result, represented by its best chunk. */
 export interface SectionInfo {
-  chunk_id: string;
   chunk_index: number;
   heading_hierarchy: string[];
   anchor: string | null;
@@ -297,6 +296,7 @@ export interface SectionInfo {
   scope_depth?: number | null;
   definitions: string[];
   references: string[];
+  chunk_id: string;
   url: string;
   excerpt: string;
   highlights: [number, number][];

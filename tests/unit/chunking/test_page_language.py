@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
+from mkdocs_semsearch.chunking import ChunkedPage, Document
 from mkdocs_semsearch.chunking.page_role import page_language, written_language
 from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
+from tests.made_index import made_chunk
 
 ENGLISH = "The firewall blocks what comes in from the network, and lets out what was asked for."
 GERMAN = "Die Firewall blockiert, was aus dem Netz kommt, und lässt hinaus, was man haben will."
@@ -131,7 +132,7 @@ def test_named_translations_join_those_with_the_same_address():
 
 
 def page(url, text, title="Guide"):
-    return ChunkedPage(url, url, title, (Chunk(0, 0, (title, "Rules"), "rules", text),))
+    return ChunkedPage(url, url, title, (made_chunk(0, [title, "Rules"], "rules", text),))
 
 
 def test_pages_that_were_not_translated_repeat_the_page_in_the_first_language():

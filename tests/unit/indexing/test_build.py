@@ -11,14 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration, open_index
-from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.indexing import lexical_writer, writers
 from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, made_chunk, made_page
 from tests.word_hash import WordHashEmbedder
 
 FACETS = (
@@ -226,7 +225,7 @@ def test_chunk_ids_are_unique_and_stay():
 
 def test_two_headings_of_one_name_have_two_ids(place):
     twice = made_page("a.md", "x")
-    chunks = tuple(Chunk(i, i, ("A", "Example"), None, "x") for i in range(3))
+    chunks = tuple(made_chunk(i, ["A", "Example"], None, "x") for i in range(3))
     assert len(set(chunk_ids([dataclasses.replace(twice, chunks=chunks)]))) == 3
 
 

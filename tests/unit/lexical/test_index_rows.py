@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
-from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
+from tests.made_index import made_chunk
 
 ENGLISH = Analysis(["english"])
 CHUNKS = 1500
@@ -21,7 +21,7 @@ WORDS = ("token", "server", "index", "page", "value", "filter", "table", "model"
 def lexical(tmp_path_factory):
     generator = np.random.default_rng(1)
     texts = [" ".join(generator.choice(WORDS, size=generator.integers(3, 12))) for _ in range(CHUNKS)]
-    chunks = [Chunk(0, 0, ("Page",), None, text) for text in texts]
+    chunks = [made_chunk(0, ["Page"], None, text) for text in texts]
     folder = tmp_path_factory.mktemp("rows")
     write_lexical_index(map(prepared_texts, chunks), folder / LEXICAL, ENGLISH)
     return LexicalIndex.load(folder, CHUNKS, ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])

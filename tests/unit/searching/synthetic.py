@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS
-from mkdocs_semsearch.chunking import Chunk, ChunkedPage
+from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from tests.made_index import made_chunk
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
 FACETS = (
@@ -67,9 +68,17 @@ class Synthetic:
             write_lexical_index(texts, folder / LEXICAL, Analysis(["english"]))
             identity = WordHashEmbedder().identity
             return Manifest(
-                "0" * 16, "test", "2026", identity, FACETS, len(pages), int(section_of[-1]) + 1, chunks, (),
+                "0" * 16,
+                "test",
+                "2026",
+                identity,
+                FACETS,
+                len(pages),
+                int(section_of[-1]) + 1,
+                chunks,
+                (),
                 lexical={"stemmer": "english"},
-            )  # fmt: skip
+            )
 
         publish_build(index_dir, "0" * 16, write)
         page_of = np.repeat(np.arange(len(pages)), CHUNKS_PER_PAGE)
@@ -112,6 +121,16 @@ def _page(number: int, random: np.random.Generator) -> ChunkedPage:
         content = f"{words} rare" if row % 1000 == 7 else words
         kind = "code" if row % 20 == 0 else "text"
         heading = ("Page", f"Section {section}")
-        chunks.append(Chunk(position, section, heading, f"s{section}", content, kind, node_names=(f"row-{row}",)))
+        chunks.append(
+            made_chunk(
+                position,
+                heading,
+                f"s{section}",
+                content,
+                kind=kind,
+                section_index=section,
+                node_names=(f"row-{row}",),
+            )
+        )
     path = f"{'guide' if number % 2 else 'reference'}/{number}.md"
     return ChunkedPage(path, path, "Page", tuple(chunks), {}, facets)
