@@ -1,7 +1,7 @@
 """Prints where the processor time of a question goes, stage by stage.
 
 The application of the sidecar runs in this process, without a socket. It answers the requests that the dialog sends:
-pages with four sections each, two facets and one filter, which changes. Every question is asked several times, and the
+pages with three sections each, two facets and one filter, which changes. Every question is asked several times, and the
 least time of each stage counts, so the figures hardly depend on what else the machine does. A stage does not include
 the stages inside it. "Everything else" is the event loop, the middleware and the change of threads.
 
@@ -131,9 +131,9 @@ async def least_times(app: Any, queries: list[str], rounds: int) -> dict[str, fl
 def requests_of(given: argparse.Namespace, turn: int = 0) -> list[str]:
     """Returns the query strings of all questions; every turn has other filters."""
     if given.index is None:
-        return [f"{path_of(n, turn).split('?')[1]}&granularity=page&sections_per_page=4" for n in range(given.most)]
+        return [f"{path_of(n, turn).split('?')[1]}&granularity=page" for n in range(given.most)]
     lines = given.questions.read_text(encoding="utf-8").splitlines()
-    common = {"granularity": "page", "sections_per_page": 4, "facets": given.facets}
+    common = {"granularity": "page", "facets": given.facets}
     filters = [tuple(text.split("=", 1)) for text in given.filter] or [()]
     return [
         urlencode({"q": json.loads(line)["query"], **common, **_filter(filters[(n + turn) % len(filters)])})

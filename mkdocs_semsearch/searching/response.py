@@ -150,9 +150,11 @@ class PageResult(Result):
 
     Attributes:
         sections: its best sections, best first, at least one.
+        more_sections: number of further sections of the page that match and are not listed.
     """
 
     sections: tuple[SectionResult, ...] = dataclasses.field()
+    more_sections: int = dataclasses.field(default=0, kw_only=True)
 
     @property
     def best(self) -> SectionInfo:
@@ -280,10 +282,12 @@ def _result(result: Result) -> dict[str, Any]:
         body["section"] = _section(result.section)
         if result.duplicates:
             body["duplicates"] = result.duplicates
-    else:
+    elif isinstance(result, PageResult):
         body["sections"] = [
             {"score": part.score, "scores": _scores(part.scores), **_section(part.section)} for part in result.sections
         ]
+        if result.more_sections:
+            body["more_sections"] = result.more_sections
     if result.weak:
         body["weak"] = True
     if result.explain is not None:

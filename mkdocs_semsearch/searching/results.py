@@ -41,6 +41,7 @@ class RankedItem:
         score: the score by which it is ranked.
         best: position of its best chunk among the candidates.
         sections: for a page, positions of the best chunks of its best sections; None for a section.
+        more_sections: for a page, number of further sections that match; for a weak one, of further candidates.
         duplicates: number of other matching sections that are near-duplicates.
         weak: True for a result that does not match.
     """
@@ -48,6 +49,7 @@ class RankedItem:
     score: float
     best: int
     sections: tuple[int, ...] | None = None
+    more_sections: int = 0
     duplicates: int = 0
     weak: bool = False
 
@@ -146,10 +148,10 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
     for i, score in chosen.page(query):
         members = range(starts[i], ends[i])
         weak = not chosen.matching[i]
-        shown = members if weak else filter(section_matches.__getitem__, members)
-        order = heapq.nlargest(query.sections_per_page, shown, key=sections.scores.__getitem__)
+        wanted = members if weak else list(filter(section_matches.__getitem__, members))
+        order = heapq.nlargest(query.sections_per_page, wanted, key=sections.scores.__getitem__)
         best = tuple(sections.best[order].tolist())
-        results.append(RankedItem(score, best[0], best, weak=weak))
+        results.append(RankedItem(score, best[0], best, len(wanted) - len(best), weak=weak))
     matching = pages[chosen.matching]
     rows = _rows_in(candidates, chunk_map.page_of, matching, query)
     return Ranked(tuple(results), chosen.total, chosen.weaker, rows)
@@ -261,7 +263,8 @@ class ResultWriter:
             SectionResult(presented_score(self.candidates.scores[part]), self._scores(part), page, self._section(part))
             for part in item.sections
         )
-        return PageResult(score, scores, page, parts, weak=item.weak, explain=explain)
+        more = item.more_sections
+        return PageResult(score, scores, page, parts, more_sections=more, weak=item.weak, explain=explain)
 
     def _page_row(self, position: int) -> int:
         return int(self.records.page_of[self.candidates.rows[position]])
@@ -342,17 +345,30 @@ _NO_SCORES = Scores(None, None)
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPage:
+    """A page of a list.
+
+    Attributes:
+        rows: rows of the first chunks of the displayed sections.
+        more_sections: number of further sections that pass the filters.
+    """
+
+    rows: tuple[int, ...]
+    more_sections: int
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """One page of a list of pages, with the total and the facet counts of the whole list.
 
     Attributes:
-        pages: for each page, the rows of the first chunks of the displayed sections.
+        pages: the displayed pages.
         total: number of pages that pass the filters.
         counts: returns the values of a field with their counts over all these pages; the query's own filter on that
             field is ignored.
     """
 
-    pages: tuple[tuple[int, ...], ...]
+    pages: tuple[ListedPage, ...]
     total: int
     counts: Callable[[str], tuple[FacetCount, ...]]
 
@@ -362,8 +378,8 @@ def listed_pages(
     chunk_map: ChunkMap,
     days_of: Callable[[NDArray[np.int32]], Sequence[int] | NDArray[np.int64]],
     query: SearchQuery,
-) -> tuple[tuple[tuple[int, ...], ...], int]:
-    """Returns the pages between a query's offset and its limit, see `Listing.pages`, and the total number.
+) -> tuple[tuple[ListedPage, ...], int]:
+    """Returns the pages between a query's offset and its limit, and the total number.
 
     Args:
         rows: int64 `[k]`, ascending; the chunks that pass the filters.
@@ -381,15 +397,18 @@ def listed_pages(
     begins, ends = np.searchsorted(page_of, shown, "left"), np.searchsorted(page_of, shown, "right")
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         _, first = np.unique(chunk_map.section_of[rows[begin:end]], return_index=True)
-        listed.append(tuple(rows[begin:end][first[:most]].tolist()))
+        best = tuple(rows[begin:end][first[:most]].tolist())
+        listed.append(ListedPage(best, len(first) - len(best)))
     return tuple(listed), len(pages)
 
 
-def written_page(rows: tuple[int, ...], records: Records, query: SearchQuery) -> Result:
+def written_page(listed: ListedPage, records: Records, query: SearchQuery) -> Result:
     """Returns the result for a listed page, without scores; excerpts begin at the start of each section."""
-    page = records.page(int(records.page_of[rows[0]]))
-    parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records, _NO_WORDS)) for row in rows)
-    return parts[0] if query.granularity == "section" else PageResult(0.0, _NO_SCORES, page, parts)
+    page = records.page(int(records.page_of[listed.rows[0]]))
+    parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records, _NO_WORDS)) for row in listed.rows)
+    if query.granularity == "section":
+        return parts[0]
+    return PageResult(0.0, _NO_SCORES, page, parts, more_sections=listed.more_sections)
 
 
 def _section(row: int, records: Records, matcher: Matcher, nearest: NearestSentence | None = None) -> SectionInfo:

@@ -265,13 +265,13 @@ class Searcher:
 
     def _browse(self, query: SearchQuery, started: float) -> SearchResponse:
         listing = self._backend.browse(query)
-        records = self._backend.fetch([row for rows in listing.pages for row in rows])
+        records = self._backend.fetch([row for page in listing.pages for row in page.rows])
         return SearchResponse(
             query="",
             mode="browse",
             granularity=query.granularity,
             build_id=self.build_id,
-            results=tuple(written_page(rows, records, query) for rows in listing.pages),
+            results=tuple(written_page(page, records, query) for page in listing.pages),
             total_results=listing.total,
             weaker_results=0,
             filters_applied=query.filters,

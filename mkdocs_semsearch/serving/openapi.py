@@ -73,6 +73,7 @@ SearchResult = _body_of(
     "One ranked result: `section` with granularity `section`, `sections` with granularity `page`.",
     section=(response.SectionInfo | None, None),
     sections=(_list_of(SectionHit) | None, None),
+    more_sections=(int, 0),
     index=(str | None, None),
 )
 """`section` with granularity `section`, `sections` with granularity `page`; `index` on a server with several."""

@@ -61,7 +61,7 @@ def answer(params: dict[str, list[str]], pages: list[dict[str, Any]] = PAGES) ->
             if name
         },
         "results": [
-            _result(page, sections[:per_page], weak=page not in [match for match, _ in kept])
+            _result(page, sections, per_page, weak=page not in [match for match, _ in kept])
             for page, sections in _ordered(kept, weaker if "include_weak" in params else [])[offset : offset + limit]
         ],
     }
@@ -71,14 +71,15 @@ def _ordered(kept: list[Any], weaker: list[Any]) -> list[Any]:
     return sorted(kept, key=lambda item: -item[1][0]["score"]) + weaker
 
 
-def _result(page: dict[str, Any], sections: list[dict[str, Any]], *, weak: bool) -> dict[str, Any]:
+def _result(page: dict[str, Any], sections: list[dict[str, Any]], shown: int, *, weak: bool) -> dict[str, Any]:
     return {
         "score": sections[0]["score"],
         "scores": {"semantic": 0.5, "lexical": 1.0},
         "weak": weak,
         "page": {key: page[key] for key in ("path", "url", "title", "frontmatter")}
         | {"file_size": 100, "chunk_count": len(page["sections"]), "languages": [], "primary_language": None},
-        "sections": sections,
+        "sections": sections[:shown],
+        "more_sections": max(0, len(sections) - shown),
     }
 
 

@@ -240,6 +240,7 @@ def test_questions_have_the_same_answers(engine, searcher, mode):
         {"correct": False},
         {"sort": "newest"},
         {"sort": "newest", "include_weak": True},
+        {"sections_per_page": 1, "include_weak": True},
     ],
     ids=str,
 )

@@ -241,6 +241,7 @@ export interface SearchResult {
   section?: SectionInfo | null;
   duplicates?: number;
   sections?: SectionHit[] | null;
+  more_sections?: number;
   index?: string | null;
 }
 

@@ -55,6 +55,12 @@ def test_a_section_result_is_the_first_section_of_its_page(searcher):
     assert (result.section.content, result.section.excerpt, result.section.highlights) == ("Four.", "Four.", ())
     page = searcher.search(SearchQuery("", filters=[Equals("tags", "a")], granularity="page", sections_per_page=2))
     assert [part.section.content for part in page.results[0].sections] == ["Four.", "Six."]
+    assert page.results[0].more_sections == 1
+
+
+def test_a_listed_page_says_how_many_of_its_sections_are_not_shown(searcher):
+    page = searcher.search(SearchQuery("", filters=[Equals("tags", "a")], granularity="page", sections_per_page=1))
+    assert [len(part.sections) + part.more_sections for part in page.results] == [3, 1, 1, 2]
 
 
 def test_pages_of_the_list_are_those_of_one_list(searcher):

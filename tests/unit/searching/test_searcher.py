@@ -31,7 +31,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.response import to_json
+from mkdocs_semsearch.searching.response import results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page, opened
 from tests.word_hash import WordHashEmbedder
@@ -256,6 +256,19 @@ def test_pages_bring_their_best_sections(searcher):
     assert by_path["keys.md"].section is None
     (first, *_) = searcher.search(dataclasses.replace(query, sections_per_page=1)).results
     assert len(first.sections) == 1
+
+
+@pytest.mark.parametrize("text", ["rotate keys", "keep a backup of every database", "the colours of the logs"])
+def test_a_page_says_how_many_of_its_sections_are_not_shown(searcher, text):
+    query = SearchQuery(text, granularity="page", include_weak=True, sections_per_page=10)
+    whole = searcher.search(query).results
+    assert {result.more_sections for result in whole} == {0}
+    assert max(len(result.sections) for result in whole) > 1
+    for shown in (1, 2):
+        results = searcher.search(dataclasses.replace(query, sections_per_page=shown)).results
+        assert [len(result.sections) + result.more_sections for result in results] == [len(r.sections) for r in whole]
+        for result, body in zip(results, results_to_json(results), strict=True):
+            assert body.get("more_sections") == (result.more_sections or None)
 
 
 def test_a_page_that_matches_lists_only_its_sections_that_match(searcher):

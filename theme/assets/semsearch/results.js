@@ -3,7 +3,7 @@
 import { isBare, marked, renderExcerpt, sameName, wordsOf } from "./excerpt.js";
 import { h, icon, set } from "./ui.js";
 
-const SECTIONS = 3; // named with a page
+const SECTIONS = 3; // named with a page, as many as the API returns
 const LINES = 2; // of an excerpt
 
 export const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
@@ -55,7 +55,8 @@ export function createResults(parts) {
           expanded && !isBare(section) && renderExcerpt(section, 1),
         ),
       );
-      const more = expanded || sections.length <= SECTIONS ? 0 : (page.chunk_count ?? sections.length) - rows.length - 1;
+      const { more_sections = sections.length - rows.length - 1 } = result;
+      const more = expanded || !more_sections ? 0 : (page.chunk_count ?? sections.length) - rows.length - 1;
       if (more > 0)
         rows.push(action("div.ss-option.ss-section.ss-more", t("more_sections", { count: more }), () => search.extend("expand", page.path)));
       const row = rows.length > 0 && h("div.ss-sections", { role: "presentation" }, rows);

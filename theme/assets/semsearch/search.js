@@ -23,9 +23,8 @@ export class Sidecar {
     this.names = names;
   }
 
-  /** Requests a fourth section to know whether there are more. */
   async search({ query, filters, ...options }, signal) {
-    const given = { q: query.trim(), granularity: "page", sections_per_page: 4, ...options };
+    const given = { q: query.trim(), granularity: "page", ...options };
     if (this.names.length) given.facets = this.names;
     const body = await this.get(`search?${appendFilters(new URLSearchParams(given), filters)}`, signal);
     return toAnswer(this, { query, filters, ...options }, body);

@@ -60,7 +60,7 @@ class StaticEngine {
   }
 
   async search({ query, filters, ...options }, signal) {
-    const given = { query, sections_per_page: 4, facets: this.names, filters: toFilters(filters), ...options };
+    const given = { query, facets: this.names, filters: toFilters(filters), ...options };
     const body = await this.#call("search", { ...given, patience: PATIENCE, hurry: HURRY }, signal);
     const asked = { query, filters, ...options };
     const answer = toAnswer(this, asked, body);

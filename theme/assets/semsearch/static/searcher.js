@@ -121,7 +121,7 @@ export class Searcher {
       a - b;
     const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
     const [results, counts] = await Promise.all([
-      this.#writeListed(pages.map((page) => sections.get(page).slice(0, sections_per_page))),
+      this.#writeListed(pages.map((page) => sections.get(page)), sections_per_page),
       Promise.all(facets.map((name) => this.#countListed(name, filters))),
     ]);
     return {
@@ -232,19 +232,20 @@ export class Searcher {
     return column.counts((row) => pages.get(row));
   }
 
-  /** Writes results without scores. `pages` has the rows shown of each page. */
-  async #writeListed(pages) {
-    const records = await this.records.read(pages.flat());
+  /** Writes results without scores. `pages` has the first rows of the sections of each page. */
+  async #writeListed(pages, sectionsPerPage) {
+    const shown = pages.map((rows) => rows.slice(0, sectionsPerPage));
+    const records = await this.records.read(shown.flat());
     const unscored = { score: 0, scores: { semantic: null, lexical: null } };
     const noWords = { stemsIn: () => [] };
     let next = 0;
-    return pages.map((rows) => {
+    return shown.map((rows, number) => {
       const { page } = records[next];
       const sections = rows.map(() => {
         const { chunk } = records[next++];
         return { ...unscored, ...sectionRecord(chunk, page, makeExcerpt(chunk.content, noWords)) };
       });
-      return { ...unscored, page: pageRecord(page), sections };
+      return { ...unscored, page: pageRecord(page), sections, ...further(pages[number], rows) };
     });
   }
 
@@ -256,14 +257,15 @@ export class Searcher {
       lexical: lexical && rounded(lexical[at], 4),
     });
     let next = 0;
-    return pages.map(({ score, weak }, number) => {
+    return pages.map(({ score, weak, sections: all }, number) => {
       const { page } = records[next];
       const sections = best[number].map((at) => {
         const { chunk } = records[next++];
         const section = sectionRecord(chunk, page, makeExcerpt(chunk.content, matcher));
         return { score: presented(scores[at]), scores: partsOf(at), ...section };
       });
-      const result = { score: presented(score), scores: partsOf(best[number][0]), page: pageRecord(page), sections };
+      const more = further(all, best[number]);
+      const result = { score: presented(score), scores: partsOf(best[number][0]), page: pageRecord(page), sections, ...more };
       return weak ? { ...result, weak } : result;
     });
   }
@@ -271,6 +273,9 @@ export class Searcher {
 
 /** Compares two days: above 0 if the first is later. A missing day is before all others. */
 const later = (day = "", other = "") => (day > other) - (day < other);
+
+/** Returns the field with the number of sections that are not shown; none if all are. */
+const further = (all, shown) => all.length > shown.length && { more_sections: all.length - shown.length };
 
 /** Returns the intersection of two masks; null allows all. */
 const both = (mask, other) => (mask && other ? mask.map((bit, row) => bit & other[row]) : (mask ?? other));
