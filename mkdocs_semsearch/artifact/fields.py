@@ -210,6 +210,7 @@ ChunkKind = Literal["text", "code", "table", "api"]
 
 ADDED_LATER = frozenset(
     {
+        "breadcrumbs",
         "content_hash",
         "inbound_links",
         "kind",
@@ -306,6 +307,7 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
     facet has one typed column, null if the page has no value. `kind` is a `PageKind`; `inbound_links` counts the other
     pages whose text links to the page; `link_texts` are the different texts of these links, most frequent first.
     `last_modified` is a day as ISO 8601 text; `content_hash` changes when the visible text of the page changes.
+    `breadcrumbs` are the titles of the sections of the navigation around the page, the top-level one first.
     `translations` is JSON: language tag to URL for the page and its translations.
     """
     import pyarrow as pa
@@ -324,6 +326,7 @@ def pages_schema(facets: Sequence[FacetDeclaration]) -> pa.Schema:
             pa.field("url", pa.string(), nullable=False),
             pa.field("title", pa.string(), nullable=False),
             pa.field("section", pa.string()),
+            pa.field("breadcrumbs", pa.list_(pa.string()), nullable=False),
             pa.field("language", pa.string()),
             pa.field("front_matter", pa.string(), nullable=False),
             pa.field("kind", pa.string(), nullable=False),

@@ -143,6 +143,7 @@ class Chunker:
             boost=self._facets.boost(document),
             file_size=document.file_size,
             section=document.section,
+            breadcrumbs=document.breadcrumbs,
             language=language,
             languages=text.languages,
             kind=kind,

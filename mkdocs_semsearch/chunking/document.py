@@ -28,6 +28,7 @@ class Document:
         source: Markdown source with front matter, or None if the page has no source file to which lines can refer.
         file_size: size of the source file in bytes (of the HTML without a source).
         section: title of the page's top-level nav section, or None.
+        breadcrumbs: titles of all nav sections around the page, the top-level one first.
         language: language of the page (`en`, `pt-BR`), or None if unknown.
         alternates: URLs of the page in other languages, as written in the page, absolute or relative to it.
         translation_key: text that the generator writes into a page and into its translations, or None.
@@ -43,6 +44,7 @@ class Document:
     source: str | None = None
     file_size: int = 0
     section: str | None = None
+    breadcrumbs: tuple[str, ...] = ()
     language: str | None = None
     alternates: tuple[str, ...] = ()
     translation_key: str | None = None
@@ -133,6 +135,7 @@ class ChunkedPage:
     boost: float = 1.0
     file_size: int = 0
     section: str | None = None
+    breadcrumbs: tuple[str, ...] = ()
     language: str | None = None
     languages: tuple[str, ...] = ()
     kind: PageKind = "guide"

@@ -283,6 +283,7 @@ _PAGE_FIELDS = (
     "url",
     "title",
     "section",
+    "breadcrumbs",
     "language",
     "kind",
     "boost",

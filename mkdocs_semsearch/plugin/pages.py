@@ -172,6 +172,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
     file = page.file
     generated = _is_generated(file)
     path = Path(str(file.abs_src_path))
+    breadcrumbs = _breadcrumbs(page)
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
@@ -181,7 +182,8 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
         source=source,
         file_size=len(content.encode()) if generated else path.stat().st_size,
-        section=_section(page),
+        section=breadcrumbs[0] if breadcrumbs else None,
+        breadcrumbs=breadcrumbs,
         language=getattr(file, "locale", None) or site_language(config),
         committed=None if generated else dates.committed(path),
         written=None if generated else dates.written(path),
@@ -198,10 +200,10 @@ def _title(page: Page) -> str:
     return title_of_index(folder, next((heading.text for heading in found), None))
 
 
-def _section(page: Page) -> str | None:
-    """Returns the title of the outermost section of the navigation around a page."""
-    ancestors = list(page.ancestors)
-    return plain_title(ancestors[-1].title) or None if ancestors else None
+def _breadcrumbs(page: Page) -> tuple[str, ...]:
+    """Returns the titles of the sections of the navigation around a page, the outermost first."""
+    titles = (plain_title(section.title) for section in reversed(list(page.ancestors)))
+    return tuple(filter(None, titles))
 
 
 def site_language(config: MkDocsConfig) -> str:

@@ -215,6 +215,7 @@ class PageInfo:
     """The page of a result.
 
     Attributes:
+        breadcrumbs: titles of the sections of the navigation around it, the top-level one first; empty outside of it.
         languages, primary_language: programming languages of its code blocks.
         last_modified: day of the last change as ISO 8601 text, or None if unknown.
         indexed_at: time of the build, ISO 8601, the same for all pages of an index; None in static search.
@@ -226,6 +227,7 @@ class PageInfo:
     path: str
     url: str
     title: str
+    breadcrumbs: tuple[str, ...]
     frontmatter: Mapping[str, Any]
     file_size: int
     chunk_count: int
@@ -308,6 +310,7 @@ def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
 def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
     """Makes a `PageInfo` from those `PAGE_COLUMNS` of its row that the index has, and the time of the build."""
     shown: dict[str, Any] = {name: record.get(name) for name in _PLAIN_COLUMNS}
+    shown["breadcrumbs"] = tuple(record.get("breadcrumbs") or ())
     shown["languages"] = languages = tuple(record["languages"])
     return PageInfo(
         **shown,

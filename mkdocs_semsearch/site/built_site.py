@@ -197,6 +197,7 @@ class SiteFolder:
             self._problems[source_path] = unreadable(source_path, header)
         entry = self._config.nav_entry(source_path)
         nav_title = entry.title if entry else None
+        breadcrumbs = tuple(filter(None, map(plain_title, entry.sections if entry else ())))
         return Document(
             path=source_path,
             url=_url(path, directory_urls=self._config.use_directory_urls),
@@ -206,7 +207,8 @@ class SiteFolder:
             front_matter={key: value for key, value in header.values.items() if not str(key).startswith("__")},
             source=source,
             file_size=file.stat().st_size,
-            section=plain_title(entry.section) or None if entry else None,
+            section=breadcrumbs[0] if breadcrumbs else None,
+            breadcrumbs=breadcrumbs,
             language=page.language,
             alternates=page.alternates,
             translation_key=page.translation_key,

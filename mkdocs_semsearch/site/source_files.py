@@ -32,11 +32,11 @@ _MAX_PARENTS = 10
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
-    """A page in the navigation: its place, its title there, if any, and the title of its top-level section."""
+    """A page in the navigation: its place, its title there, if any, and the titles of the sections around it."""
 
     position: int
     title: str | None
-    section: str | None
+    sections: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class SiteConfig:
         if self.nav is not None:
             return self.nav.get(source_path)
         parents = PurePosixPath(source_path).parts[:-1]
-        return NavEntry(0, None, title_of_name(parents[0]) if parents else None)
+        return NavEntry(0, None, tuple(map(title_of_name, parents)))
 
 
 def load_site_config(config_file: Path) -> SiteConfig:
@@ -214,23 +214,23 @@ _TolerantLoader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader
 
 def _nav_entries(nav: list[Any]) -> dict[str, NavEntry]:
     entries: dict[str, NavEntry] = {}
-    for path, title, section in _walk_nav(nav):
-        entries.setdefault(path, NavEntry(len(entries), title, section))
+    for path, title, sections in _walk_nav(nav):
+        entries.setdefault(path, NavEntry(len(entries), title, sections))
     return entries
 
 
-def _walk_nav(nav: list[Any]) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yields path, title and top-level section of the pages; does not recurse."""
-    pending: list[tuple[Any, str | None, str | None]] = [(item, None, None) for item in reversed(nav)]
+def _walk_nav(nav: list[Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
+    """Yields path, title and sections of the pages; does not recurse."""
+    pending: list[tuple[Any, str | None, tuple[str, ...]]] = [(item, None, ()) for item in reversed(nav)]
     while pending:
-        item, title, section = pending.pop()
+        item, title, sections = pending.pop()
         if isinstance(item, str):
-            yield PurePosixPath(item).as_posix(), title, section
+            yield PurePosixPath(item).as_posix(), title, sections
         elif isinstance(item, list):
-            inside = section or title
+            inside = (*sections, title) if title else sections
             pending.extend((child, None, inside) for child in reversed(item))
         elif isinstance(item, dict):
-            pending.extend((value, str(key), section) for key, value in reversed(item.items()))
+            pending.extend((value, str(key), sections) for key, value in reversed(item.items()))
 
 
 log = logging.getLogger(__name__)

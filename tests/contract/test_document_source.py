@@ -188,6 +188,7 @@ def test_the_same_with_a_navigation_and_either_kind_of_urls(theme: str, director
     assert sorted(from_folder, key=lambda page: page.path) == sorted(from_plugin, key=lambda page: page.path)
     sections = {page.path: page.section for page in from_folder}
     assert sections["guide/auth.md"] == "Guides"
+    assert {page.path: page.breadcrumbs for page in from_folder}["guide/auth.md"][0] == "Guides"
     assert sections["index.md"] is None
     assert {page.path: page.title for page in from_folder}["guide/auth.md"] == "Auth"
 

@@ -114,6 +114,7 @@ export interface PageInfo {
   path: string;
   url: string;
   title: string;
+  breadcrumbs: string[];
   frontmatter: Record<string, unknown>;
   file_size: number;
   chunk_count: number;

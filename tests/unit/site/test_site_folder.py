@@ -95,7 +95,7 @@ def test_a_configuration_with_tags_of_python_and_environment(tmp_path: Path, mon
     assert (config.site_name, config.use_directory_urls) == ("Named", False)
     entry = config.nav_entry("b/c.md")
     assert entry is not None
-    assert (entry.position, entry.title, entry.section) == (1, "Last", "Deep")
+    assert (entry.position, entry.title, entry.sections) == (1, "Last", ("Deep", "Deeper"))
     assert config.nav_entry("not/in/nav.md") is None
 
 

@@ -22,7 +22,6 @@ export function createResults(parts) {
     const results = answer?.results.length ? answer.results : nearest;
     // The engine decides which words count.
     const terms = wordsOf(results.flatMap(({ sections }) => sections));
-    const { "page.section": sites = [] } = answer?.facets ?? {};
     let index = 0;
     const option = (selector, attributes, ...children) => {
       const id = `${prefix}-option-${index++}`;
@@ -41,7 +40,7 @@ export function createResults(parts) {
     function groupOf(result) {
       const { page, sections, expanded } = result;
       const [best, ...others] = expanded ? sections : sections.slice(0, SECTIONS);
-      const heading = titleOf(page, best, terms, sites);
+      const heading = titleOf(page, best, terms);
       heading[0].append(" ", badge(best));
       const text = h("div.ss-text", {}, heading, !isBare(best) && renderExcerpt(best, LINES));
       const main = link("a.ss-option.ss-main-option", { page, section: best, result }, icon("page"), text);
@@ -125,18 +124,18 @@ function headingsOf({ title }, { heading_hierarchy: headings }) {
   return first < 0 ? [] : headings.slice(first);
 }
 
-/** Returns the name of a folder: as the site's navigation spells it, if that has the same letters. */
-function folderName(slug, sites) {
-  const site = sites.find(({ value }) => sameName(`${value}`, slug));
-  return site ? `${site.value}` : slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " ");
+/** Returns the names of the sections of the navigation around a page, or those of its folders. */
+function placeOf({ path, title, breadcrumbs = [] }) {
+  // The index page of a section has its name.
+  if (breadcrumbs.length) return sameName(breadcrumbs.at(-1), title) ? breadcrumbs.slice(0, -1) : breadcrumbs;
+  const folders = path.split("/").slice(0, -1).filter(Boolean);
+  return folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));
 }
 
-function titleOf(page, section, terms, sites) {
-  const folders = page.path.split("/").slice(0, -1).filter(Boolean);
-  const names = folders.map((slug) => folderName(slug, sites));
+function titleOf(page, section, terms) {
   return [
     marked("div.ss-title", page.title || page.url, terms),
-    crumbs([...names, ...headingsOf(page, section)], terms),
+    crumbs([...placeOf(page), ...headingsOf(page, section)], terms),
   ].filter(Boolean);
 }
 

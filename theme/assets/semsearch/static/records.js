@@ -33,6 +33,7 @@ export const pageRecord = (page) => ({
   path: page.path,
   url: page.url,
   title: page.title,
+  breadcrumbs: page.breadcrumbs ?? [],
   frontmatter: page.frontmatter,
   file_size: page.file_size,
   chunk_count: page.chunk_count,
