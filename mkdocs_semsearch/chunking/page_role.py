@@ -31,6 +31,13 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
 _BLOG_FOLDERS = frozenset({"announcements", "blog", "news", "posts"})
 _ARCHIVE_FOLDERS = frozenset({"archive", "archived", "archives"})
 _LIST_FOLDERS = _ARCHIVE_FOLDERS | {"author", "authors", "categories", "category", "page", "tag", "tags"}
+_CONTRIBUTING_FOLDERS = frozenset(
+    {"contribute", "contributing", "contributor-guide", "contributors", "developer-guide", "development", "internals"}
+)
+_CONTRIBUTING_NAMES = frozenset({"contribute", "contributing", "development", "hacking"})
+_PROPOSAL_FOLDERS = frozenset(
+    {"adr", "adrs", "decision-records", "design-docs", "enhancements", "keps", "proposal", "proposals", "rfc", "rfcs"}
+)
 _REFERENCE_WORDS = frozenset({"api", "cli", "command", "commands", "reference"})
 _DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
 
@@ -56,6 +63,9 @@ _NAME_IN_CODE = re.compile(
 )
 _REFERENCE_TITLE = re.compile(r"(?:.* )?(?:api|cli|class|command|command[- ]line|module|settings?) reference")
 _COMMAND_HEADINGS = frozenset({"options", "see also", "synopsis", "usage"})
+_COBRA_HEADING = "options inherited from parent commands"
+"""Heading that the generator Cobra writes on the page of a command, in whatever folder the pages are."""
+
 _LOWER_OR_CODE = re.compile(r"[a-z$_.<\[`-]")
 
 
@@ -79,7 +89,13 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
         return "blog"
     if _is_changelog(folders, name, title, headings):
         return "blog" if name == "news" else "changelog"
-    return "reference" if _is_reference(folders, title, headings, documented) else "guide"
+    if not _PROPOSAL_FOLDERS.isdisjoint(root[:2]):
+        return "proposal"
+    if _is_reference(folders, title, headings, documented):
+        return "reference"
+    if top in _CONTRIBUTING_FOLDERS or name in _CONTRIBUTING_NAMES:
+        return "contributing"
+    return "guide"
 
 
 def _place(path: str) -> tuple[list[str], str]:
@@ -127,6 +143,8 @@ def _is_reference(folders: Sequence[str], title: str, headings: Sequence[Sequenc
     among_references = any(_REFERENCE_WORDS & set(re.split(r"[-_ ]", folder)) for folder in folders)
     names = [path[-1] for path in headings if path]
     if among_references and (_LOWER_OR_CODE.match(title) or len(_COMMAND_HEADINGS & set(map(str.lower, names))) > 1):
+        return True
+    if _COBRA_HEADING in map(str.lower, names):
         return True
     in_code = sum(_NAME_IN_CODE.fullmatch(text) is not None for text in names)
     return len(names) >= LEAST_NAMED and in_code >= NAMED_SHARE * len(names)

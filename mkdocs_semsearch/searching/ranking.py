@@ -63,19 +63,27 @@ _ASKS_FOR_CHANGES = re.compile(
     re.IGNORECASE,
 )
 
+_ASKS_FOR_DEVELOPMENT = re.compile(
+    r"\b(?:contribut\w+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)\b",
+    re.IGNORECASE,
+)
+
 
 def kind_priors(question: Question) -> Mapping[str, float]:
     """Returns the score factor for each kind of page; kinds that the question is about are missing.
 
     Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
-    unless the question is about versions. Reference entries rank below guides unless the question has an identifier.
+    unless the question is about versions. Proposals and pages for contributors rank below guides unless the question is
+    about development, reference entries unless it has an identifier.
     """
-    priors = dict(WEIGHTS["kinds"])
+    wanted: list[str] = []
     if _ASKS_FOR_CHANGES.search(question.text):
-        priors = {"reference": priors["reference"]}
+        wanted += ["changelog", "blog", "archive"]
+    if _ASKS_FOR_DEVELOPMENT.search(question.text):
+        wanted += ["contributing", "proposal"]
     if any(identifier_forms(word) for word in question.words):
-        priors.pop("reference")
-    return priors
+        wanted += ["reference"]
+    return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
 
 
 def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:

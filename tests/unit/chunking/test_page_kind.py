@@ -55,6 +55,19 @@ NAMES = [
             "reference",
         ),
         ("api/index.md", "API reference", [], "reference"),
+        (
+            "generated/tool/tool_undo.md",
+            "Tool undo",
+            [("Synopsis",), ("Options",), ("Options inherited from parent commands",), ("See Also",)],
+            "reference",
+        ),
+        ("proposals/2022-07-13-rollout.md", "Rollout strategy", PROSE, "proposal"),
+        ("de/community/rfcs/0042.md", "A new format", NAMES, "proposal"),
+        ("developer-guide/releases.md", "Releases", PROSE, "contributing"),
+        ("contributing/changelog-entries.md", "Changelog entries", PROSE, "contributing"),
+        ("contributing/release-notes.md", "Release notes", VERSIONS, "changelog"),
+        ("developer-guide/settings.md", "Settings", NAMES, "reference"),
+        ("about/contributing.md", "Contributing", PROSE, "contributing"),
     ],
 )
 def test_kind_follows_path_title_and_headings(path, title, headings, kind):
@@ -66,15 +79,15 @@ def test_kind_follows_path_title_and_headings(path, title, headings, kind):
     [
         ("upgrade.md", "How to upgrade", [("9.0",), ("8.0",), ("7.0",)]),
         ("migration.md", "Migrate from 1.x", VERSIONS),
-        ("developer-guide/releases.md", "Releases", PROSE),
-        ("contributing/changelog-entries.md", "Changelog entries", PROSE),
+        ("plugins/development/releases.md", "Releases", PROSE),
+        ("proposals.md", "Proposals", PROSE),
+        ("orders/quotes/proposals/sign.md", "Sign a proposal", PROSE),
         ("features/change-logging.md", "Change logging", PROSE),
         ("workflow-archive.md", "Workflow archive", PROSE),
         ("features/archive/index.md", "Archive", PROSE),
         ("setup/setting-up-a-blog.md", "Setting up a blog", PROSE),
         ("plugins/blog.md", "Built-in blog plugin", PROSE),
         ("tutorials/blogs/basic.md", "Getting started", PROSE),
-        ("proposals/2022-07-13-rollout.md", "Rollout strategy", PROSE),
         ("reference/admonitions.md", "Admonitions", PROSE),
         ("install/linux.md", "Linux", [("Ubuntu 22.04",), ("Debian 12",), ("Fedora 40",), ("CentOS 7.9",)]),
         ("tutorial.md", "Tutorial", [("1.1 Overview",), ("1.2 Setup",), ("1.3 First steps",), ("2.1 Deploy",)]),
@@ -125,5 +138,6 @@ def test_an_unknown_kind_is_reported_and_left_out():
     assert page.kind == "changelog"
     assert misfits == (
         "Front matter field 'search.kind' must be one of guide, reference, changelog, blog, archive, "
+        "contributing, proposal, "
         "but changelog.md has 'novel'; the value is left out.",
     )

@@ -6,16 +6,20 @@ const { fround } = Math;
 
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
-const KINDS = ["guide", "reference", "changelog", "blog", "archive"];
+const KINDS = ["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal"];
 
 const ASKS_FOR_CHANGES =
   /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
+const ASKS_FOR_DEVELOPMENT =
+  /(?<![\p{L}\p{N}_])(?:contribut[\p{L}\p{N}_]+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)(?![\p{L}\p{N}_])/iu;
 
 /** Returns the factor of each kind of page; 1 for a kind that the question is about. */
 export function kindPriors(question, kinds) {
-  const changes = ASKS_FOR_CHANGES.test(question.text);
-  const named = question.words.some((word) => identifierForms(word).length);
-  return KINDS.map((kind) => fround(kind !== "guide" && (kind === "reference" ? named : changes) ? 1 : (kinds[kind] ?? 1)));
+  const wanted = new Set();
+  if (ASKS_FOR_CHANGES.test(question.text)) for (const kind of ["changelog", "blog", "archive"]) wanted.add(kind);
+  if (ASKS_FOR_DEVELOPMENT.test(question.text)) for (const kind of ["contributing", "proposal"]) wanted.add(kind);
+  if (question.words.some((word) => identifierForms(word).length)) wanted.add("reference");
+  return KINDS.map((kind) => fround(wanted.has(kind) ? 1 : (kinds[kind] ?? 1)));
 }
 
 /** Returns the best score of words, relative to that of a chunk with every word of the question once. */
