@@ -256,6 +256,7 @@ def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tu
         # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
+        (folder / _META).unlink()  # Tantivy lets only its own user read it; a new file gets the usual permissions
         (folder / _META).write_text(json.dumps({**meta, "segments": segments}), encoding="utf-8")
     entries = {run.key: segment for run, segment in zip(runs, segments, strict=True)}
     site.contents.put({_segments_key(build_id): json.dumps(entries).encode()})

@@ -87,7 +87,12 @@ def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] 
     if first["type"] == "unexpected_keyword_argument":
         unknown = _shortened(str(first["loc"][-1]))
         if len(first["loc"]) == 1:
-            return f"Unknown key {unknown!r}: allowed are {', '.join(sorted(fields))}.", unknown
+            allowed = (
+                f"allowed are {', '.join(sorted(fields))}"
+                if len(fields) > 1
+                else f"only {', '.join(fields)} is allowed"
+            )
+            return f"Unknown key {unknown!r}: {allowed if fields else 'none is allowed'}.", unknown
         return f"{location} has the unknown key {unknown!r}.", field
     return f"{location} {_predicate(first, operators)}.".lstrip(), field
 

@@ -95,7 +95,7 @@ class SearchApi:
         self._log_queries = log_queries
         self._recorder = recorder
         self._is_allowed_origin = is_allowed_origin
-        self._version = _installed_version()
+        self._version = installed_version()
         self._operations = operations_on(source, self._metrics)
 
     def answer(
@@ -321,7 +321,8 @@ def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> Api
     return json_response(200, content, (NO_STORE,) if content.get("degraded") else headers)
 
 
-def _installed_version() -> str:
+def installed_version() -> str:
+    """Returns the version of this package, `0` if it is not installed."""
     try:
         return version("mkdocs-semsearch")
     except PackageNotFoundError:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Workers
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, installed_version
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp_tools import tools
@@ -86,6 +86,7 @@ def build_server(
         server = DocsServer(
             "semsearch",
             title="Documentation search",
+            version=installed_version(),
             instructions=instructions,
             tools=tools(operations, defaults, threads, several=bool(indexes)),
         )

@@ -15,7 +15,7 @@ from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.operations import Opened, Operations
-from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error, panics_as_errors
+from mkdocs_semsearch.serving.responses import HttpError, encode_json, from_semsearch_error, panics_as_errors
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
 
 if TYPE_CHECKING:
@@ -27,7 +27,12 @@ MAX_TOKENS = 20_000
 
 _MaxTokens = Annotated[
     int,
-    Field(ge=0, le=MAX_TOKENS, description="Above 0: respond in Markdown with citations, of about this length."),
+    Field(
+        ge=0,
+        le=MAX_TOKENS,
+        description="Above 0: respond in Markdown with citations, of about this many tokens, for example 1500. "
+        "Without it, ten results are JSON of about 5000 tokens.",
+    ),
 ]
 
 
@@ -147,7 +152,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata
-    from mcp_types import ToolAnnotations
+    from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
     kind = use.arguments_of_several if several else use.arguments
     searches = issubclass(kind, SearchQuery)
@@ -170,6 +175,12 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
         except SemsearchError as error:
             raise ToolError(from_semsearch_error(error).message) from None
 
+    async def call_as_on_http(**given: Any) -> CallToolResult:
+        body = encode_json(await call(**given))  # the SDK would indent it, and an agent would read half as much again
+        return CallToolResult(
+            content=[TextContent(type="text", text=body.decode())], structured_content=from_json(body)
+        )
+
     class Given(ArgModelBase):
         model_config = ConfigDict(extra="allow")
 
@@ -179,7 +190,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
     metadata = func_metadata(call, skip_names=("given",))
     metadata.arg_model = Given
     return Tool(
-        fn=call,
+        fn=call_as_on_http,
         name=use.name,
         title=use.title,
         description=use.description,

@@ -119,7 +119,7 @@ class ChunkTable:
             else:
                 numbers.append(values.to_numpy(zero_copy_only=False).astype(np.float64))  # where one is missing, NaN
         table = np.stack(numbers, axis=1)
-        width = table.strides[0]
+        width = table.shape[1] * table.itemsize  # the strides of an empty table are 0
         return [(memoryview(table.tobytes()), range(0, (len(table) + 1) * width, width)), *texts]
 
 

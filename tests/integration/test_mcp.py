@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.errors import PageNotFoundError
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.api import SearchApi, installed_version
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -59,6 +59,7 @@ def call(target, name, arguments=None):
             text = result.content[0].text
             if not result.is_error:
                 assert json.loads(text) == result.structured_content
+                assert text == json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))
             return result.is_error, text if result.is_error else result.structured_content
 
     return anyio.run(run)
@@ -71,9 +72,10 @@ def server_of(source):
 def test_tools_describe_their_arguments(searcher):
     async def run():
         async with Client(server_of(lambda: searcher)) as client:
-            return (await client.list_tools()).tools, client.instructions
+            return (await client.list_tools()).tools, client.instructions, client.server_info.version
 
-    tools, instructions = anyio.run(run)
+    tools, instructions, found = anyio.run(run)
+    assert found == installed_version()
     assert sorted(tool.name for tool in tools) == TOOLS
     assert "Example" in instructions
     schemas = {tool.name: tool.input_schema for tool in tools}
@@ -192,7 +194,8 @@ def test_tools_answer_with_the_json_of_the_routes(searcher):
         ("search_docs", {"query": "a", "indexes": ["a"]}, "Unknown key 'indexes'"),
         ("get_page", {}, "path is missing."),
         ("get_page", {"path": 5}, "path must be a string."),
-        ("list_facets", {"path": "a"}, "Unknown key 'path'"),
+        ("list_facets", {"path": "a"}, "Unknown key 'path': none is allowed."),
+        ("get_page", {"path": "a", "limit": 5}, "Unknown key 'limit': only path is allowed."),
         ("get_page", {"path": "nowhere.md"}, "No page 'nowhere.md' in this index"),
         ("related_pages", {"path": "nowhere.md"}, "No page 'nowhere.md' in this index"),
     ],

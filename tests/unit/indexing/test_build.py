@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import os
 import re
+import stat
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -66,6 +68,18 @@ def test_the_report_says_what_was_done(place, tmp_path):
         f"3 pages, 5 chunks (5 embedded, 0 reused) in {report.seconds:.1f} s, "
         f"{report.size_bytes / 1e6:.1f} MB, build {report.build_id}"
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no permission bits")
+def test_a_sidecar_under_another_user_may_read_every_file(place):
+    before = os.umask(0o022)
+    try:
+        built(place, PAGES, facets=FACETS)
+    finally:
+        os.umask(before)
+    files = [path for path in open_index(place).build_dir.rglob("*") if path.is_file()]
+    assert files
+    assert [path.name for path in files if not path.stat().st_mode & stat.S_IROTH] == []
 
 
 def test_kind_and_inbound_links_of_pages_are_stored(place):

@@ -206,3 +206,9 @@ def test_an_empty_site_has_an_empty_bundle(tmp_path):
     built(tmp_path / "index", ())
     write_bundle(tmp_path / "index", tmp_path / "site", table())
     assert open_static_searcher(tmp_path / "site").search(SearchQuery("anything")).results == ()
+
+
+def test_pages_without_text_have_an_empty_bundle(tmp_path):
+    built(tmp_path / "index", (made_page("a.md"), made_page("b.md")))
+    write_bundle(tmp_path / "index", tmp_path / "site", table())
+    assert open_static_searcher(tmp_path / "site").search(SearchQuery("anything")).results == ()
