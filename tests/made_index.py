@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact.fields import FacetType
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
 from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
@@ -39,6 +40,25 @@ def made_chunk(
     values = {"kind": "text", "language": None, **asdict(NO_SPAN), **asdict(NO_STRUCTURE)}
     values |= {"chunk_index": chunk_index, "section_index": chunk_index, **fields}
     return Chunk(heading_hierarchy=tuple(heading_hierarchy), anchor=anchor, content=content, **values)
+
+
+FACET_TYPES: dict[str, FacetType] = {
+    "tags": "list",
+    "status": "string",
+    "year": "integer",
+    "price": "number",
+    "weight": "number",
+    "share": "number",
+    "date": "date",
+    "draft": "boolean",
+    "done": "boolean",
+    "page.section": "string",
+}
+
+
+def declared(*names: str) -> tuple[FacetDeclaration, ...]:
+    """Declares facets by name, with the label that the plugin gives them."""
+    return tuple(FacetDeclaration(name, FACET_TYPES[name], name.rpartition(".")[2].title()) for name in names)
 
 
 def made_page(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from mkdocs_semsearch.site.widget_files import join_scripts, place_script_first
+from tests.browser import site_server
 from tests.integration.sites import QUIET
 from tests.warm_python import run_module
 
@@ -46,12 +46,6 @@ DOCS = {
     + "Filler.\n\n" * 40,
 }
 EXTENSIONS = ["attr_list", "admonition", "pymdownx.details", {"pymdownx.tabbed": {"alternate_style": True}}]
-FACETS = [
-    {"name": "tags", "type": "list", "label": "Tags"},
-    {"name": "status", "type": "string", "label": "Status"},
-    {"name": "year", "type": "integer", "label": "Year"},
-    {"name": "date", "type": "date", "label": "Date"},
-]
 CONFIG = {
     "api_url": "/-/semsearch",
     "language": "en",
@@ -59,7 +53,7 @@ CONFIG = {
     # After 1.5 s another index would answer instead of the sidecar. On a busy machine that happens by chance, so only
     # the tests that are about it switch it on.
     "fallback": False,
-    "facets": FACETS,
+    "facets": site_server.FIELDS,
 }
 
 
@@ -147,15 +141,7 @@ def browser() -> Iterator[object]:
 @pytest.fixture(scope="session")
 def serving() -> ModuleType:
     """The module `site_server` beside this file."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("site_server", Path(__file__).with_name("site_server.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["site_server"] = module
-    spec.loader.exec_module(module)
-    return module
+    return site_server
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

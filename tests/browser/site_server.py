@@ -8,23 +8,20 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.made_index import declared
 
 CSP = "default-src 'self'; connect-src 'self' {api}"
 API = "/-/semsearch/api/v1/"
 
 # Each section: anchor, headings, kind, content.
 PAGES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("pages.json").read_text(encoding="utf-8"))
-FIELDS = [
-    {"name": "tags", "type": "list", "label": "Tags"},
-    {"name": "status", "type": "string", "label": "Status"},
-    {"name": "year", "type": "integer", "label": "Year"},
-    {"name": "date", "type": "date", "label": "Date"},
-]
+FIELDS = [asdict(facet) for facet in declared("tags", "status", "year", "date")]
 
 
 def answer(params: dict[str, list[str]], pages: list[dict[str, Any]] = PAGES) -> dict[str, Any]:

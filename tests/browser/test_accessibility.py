@@ -14,6 +14,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import handle
 from tests.browser.asking import put_question, type_question
+from tests.integration.sites import THEMES
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
@@ -106,7 +107,7 @@ def test_axe_finds_nothing_where_results_have_translations(page, configure, serv
         assert violations(page) == []
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing_on_a_phone(phone, build_site, serving, axe, theme):
     with serving.SiteServer(build_site(theme)) as server:
         phone.goto(server.url + "#semsearch=token&f.tags=api")
@@ -136,7 +137,7 @@ def through_views(page, server):
     yield "nothing found"
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing_in_forced_colours(page, build_site, serving, axe, theme):
     page.emulate_media(forced_colors="active")
     with serving.SiteServer(build_site(theme)) as server:
@@ -145,7 +146,7 @@ def test_axe_finds_nothing_in_forced_colours(page, build_site, serving, axe, the
             assert violations(page) == [], view
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing_in_arabic(page, configure, serving, axe, theme):
     with serving.SiteServer(configure(theme, language="ar")) as server:
         for view in through_views(page, server):

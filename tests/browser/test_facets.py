@@ -36,7 +36,7 @@ def ask(page, server, query):
     put_question(page, query)
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_a_value_without_a_question_lists_its_pages(page, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:
         open_box(page, server)

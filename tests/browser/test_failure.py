@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import put_question
+from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
@@ -39,7 +40,7 @@ def released():
     event.set()
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_a_dead_sidecar_means_basic_search_until_it_is_back(page, configure, serving, theme):
     with serving.SiteServer(configure(theme)) as server:
         server.sidecar.alive = False
@@ -100,7 +101,7 @@ def test_an_error_answer_means_basic_search(page, configure, serving, status):
         assert page.evaluate("failure.status") == status
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, configure, serving, released, theme):
     with serving.SiteServer(configure(theme)) as server:
         server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.asking import type_question
+from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_search_and_open_by_keyboard(page, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:
         page.goto(server.url)
@@ -29,7 +30,7 @@ def test_search_and_open_by_keyboard(page, build_site, serving, theme):
         assert page.problems == []
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_a_whole_session_without_a_mouse(page, build_site, serving, theme):
     """Open, type, move, tick a facet, clear it, follow a result, come back: by keys only, without losing the focus."""
     with serving.SiteServer(build_site(theme)) as server:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.asking import expect_titles, type_question
-from tests.integration.sites import QUIET, DocsSite
+from tests.integration.sites import QUIET, THEMES, DocsSite
 from tests.ports import reserved_port
 from tests.waiting import eventually
 
@@ -29,7 +29,7 @@ PAGES = {
 }
 
 
-@pytest.fixture(scope="module", params=["mkdocs", "readthedocs", "material"])
+@pytest.fixture(scope="module", params=THEMES)
 def preview(request, tmp_path_factory):
     """The address of a running preview under a sub-path, with the default encoder."""
     theme = {"name": request.param} | ({"font": False} if request.param == "material" else {"highlightjs": False})

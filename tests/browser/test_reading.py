@@ -156,7 +156,7 @@ def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     assert page.evaluate(CLIPBOARD) == "rotate token"
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_code_in_a_line_stays_code_and_the_title_of_a_note_stays_in_its_line(page, build_site, serving, theme):
     text = "Warning:\u00a0Never run `rotate --all` or `rotate token` twice."
 

@@ -830,7 +830,7 @@ def test_motion_is_left_out_on_request(page, site):
     assert page.locator("dialog").evaluate("element => getComputedStyle(element).animationName") == "none"
 
 
-@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs", "material"])
+@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("screen", [(1280, 860), (390, 844)])
 def test_nothing_moves_by_itself_while_answers_come(page, build_site, serving, theme, screen):
     """Layout shifts without input: the answers arrive after the half second in which shifts count as input."""

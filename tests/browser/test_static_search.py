@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.static.bundle_writer import write_bundle
@@ -25,7 +24,7 @@ from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over
     titles,
 )
 from tests.integration.sites import THEMES
-from tests.made_index import built, made_chunk, made_page
+from tests.made_index import built, declared, made_chunk, made_page
 from tests.static_engine import node
 from tests.word_hash import WordHashEmbedder
 
@@ -40,7 +39,6 @@ WHOLE = """() => {
   return answer && answer.mode !== "loading" && answer.results.length >= Math.min(answer.total, 10);
 }"""
 NO_TIME_LIMITS = "AbortSignal.timeout = () => new AbortController().signal"
-TYPES = {"tags": "list", "status": "string", "year": "integer", "date": "date"}
 
 
 def chunked(page):
@@ -58,11 +56,7 @@ def bundle(tmp_path_factory, serving):
     """The bundle of the pages of the canned sidecar."""
     folder = tmp_path_factory.mktemp("bundle")
     pages = [chunked(page) for page in serving.PAGES]
-    built(
-        folder / "index",
-        pages,
-        facets=tuple(FacetDeclaration(name, kind, name.title()) for name, kind in TYPES.items()),
-    )
+    built(folder / "index", pages, facets=declared("tags", "status", "year", "date"))
     words = sorted({word for page in pages for chunk in page.chunks for word in question_words(chunk.content)})
     vectors = np.concatenate([WordHashEmbedder().embed([word], "query") for word in words])
     write_bundle(folder / "index", folder / "semsearch", TokenTable(words, vectors))

@@ -9,25 +9,16 @@ import uuid
 
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import FilterError, PageNotFoundError
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.word_hash import WordHashEmbedder
 
 pytest.importorskip("qdrant_client")
 
-FACETS = (
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("status", "string", "Status"),
-    FacetDeclaration("year", "integer", "Year"),
-    FacetDeclaration("price", "number", "Price"),
-    FacetDeclaration("date", "date", "Date"),
-    FacetDeclaration("done", "boolean", "Done"),
-    FacetDeclaration("page.section", "string", "Section"),
-)
+FACETS = declared("tags", "status", "year", "price", "date", "done", "page.section")
 TEXTS = (
     "Rotate the api keys with `keys.rotate()` before the old ones expire.",
     "Running the server behind a proxy needs `--proxy-headers`.",

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
@@ -28,18 +28,11 @@ from mkdocs_semsearch.static import postings
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
 from mkdocs_semsearch.static.search import open_static_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder
 
-FACETS = (
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("status", "string", "Status"),
-    FacetDeclaration("year", "integer", "Year"),
-    FacetDeclaration("weight", "number", "Weight"),
-    FacetDeclaration("date", "date", "Date"),
-    FacetDeclaration("draft", "boolean", "Draft"),
-)
+FACETS = declared("tags", "status", "year", "weight", "date", "draft")
 CODE = (
     "Call it so:\n\n```python title=x\nclient.rotate_keys(max_age=90)\nprint('done')\n"
     + "x = 1\n" * 60

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.store import InsightStore
@@ -25,18 +25,13 @@ from mkdocs_semsearch.searching.filters import Equals, In
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.unit.insights.made_searches import search
 from tests.warm_python import run_module
 from tests.word_hash import WordHashEmbedder
 
 SEMSEARCH = Path(sys.executable).with_name("semsearch")
-FACETS = (
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("status", "string", "Status"),
-    FacetDeclaration("year", "integer", "Year"),
-    FacetDeclaration("date", "date", "Date"),
-)
+FACETS = declared("tags", "status", "year", "date")
 PAGES = (
     made_page(
         "guide/keys.md",

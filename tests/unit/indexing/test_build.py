@@ -12,24 +12,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration, open_index
+from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.indexing import lexical_writer, writers
 from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from tests.made_index import built, made_chunk, made_page
+from tests.made_index import built, declared, made_chunk, made_page
 from tests.word_hash import WordHashEmbedder
 
-FACETS = (
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("year", "integer", "Year"),
-    FacetDeclaration("price", "number", "Price"),
-    FacetDeclaration("date", "date", "Date"),
-    FacetDeclaration("draft", "boolean", "Draft"),
-    FacetDeclaration("page.section", "string", "Section"),
-)
+FACETS = declared("tags", "year", "price", "date", "draft", "page.section")
 PAGES = (
     made_page(
         "guide/auth.md",

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.lint import RULES, Finding, findings_in, github_annotation
 from mkdocs_semsearch.searching.searcher import open_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 
 SAME = "Every request needs a token, and a token lives for ninety days before it has to be rotated by its owner."
 
@@ -47,7 +46,7 @@ PAGES = (
 def lint(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lint") / "index"
     embedder = open_embedder()
-    built(folder, PAGES, embedder=embedder, facets=(FacetDeclaration("tags", "list", "Tags"),))
+    built(folder, PAGES, embedder=embedder, facets=declared("tags"))
     with open_searcher(folder, embedder=embedder) as searcher:
         yield lambda **options: findings_in(folder, searcher, **options)
 

@@ -8,21 +8,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
+from mkdocs_semsearch.artifact import Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
 from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
-from tests.made_index import made_chunk
+from tests.made_index import declared, made_chunk
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
-FACETS = (
-    FacetDeclaration("share", "number", "Share"),
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("status", "string", "Status"),
-)
+FACETS = declared("share", "tags", "status")
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "rare")
 CHUNKS_PER_PAGE = 10
 

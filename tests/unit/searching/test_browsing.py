@@ -6,13 +6,12 @@ import datetime
 
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import EmptyQueryError
 from mkdocs_semsearch.searching.filters import Equals, Exists, Prefix
 from mkdocs_semsearch.searching.query import SearchQuery
-from tests.made_index import made_page, opened
+from tests.made_index import declared, made_page, opened
 
-FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("date", "date", "Date"))
+FACETS = declared("tags", "date")
 JANUARY, MARCH = datetime.date(2026, 1, 5), datetime.date(2026, 3, 1)
 PAGES = (
     made_page("first.md", "One.", "Two.", facets={"tags": ("a",)}),

@@ -7,22 +7,13 @@ import itertools
 
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.filters import OPERATORS, Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.query import SearchQuery
-from tests.made_index import made_page, opened
+from tests.made_index import declared, made_page, opened
 
 DATE = datetime.date
-FACETS = (
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("status", "string", "Status"),
-    FacetDeclaration("year", "integer", "Year"),
-    FacetDeclaration("price", "number", "Price"),
-    FacetDeclaration("date", "date", "Date"),
-    FacetDeclaration("draft", "boolean", "Draft"),
-    FacetDeclaration("page.section", "string", "Section"),
-)
+FACETS = declared("tags", "status", "year", "price", "date", "draft", "page.section")
 PAGES = (
     made_page(
         "a.md",

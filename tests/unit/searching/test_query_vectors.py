@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.searching import query_encoder
 from mkdocs_semsearch.searching.filters import Equals
@@ -18,7 +17,7 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
 PAGES = [
@@ -30,7 +29,7 @@ VECTOR = np.full(DIMENSION, DIMENSION**-0.5, np.float32)
 
 @pytest.fixture
 def folder(tmp_path):
-    built(tmp_path / "index", PAGES, facets=(FacetDeclaration("status", "string", "Status"),))
+    built(tmp_path / "index", PAGES, facets=declared("status"))
     return tmp_path / "index"
 
 

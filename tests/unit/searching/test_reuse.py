@@ -13,7 +13,7 @@ from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.tables import Tables, _RecentRows
-from tests.made_index import made_page, opened
+from tests.made_index import declared, made_page, opened
 
 QUESTIONS = ("rotate keys", "tokens of number 7", "unknown wrods", "keys")
 
@@ -29,7 +29,7 @@ def searcher(tmp_path_factory):
         )
         for number in range(40)
     ]
-    facets = (FacetDeclaration("status", "string", "Status"),)
+    facets = declared("status")
     with opened(tmp_path_factory.mktemp("reuse") / "index", pages, facets=facets) as searcher:
         yield searcher
 

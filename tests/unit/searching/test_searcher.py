@@ -19,7 +19,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.errors import (
     ConfigurationError,
     EmbedderUnavailableError,
@@ -33,10 +32,10 @@ from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import results_to_json, to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
-from tests.made_index import built, made_page, opened
+from tests.made_index import built, declared, made_page, opened
 from tests.word_hash import WordHashEmbedder
 
-FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("status", "string", "Status"))
+FACETS = declared("tags", "status")
 PAGES = (
     made_page(
         "keys.md",

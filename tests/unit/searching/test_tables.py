@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration, index_folder, open_index
+from mkdocs_semsearch.artifact import index_folder, open_index
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.tables import Tables
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 
-FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("year", "integer", "Year"))
+FACETS = declared("tags", "year")
 PAGES = (
     made_page("a.md", "one", ["two", "three"], facets={"tags": ("x",), "year": 2024}),
     made_page("empty.md"),

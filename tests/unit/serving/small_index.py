@@ -6,20 +6,13 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
-from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.errors import EmbedderUnavailableError
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.word_hash import WordHashEmbedder
 
-FACETS = (
-    FacetDeclaration("tags", "list", "Tags"),
-    FacetDeclaration("status", "string", "Status"),
-    FacetDeclaration("year", "integer", "Year"),
-    FacetDeclaration("date", "date", "Date"),
-    FacetDeclaration("draft", "boolean", "Draft"),
-)
+FACETS = declared("tags", "status", "year", "date", "draft")
 
 
 def _page(path: str, title: str, sections: Sequence[tuple[str, str]], **facets: object) -> ChunkedPage:

@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
 from mkdocs_semsearch.searching.filters import Equals, In, Range
@@ -17,10 +16,10 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
 from mkdocs_semsearch.static.bundle_writer import planes_for, write_bundle
 from mkdocs_semsearch.static.search import open_static_searcher
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.word_hash import WordHashEmbedder
 
-FACETS = (FacetDeclaration("tags", "list", "Tags"), FacetDeclaration("year", "integer", "Year"))
+FACETS = declared("tags", "year")
 PAGES = (
     made_page(
         "keys.md",

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.static import bundle_writer
 from mkdocs_semsearch.static.bundle_writer import write_bundle
-from tests.made_index import built, made_page
+from tests.made_index import built, declared, made_page
 from tests.unit.static.test_static_bundle import table
 
-FACETS = (FacetDeclaration("tags", "list", "Tags"),)
+FACETS = declared("tags")
 PAGES = (
     made_page(
         "keys.md",
