@@ -51,8 +51,8 @@ _INSERT = f"INSERT OR IGNORE INTO searches (id, {', '.join(_COLUMNS)}) VALUES ({
 class InsightStore:
     """The records in one folder.
 
-    The file survives a crash of the process, because SQLite writes changes to a log first (WAL). Deleted records are
-    overwritten. The order of searches within an hour is not stored.
+    The file survives a crash of the process, because SQLite writes changes to a log first (WAL). Of records that
+    `forget` deletes, nothing is left in it. The order of searches within an hour is not stored.
 
     Args:
         folder: the folder, created if necessary.
@@ -130,14 +130,22 @@ class InsightStore:
             return dict(database.execute("SELECT name, value FROM counters"))
 
     def forget(self, text: str) -> int:
-        """Deletes the records whose query, or a corrected word of it, contains a text; returns their number."""
+        """Deletes the records whose query, or a corrected word of it, contains a text; returns their number.
+
+        Raises:
+            SemsearchError: the file cannot be written, or another process writes it all the time.
+        """
         wanted = text.casefold()
-        with self._connection() as database:
-            database.create_function("holds", 1, lambda value: wanted in str(value).casefold(), deterministic=True)
-            count = database.execute(
-                "DELETE FROM searches WHERE holds(query) OR holds(corrected) OR holds(filters)"
-            ).rowcount
-        self._shrink()
+        try:
+            with self._connection() as database:
+                database.create_function("holds", 1, lambda value: wanted in str(value).casefold(), deterministic=True)
+                count = database.execute(
+                    "DELETE FROM searches WHERE holds(query) OR holds(corrected) OR holds(filters)"
+                ).rowcount
+            self._rewrite()
+        except sqlite3.Error as error:
+            file = self.folder / FILE
+            raise SemsearchError(f"Not everything is deleted from {file}: {reason(error)}. Run it again.") from None
         return count
 
     def clean(self, now: datetime | None = None) -> int:
@@ -161,8 +169,15 @@ class InsightStore:
             self._shrink()
         return count
 
+    def _rewrite(self) -> None:
+        """Writes the file anew: when SQLite splits a page, copies of records remain, which deleting does not erase."""
+        with self._connection() as database:
+            database.execute("PRAGMA temp_store = MEMORY")  # no copy in the folder for temporary files
+            database.execute("VACUUM")
+        self._shrink()
+
     def _shrink(self) -> None:
-        """Releases free pages and empties the log, so that no deleted record stays on the disk."""
+        """Releases free pages and empties the log, so that deleted records do not stay in them."""
         with self._connection() as database:
             database.executescript("PRAGMA incremental_vacuum")  # `execute` frees only one page
         with self._connection() as database:

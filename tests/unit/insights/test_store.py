@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import resource
 import signal
 import sqlite3
@@ -66,6 +67,27 @@ def test_forgotten_records_leave_no_trace_on_the_disk(store):
     assert store.forget("TOTORO") == 2
     assert [item.query for item in store.read()] == ["rotate keys"]
     assert b"otoro" not in everything_in(store.folder)
+
+
+def test_forgotten_records_leave_no_copies_where_pages_were_split(store, monkeypatch):
+    numbers = random.Random(5)  # with these ids and lengths, pages are split and copies remain
+    monkeypatch.setattr(module.secrets, "randbits", numbers.getrandbits)
+    for _ in range(40):
+        store.write([search(numbers.choice(["totoro ", "rotate "]) * numbers.randint(1, 90)) for _ in range(10)])
+    forgotten = store.forget("totoro")
+    assert 100 < forgotten < 400
+    assert len(store.read()) == 400 - forgotten
+    assert b"totoro" not in everything_in(store.folder)
+
+
+def test_a_text_that_cannot_be_forgotten_now_is_a_sentence(store, monkeypatch):
+    store.write([search("project totoro")])
+    monkeypatch.setattr(module, "SECONDS_FOR_OTHERS", 0.01)
+    with closing(sqlite3.connect(store.folder / FILE)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SemsearchError, match=r"searches\.sqlite3: database is locked\. Run it again\.$"):
+            store.forget("totoro")
+    assert store.forget("totoro") == 1
 
 
 def test_old_records_are_deleted(tmp_path):
