@@ -208,6 +208,24 @@ def test_indented_code_is_one_block_without_the_indentation_of_all_its_lines(pag
     assert shown.text_content() == "shortcut: true\n\n  token: abc\nfallback: true"
 
 
+@pytest.mark.parametrize("text", ["```sh\nset --token abc\n```", "- set a token\n- rotate it"])
+def test_a_long_text_leaves_room_for_the_line_that_it_introduces(page, site, text):
+    def introducing(body):
+        section = body["results"][0]["sections"][0]
+        introduction = f"A token {'that is long enough for more than one line ' * 4}is set by:"
+        section |= {"excerpt": f"{introduction}\n\n{text}", "highlights": [[2, 7]]}
+        return body
+
+    site.sidecar.change = introducing
+    ask(page, site, "token")
+    excerpt = page.locator(OPTION).first.locator(".ss-excerpt")
+    expect(excerpt.locator(":scope > *")).to_have_count(2)
+    introduction, introduced = excerpt.locator(":scope > *").all()
+    whole, one, other = (place.bounding_box() for place in (excerpt, introduction, introduced))
+    assert one["height"] <= 0.6 * whole["height"]
+    assert other["y"] + other["height"] <= whole["y"] + whole["height"] + 1
+
+
 @pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_code_is_copied_with_a_button(page, site):
     page.context.grant_permissions(["clipboard-read"])

@@ -90,6 +90,9 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
   // Only the best row of a table is shown.
   const shown = lines.filter(({ type }, index) => type && (type !== "table" || index === best));
+  // A line that introduces the next one leaves room for it.
+  for (const line of shown.slice(0, space > 1 ? -1 : 0))
+    if (line.type === "text" && /[:：]\s*$/.test(text.slice(...line.range))) Object.assign(line, { type: "lead", room: 1 });
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   let first = 0;
   while (shown[first] !== lines[best] && roomOf(shown.slice(first, shown.indexOf(lines[best]) + 1)) > space) first += 1;
@@ -116,7 +119,7 @@ export function renderCode(text, highlights, ranges) {
 function renderLine(text, highlights, type, [start, end]) {
   if (type !== "table") {
     const sign = type === "ul" ? ITEM.exec(text.slice(start, end))[0].length : 0;
-    return writeInline(h("p", {}, sign && "• "), text, highlights, start + sign, end);
+    return writeInline(h(type === "lead" ? "p.ss-lead" : "p", {}, sign && "• "), text, highlights, start + sign, end);
   }
   return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
 }
