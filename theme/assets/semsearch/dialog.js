@@ -217,8 +217,8 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   #follow() {
+    this.#loadParts();
     const { store, t } = this;
-    let settling = 0;
     store.on(["query", "answer", "nearest", "active"], ({ query, answer, active }) => {
       const options = optionsOf(this.list);
       set(this.input, "aria-expanded", `${options.length > 0}`);
@@ -239,6 +239,24 @@ export class SemsearchDialog extends HTMLElement {
       if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, this.root);
       this.badge.textContent = chosen || "";
     });
+    store.on(["mode"], ({ mode }) => {
+      set(this.mode, "hidden", mode === "online");
+      this.mode.dataset.mode = mode;
+      this.mode.textContent = mode === "online" ? "" : t(`mode_${mode}`);
+      this.alert.textContent = mode === "static" ? "" : this.mode.textContent;
+      if (mode === "static" || mode === "better") this.later("./mode.js", this.mode);
+    });
+    let settling = 0;
+    store.on(["query", "answer", "busy"], (state) => {
+      clearTimeout(settling);
+      const old = state.answer && state.answer.query !== state.query;
+      if (!state.busy && !old) settling = setTimeout(() => this.#announce(state), SETTLE);
+    });
+  }
+
+  /** Loads the parts of the dialog that an answer needs. */
+  #loadParts() {
+    const { store } = this;
     store.on(["answer", "nearest"], ({ answer }) => {
       const none = answer && !answer.total;
       set(this.empty, "hidden", !none);
@@ -253,18 +271,6 @@ export class SemsearchDialog extends HTMLElement {
       this.later("./why.js", this.list);
       if (state.fields.some(({ values }) => values)) this.later("./suggest.js", this.offer);
       if (this.preview.checkVisibility()) this.later("./preview.js", this.preview);
-    });
-    store.on(["mode"], ({ mode }) => {
-      set(this.mode, "hidden", mode === "online");
-      this.mode.dataset.mode = mode;
-      this.mode.textContent = mode === "online" ? "" : t(`mode_${mode}`);
-      this.alert.textContent = mode === "static" ? "" : this.mode.textContent;
-      if (mode === "static" || mode === "better") this.later("./mode.js", this.mode);
-    });
-    store.on(["query", "answer", "busy"], (state) => {
-      clearTimeout(settling);
-      const old = state.answer && state.answer.query !== state.query;
-      if (!state.busy && !old) settling = setTimeout(() => this.#announce(state), SETTLE);
     });
   }
 

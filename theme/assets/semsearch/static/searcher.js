@@ -45,42 +45,19 @@ export class Searcher {
   async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, hurry, ...options }) {
     const started = performance.now();
     if (!query.trim()) return this.#browse({ filters, facets, started, ...options });
-    const meaning = mode === "lexical" ? null : this.meaning;
-    const typed = this.lexical.sift(readQuestion(query.trim()));
-    const reading = this.lexical.read(typed, correct);
-    if (patience) await inTime(reading, AHEAD); // over HTTP/2 the words would wait behind all vectors
-    const [{ asked, corrections }, similarities, filtered, held] = await Promise.all([
-      reading,
-      meaning && inTime(meaning.similarities(typed.embedded), mode === "hybrid" && patience && patience - AHEAD),
-      this.#filtered(filters),
-      this.lexical.phraseMask(typed.phrases),
-    ]);
-    const missing = held && !held.some(Boolean) ? typed.phrases : [];
-    const given = { asked: missing.length ? (await this.lexical.read({ ...typed, phrases: [] }, correct)).asked : asked };
-    Object.assign(given, { question: { ...typed, ...given.asked.weigh() }, similarities, mode, options });
-    const phrases = missing.length ? null : held;
+    const read = await this.#read({ text: query.trim(), mode, filters, patience, correct, options });
+    const { given, corrections, filtered, phrases, missing } = read;
     const found = this.#ranked(given, filtered, phrases);
-    const { limit = 10, offset = 0, sections_per_page = 3, include_weak, sort } = options;
-    if (sort === "newest") {
-      const days = (await this.fields.column("page.last_modified")).days();
-      const newest = (pages) => pages.sort((a, b) => later(days[b.page], days[a.page]));
-      found.pages = [...newest(found.pages.slice(0, found.total)), ...newest(found.pages.slice(found.total))];
-    }
+    const { limit = 10, offset = 0, include_weak, sort } = options;
+    if (sort === "newest") await this.#sortByDay(found);
     const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
-    const write = (pages) => this.#write(pages, sections_per_page, found, given.asked.matcher());
-    const inOrder = async () => {
-      const first = write(shown.slice(0, FEW));
-      if (hurry) await inTime(first, AHEAD);
-      const others = await inTime(write(shown.slice(FEW)), hurry);
-      return [...(await first), ...(others ?? [])];
-    };
     const [results, counts] = await Promise.all([
-      inOrder(),
+      this.#writeInOrder(shown, found, given, hurry),
       Promise.all(facets.map((name) => this.#count(name, filters, { given, phrases, found }))),
     ]);
     const partial = results.length < shown.length;
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
-    const loading = similarities === undefined;
+    const loading = given.similarities === undefined;
     const corrected = Object.fromEntries(Object.entries(corrections).map(([word, [other]]) => [word, other]));
     return {
       query: query.trim(),
@@ -99,6 +76,41 @@ export class Searcher {
       ...(loading && { loading }),
       ...(partial && { partial }),
     };
+  }
+
+  /** Reads a question, and fetches what ranks its results: words, similarities, and the masks of filters and phrases. */
+  async #read({ text, mode, filters, patience, correct, options }) {
+    const meaning = mode === "lexical" ? null : this.meaning;
+    const typed = this.lexical.sift(readQuestion(text));
+    const reading = this.lexical.read(typed, correct);
+    if (patience) await inTime(reading, AHEAD); // over HTTP/2 the words would wait behind all vectors
+    const [{ asked, corrections }, similarities, filtered, held] = await Promise.all([
+      reading,
+      meaning && inTime(meaning.similarities(typed.embedded), mode === "hybrid" && patience && patience - AHEAD),
+      this.#filtered(filters),
+      this.lexical.phraseMask(typed.phrases),
+    ]);
+    const missing = held && !held.some(Boolean) ? typed.phrases : [];
+    const used = missing.length ? (await this.lexical.read({ ...typed, phrases: [] }, correct)).asked : asked;
+    const given = { asked: used, question: { ...typed, ...used.weigh() }, similarities, mode, options };
+    return { given, corrections, filtered, phrases: missing.length ? null : held, missing };
+  }
+
+  /** Orders matches and weaker results by the day of their last change, newest first. */
+  async #sortByDay(found) {
+    const days = (await this.fields.column("page.last_modified")).days();
+    const newest = (pages) => pages.sort((a, b) => later(days[b.page], days[a.page]));
+    found.pages = [...newest(found.pages.slice(0, found.total)), ...newest(found.pages.slice(found.total))];
+  }
+
+  /** Writes results, the first ones first; after `hurry` milliseconds without the others. */
+  async #writeInOrder(shown, found, { asked, options }, hurry) {
+    const { sections_per_page = 3 } = options;
+    const write = (pages) => this.#write(pages, sections_per_page, found, asked.matcher());
+    const first = write(shown.slice(0, FEW));
+    if (hurry) await inTime(first, AHEAD);
+    const others = await inTime(write(shown.slice(FEW)), hurry);
+    return [...(await first), ...(others ?? [])];
   }
 
   /** Lists the pages that pass filters, newest first: the answer to an empty question. See searching/results.py. */
