@@ -22,6 +22,7 @@ from mkdocs_semsearch.insights.store import InsightStore, Recorder
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
+from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import ROUTES
 
 KEYS, ROUNDS = 5, 9
@@ -66,7 +67,8 @@ def main() -> None:
         searcher._encoder.embed = searcher._encoder.encode  # type: ignore[method-assign]  # rounds repeat the questions
         store = InsightStore(Path(folder))
         recorder = Recorder(store)
-        apis = {False: SearchApi(lambda: searcher), True: SearchApi(lambda: searcher, recorder=recorder)}
+        operations = IndexOperations(lambda: searcher)
+        apis = {False: SearchApi(operations), True: SearchApi(operations, recorder=recorder)}
         seconds: dict[bool, list[float]] = {False: [], True: []}
         p99: dict[bool, list[float]] = {False: [], True: []}
         one_round(apis[False], questions, recorded=False)

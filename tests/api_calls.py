@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import anyio
 from starlette.routing import Mount, Route, Router
 
+from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
+from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.metrics import Metrics
+from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.responses import ApiResponse
 from mkdocs_semsearch.serving.wire import ROUTES
+
+
+def api_over(source: Callable[[], Searcher | None] | LiveIndex, **options: Any) -> SearchApi:
+    """Makes the API over one index: the searcher that a function returns, or None while there is none."""
+    metrics = Metrics()
+    return SearchApi(IndexOperations(source, metrics), metrics=metrics, **options)
 
 
 def handle(

@@ -224,10 +224,10 @@ class FacetReader:
             if not self._declared:
                 raw = _as_written(document, facet.name, raw)
             problems: list[str] = []
-            value = _READERS[facet.type](raw, problems)
+            value = _list(raw, problems) if facet.type == "list" else _read(_READERS[facet.type], raw, problems)
             if problems and self._declared:
                 self._report(f"Front matter field {facet.name!r} is declared as {facet.type}", document, problems[0])
-            if value is not None and value != ():
+            if value not in (None, "", ()):
                 values[facet.name] = value
         return values
 
@@ -237,7 +237,7 @@ class FacetReader:
         if boost is None:
             return 1.0
         problems: list[str] = []
-        number = _number(boost, problems)
+        number = _read(_number, boost, problems)
         if number is None or number <= 0:
             reason = problems[0] if problems else f"{number:g}"
             self._report("Front matter field 'search.boost' must be a number above 0", document, reason)
@@ -322,58 +322,50 @@ def _describe(value: Any) -> str:
     return f"{shown!r}" if isinstance(value, str) else f"the {type(value).__name__} {shown}"
 
 
-def _string(value: Any, problems: list[str]) -> str | None:
-    try:
-        return _text(value) or None
-    except _MisfitError as error:
-        problems.append(str(error))
-        return None
-
-
 def _list(value: Any, problems: list[str]) -> tuple[str, ...]:
     elements: Iterable[Any] = value if isinstance(value, list | tuple) else (value,)
-    texts = (_string(element, problems) for element in elements if element is not None)
+    texts = (_read(_text, element, problems) for element in elements if element is not None)
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _integer(value: Any, problems: list[str]) -> int | None:
+def _integer(value: Any) -> int | None:
     number = as_number(value)
-    if isinstance(number, int) and number in _INT64:
-        return number
-    problems.append(_describe(value))
-    return None
+    return number if isinstance(number, int) and number in _INT64 else None
 
 
-def _number(value: Any, problems: list[str]) -> float | int | None:
+def _number(value: Any) -> float | int | None:
     number = as_number(value)
-    if number is not None and abs(number) < 2**63:
-        return number
-    problems.append(_describe(value))
-    return None
+    return number if number is not None and abs(number) < 2**63 else None
 
 
-def _date(value: Any, problems: list[str]) -> datetime.date | None:
+def _date(value: Any) -> datetime.date | None:
     if isinstance(value, Mapping) and "created" in value:
         value = value["created"]
     # For most authors a text of digits alone, 20240131, is a number and not a date.
-    date = None if isinstance(value, str) and value.strip()[4:5] != "-" else as_date(value)
-    if date is None:
-        problems.append(_describe(value))
-    return date
+    return None if isinstance(value, str) and value.strip()[4:5] != "-" else as_date(value)
 
 
-def _boolean(value: Any, problems: list[str]) -> bool | None:
-    boolean = as_boolean(value, yaml=True) if isinstance(value, bool | str) else None
-    if boolean is None:
-        problems.append(_describe(value))
-    return boolean
+def _boolean(value: Any) -> bool | None:
+    return as_boolean(value, yaml=True) if isinstance(value, bool | str) else None
 
 
-_READERS: dict[str, Callable[[Any, list[str]], Any]] = {
-    "string": _string,
-    "list": _list,
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "string": _text,
     "integer": _integer,
     "number": _number,
     "date": _date,
     "boolean": _boolean,
 }
+"""Functions that convert a scalar to the type of a field; None, or a `_MisfitError`, if that is impossible."""
+
+
+def _read(reader: Callable[[Any], Any], value: Any, problems: list[str]) -> Any:
+    """Returns a converted value; None, and a description among `problems`, if it does not fit."""
+    problem = ""
+    try:
+        read = reader(value)
+    except _MisfitError as error:
+        read, problem = None, str(error)
+    if read is None:
+        problems.append(problem or _describe(value))
+    return read

@@ -19,7 +19,7 @@ from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.html_pages import answer_page, docs_asset, docs_page
 from mkdocs_semsearch.serving.metrics import Metrics, process_gauges
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.operations import Opened, Operations, SearcherSource, operations_on
+from mkdocs_semsearch.serving.operations import Opened, Operations
 from mkdocs_semsearch.serving.responses import (
     NO_STORE,
     ApiResponse,
@@ -65,8 +65,7 @@ class SearchApi:
     """Answers every route of the API.
 
     Args:
-        source: a callable that returns the current searcher (None while there is no index), a `LiveIndex`, or
-            operations on one index or several.
+        operations: the operations on one index or several.
         defaults: values of fields that a request leaves out.
         admission: tokens and rate limit; None for no checks.
         metrics: counters for requests.
@@ -78,7 +77,7 @@ class SearchApi:
 
     def __init__(
         self,
-        source: SearcherSource | Operations,
+        operations: Operations,
         *,
         defaults: Defaults | None = None,
         admission: Admission | None = None,
@@ -88,6 +87,7 @@ class SearchApi:
         recorder: Recorder | None = None,
         is_allowed_origin: Callable[[str], bool] = lambda origin: False,
     ) -> None:
+        self._operations = operations
         self._defaults = defaults or Defaults()
         self._admission = admission or Admission()
         self._metrics = metrics or Metrics()
@@ -96,7 +96,6 @@ class SearchApi:
         self._recorder = recorder
         self._is_allowed_origin = is_allowed_origin
         self._version = installed_version()
-        self._operations = operations_on(source, self._metrics)
 
     def answer(
         self,

@@ -234,13 +234,6 @@ class OpenedIndex:
         yield from ((self._operations.name, path) for path, _ in self.searcher.page_urls())
 
 
-def operations_on(source: SearcherSource | Operations, metrics: Metrics) -> Operations:
-    """Returns the operations on a source of searchers; operations are returned unchanged."""
-    if isinstance(source, SearcherLender) or callable(source):
-        return IndexOperations(source, metrics)
-    return source
-
-
 def _unix_time(moment: str) -> float:
     try:
         return datetime.datetime.fromisoformat(moment).timestamp()

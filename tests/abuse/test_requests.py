@@ -17,13 +17,12 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.plugin.preview import Preview
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import client_key
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES
 from tests.abuse.raw_http import answer_to, connected, serving
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import build, open_small
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -229,7 +228,7 @@ class Unreachable(WordHashEmbedder):
 
 def test_details_of_the_embedder_are_logged_and_not_sent_to_clients(index_dir, caplog):
     with open_searcher(index_dir, embedder=Unreachable()) as searcher, caplog.at_level(logging.ERROR):
-        answer = handle(SearchApi(lambda: searcher), "GET", "/api/v1/search", "q=keys&mode=semantic")
+        answer = handle(api_over(lambda: searcher), "GET", "/api/v1/search", "q=keys&mode=semantic")
     assert answer.status == 503
     assert b"10.0.0.9" not in answer.body
     assert b"secret" not in answer.body

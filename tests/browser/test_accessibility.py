@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from mkdocs_semsearch.plugin.options import read_settings
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.site.widget_files import write_results_page
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.browser.asking import put_question, type_question
 from tests.integration.sites import THEMES
 from tests.unit.serving.small_index import build, open_small
@@ -168,7 +167,7 @@ def test_axe_finds_nothing_on_the_results_page(page, build_site, serving, axe, t
 
 def test_axe_finds_nothing_on_the_answer_without_javascript(page, axe, tmp_path):
     with open_small(build(tmp_path / "index")) as searcher, ThreadPoolExecutor(1) as thread:  # this one has a loop
-        api = SearchApi(lambda: searcher)
+        api = api_over(lambda: searcher)
 
         def answer(path, query):
             return thread.submit(handle, api, "GET", path, query).result().body.decode()

@@ -37,11 +37,11 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.searching.response import filter_to_json, to_json
     from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
-    from mkdocs_semsearch.serving.api import SearchApi
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.responses import HttpError, panics_as_errors
     from mkdocs_semsearch.serving.wire import parse_request, parse_search_parameters
+    from tests.api_calls import api_over
     from tests.api_calls import handle
     from tests.unit.serving.small_index import build
     from tests.word_hash import WordHashEmbedder
@@ -167,7 +167,7 @@ def _searcher() -> Searcher:
     return open_unverified(INDEX)
 
 
-_API = SearchApi(lambda: None)
+_API = api_over(lambda: None)
 MCP_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 INDEX = build(Path(tempfile.mkdtemp(prefix="fuzz-index-")) / "index")
 INDEX_BUILD = read_manifest(INDEX).build_id

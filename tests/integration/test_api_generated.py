@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.serving.api import SearchApi
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import build, open_small
 
 
@@ -21,7 +20,7 @@ def searcher(tmp_path_factory):
 
 @pytest.fixture
 def api(searcher):
-    return SearchApi(lambda: searcher)
+    return api_over(lambda: searcher)
 
 
 json_values = st.recursive(
@@ -51,7 +50,7 @@ def test_no_body_makes_the_server_fail(api, query, values):
 @settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_server_fail(body):
-    api = SearchApi(lambda: None)
+    api = api_over(lambda: None)
     assert handle(api, "POST", "/api/v1/search", "", {}, body).status == 422
     assert handle(api, "GET", "/api/v1/search", body.decode("latin-1")).status in (422, 503)
     assert handle(api, "GET", body.decode("utf-8", "replace")).status == 404

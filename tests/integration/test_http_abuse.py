@@ -17,12 +17,11 @@ import uvicorn
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import Workers
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.wire import ROUTES
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
@@ -180,7 +179,7 @@ def test_a_body_of_100_megabytes_is_not_taken(port, told):
 def test_a_slow_body_does_not_delay_other_requests(index_dir):
     live = LiveIndex(index_dir, open_index=open_small)
     live.refresh()
-    api = SearchApi(live)
+    api = api_over(live)
     workers = Workers(max_concurrent=1)
     endpoints = {route.path: ApiEndpoint(api, workers, route, body_seconds=0.5) for route in ROUTES}
 
@@ -254,7 +253,7 @@ def test_bytes_that_are_not_utf_8_are_refused(port, query):
 def test_a_flood_that_no_cache_stops_takes_no_memory(index_dir):
     embedder = WordHashEmbedder()
     with open_searcher(index_dir, embedder=embedder) as searcher:
-        api = SearchApi(lambda: searcher)
+        api = api_over(lambda: searcher)
 
         def flood(start, count):
             for n in range(start, start + count):

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Workers
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from tests.api_calls import api_over
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
 
@@ -136,7 +136,7 @@ def test_a_long_body_is_refused_whether_its_length_is_known_or_not(client):
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(index_dir):
-    endpoint = ApiEndpoint(SearchApi(lambda: None), Workers(), body_seconds=0.01)
+    endpoint = ApiEndpoint(api_over(lambda: None), Workers(), body_seconds=0.01)
     sent = []
 
     async def send(message):
@@ -156,7 +156,7 @@ def test_a_request_of_a_disconnected_client_is_not_answered():
         raise AssertionError(message)
 
     scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
-    anyio.run(ApiEndpoint(SearchApi(lambda: None), Workers()), scope, receive, send)
+    anyio.run(ApiEndpoint(api_over(lambda: None), Workers()), scope, receive, send)
 
 
 PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}

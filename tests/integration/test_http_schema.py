@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.slow
@@ -99,7 +98,7 @@ def as_both_read_it(arguments):
 @given(good | wild)
 def test_mcp_refuses_the_same_requests_as_http_with_the_same_sentence(searcher, call_tool, arguments):
     sent = as_both_read_it(arguments)
-    response = handle(SearchApi(lambda: searcher), "POST", "/api/v1/search", "", {}, json.dumps(sent).encode())
+    response = handle(api_over(lambda: searcher), "POST", "/api/v1/search", "", {}, json.dumps(sent).encode())
     body = json.loads(response.body)
     found = call_tool("search_docs", sent)
     if response.status == 200:
@@ -114,7 +113,7 @@ def test_mcp_refuses_the_same_requests_as_http_with_the_same_sentence(searcher, 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 @given(st.sampled_from(["guide/auth.md", "guide", "x.md"]) | st.text("abz./-ü %?#", min_size=1, max_size=12))
 def test_a_page_is_refused_alike(searcher, call_tool, path):
-    api = SearchApi(lambda: searcher)
+    api = api_over(lambda: searcher)
     for route, tool in (("pages", "get_page"), ("related", "related_pages")):
         response = handle(api, "GET", f"/api/v1/{route}/{path}", "")
         body = json.loads(response.body)

@@ -20,7 +20,7 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.made_index import made_page, opened
 from tests.unit.serving.small_index import build, open_small
 
@@ -49,7 +49,7 @@ def searcher(index_dir):
 
 @pytest.fixture
 def api(searcher):
-    return SearchApi(lambda: searcher)
+    return api_over(lambda: searcher)
 
 
 def without_time(body):

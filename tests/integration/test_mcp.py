@@ -23,14 +23,14 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.errors import PageNotFoundError
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.serving.api import SearchApi, installed_version
+from mkdocs_semsearch.serving.api import installed_version
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import Defaults
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import DeadEmbedder, build, open_small
 from tests.word_hash import WordHashEmbedder
@@ -153,7 +153,7 @@ def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
 
 
 def test_tools_answer_with_the_json_of_the_routes(searcher):
-    api = SearchApi(lambda: searcher)
+    api = api_over(lambda: searcher)
 
     def http(path, query_string=""):
         return json.loads(handle(api, "GET", path, query_string).body)

@@ -11,10 +11,9 @@ from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.errors import EmptyQueryError, IndexNotFoundError
 from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
@@ -40,7 +39,7 @@ def test_all_interfaces_report_no_results_alike(tmp_path, capsys, case):
     built(index, pages)
     filters = [f"--filter={item['field']}={item['value']}" for item in asked.get("filters", ())]
     with open_searcher(index, embedder=WordHashEmbedder()) as searcher:
-        response = handle(SearchApi(lambda: searcher), "POST", "/api/v1/search", "", {}, json.dumps(request).encode())
+        response = handle(api_over(lambda: searcher), "POST", "/api/v1/search", "", {}, json.dumps(request).encode())
 
         async def call():
             async with client(build_server(IndexOperations(lambda: searcher))) as opened:
@@ -75,7 +74,7 @@ def test_all_interfaces_report_a_missing_index_alike(tmp_path, capsys):
         open_searcher(tmp_path / "nowhere")
     assert main(["query", "keys", "--index", str(tmp_path / "nowhere")]) == 1
     assert capsys.readouterr().err.startswith("semsearch: There is no search index in ")
-    response = handle(SearchApi(lambda: None), "POST", "/api/v1/search", "", {}, b'{"query": "keys"}')
+    response = handle(api_over(lambda: None), "POST", "/api/v1/search", "", {}, b'{"query": "keys"}')
 
     async def call():
         async with client(build_server(IndexOperations(lambda: None))) as opened:

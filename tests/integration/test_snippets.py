@@ -15,10 +15,9 @@ import pytest
 import mkdocs_semsearch
 from mkdocs_semsearch import open_searcher
 from mkdocs_semsearch.cli import main
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import build, open_small
 from tests.word_hash import WordHashEmbedder
 
@@ -66,7 +65,7 @@ def test_all_interfaces_return_the_same_first_result(tmp_path, monkeypatch, caps
     build(tmp_path / "semsearch-index")
     monkeypatch.chdir(tmp_path)
     with open_small(tmp_path / "semsearch-index") as searcher:
-        response = handle(SearchApi(lambda: searcher), "GET", "/api/v1/search", urlsplit(shlex.split(curl)[-1]).query)
+        response = handle(api_over(lambda: searcher), "GET", "/api/v1/search", urlsplit(shlex.split(curl)[-1]).query)
         by_http = json.loads(response.body)["results"][0]
 
         async def call():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.serving.api import SearchApi
+from tests.api_calls import api_over
 from tests.unit.serving.small_index import build, open_small
 
 
@@ -19,4 +20,4 @@ def searcher(index_dir):
 
 @pytest.fixture
 def api(searcher) -> SearchApi:
-    return SearchApi(lambda: searcher)
+    return api_over(lambda: searcher)

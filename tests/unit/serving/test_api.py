@@ -15,9 +15,9 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import Admission, RateLimiter
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES, SearchApi
+from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.responses import encode_json
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
 
 ROUTES = ("/api/v1/search?q=a", "/api/v1/facets", "/api/v1/pages/guide/auth.md", "/api/v1/related/guide/auth.md")
@@ -51,7 +51,7 @@ def error(response):
 @pytest.fixture
 def degraded_api(index_dir):
     with open_searcher(index_dir, embedder=DeadEmbedder()) as opened:
-        yield SearchApi(lambda: opened)
+        yield api_over(lambda: opened)
 
 
 def paths(body):
@@ -212,7 +212,7 @@ def test_a_client_that_has_the_response_gets_304(api, searcher, tmp_path, addres
     assert dict(again.headers)["etag"] == tag
     assert get(api, address, if_none_match='"other"').status == 200
     with open_small(build(tmp_path / "next", PAGES[:3])) as newer:
-        assert get(SearchApi(lambda: newer), address, if_none_match=tag).status == 200
+        assert get(api_over(lambda: newer), address, if_none_match=tag).status == 200
 
 
 def test_questions_that_mean_the_same_share_their_tag(api):
@@ -285,7 +285,7 @@ def test_a_body_over_the_limit_is_refused_by_its_size_or_its_declared_length(api
 
 
 def test_without_an_index_every_search_route_answers_503():
-    api = SearchApi(lambda: None)
+    api = api_over(lambda: None)
     for address in (*ROUTES, "/readyz"):
         response = get(api, address)
         assert response.status == 503
@@ -311,7 +311,7 @@ def test_errors_of_the_search(caplog, raised, status, code):
         raise raised
 
     with caplog.at_level(logging.ERROR):
-        response = post(SearchApi(provider), {"query": "private words"})
+        response = post(api_over(provider), {"query": "private words"})
     assert response.status == status
     assert error(response)["code"] == code
     assert b"secret detail" not in response.body
@@ -362,7 +362,7 @@ def test_degraded_searches_are_counted(degraded_api):
 
 def test_the_rate_limit_is_by_client_and_leaves_health_alone(searcher):
     clock = iter(float(second) for second in range(0, 1000, 10)).__next__
-    api = SearchApi(lambda: searcher, admission=Admission(rate_limiter=RateLimiter(1, 60, clock=clock)))
+    api = api_over(lambda: searcher, admission=Admission(rate_limiter=RateLimiter(1, 60, clock=clock)))
 
     def status(client, path="/api/v1/facets"):
         return handle(api, "GET", path, client=client)

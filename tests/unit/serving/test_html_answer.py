@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 
 
 def page(api, query=""):
@@ -110,4 +110,4 @@ def test_several_indexes_name_theirs(searcher):
 
 
 def test_without_an_index_it_is_unavailable():
-    assert handle(SearchApi(lambda: None), "GET", "/api/v1/search.html", "q=x").status == 503
+    assert handle(api_over(lambda: None), "GET", "/api/v1/search.html", "q=x").status == 503

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.serving import openapi
-from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.wire import ROUTES, SearchRequest
-from tests.api_calls import handle
+from tests.api_calls import api_over, handle
 from tests.unit.serving.api_types import typescript
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -128,7 +127,7 @@ def test_real_answers_have_exactly_the_fields_of_their_schema(api, method, path,
 
 
 def test_statuses_are_described(api):
-    nothing = SearchApi(lambda: None)
+    nothing = api_over(lambda: None)
     for served, path, query_string in [
         (api, "/api/v1/search", ""),
         (nothing, "/api/v1/search", "q=a"),
