@@ -313,6 +313,7 @@ _page_values = operator.attrgetter(*_PAGE_FIELDS)
 def _page(page: PageInfo) -> dict[str, Any]:
     body = dict(zip(_PAGE_FIELDS, _page_values(page), strict=True))
     body["languages"] = list(page.languages)
+    body["breadcrumbs"] = list(page.breadcrumbs)
     return body
 
 
