@@ -211,7 +211,7 @@ class FacetReader:
         """
         self._facets = tuple(facets)
         self._declared = declared
-        self._misfits: dict[str, _Misfits] = {}
+        self._misfits: dict[str, dict[str, str]] = {}
 
     def values(self, document: Document, kind: PageKind = "guide", language: str | None = None) -> dict[str, Any]:
         """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
@@ -254,10 +254,10 @@ class FacetReader:
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each field that did not fit somewhere, sorted."""
-        return tuple(sorted(f"{field}, but {misfits.describe()}." for field, misfits in self._misfits.items()))
+        return tuple(sorted(f"{field}, but {_summary(reasons)}." for field, reasons in self._misfits.items()))
 
     def _report(self, field: str, document: Document, reason: str) -> None:
-        self._misfits.setdefault(field, _Misfits()).add(document.path, reason)
+        self._misfits.setdefault(field, {}).setdefault(document.path, reason)
 
 
 def _as_written(document: Document, name: str, value: Any) -> Any:
@@ -281,20 +281,12 @@ def _search_field(document: Document, name: str) -> Any:
     return search.get(name) if isinstance(search, Mapping) else None
 
 
-class _Misfits:
-    """Pages on which one field does not have its type."""
-
-    def __init__(self) -> None:
-        self._reasons: dict[str, str] = {}
-
-    def add(self, path: str, reason: str) -> None:
-        self._reasons.setdefault(path, reason)
-
-    def describe(self) -> str:
-        path, reason = min(self._reasons.items())
-        others = len(self._reasons) - 1
-        more = f" ({others} more {'pages' if others > 1 else 'page'} with values that do not fit)" if others else ""
-        return f"{path} has {reason}; the value is left out{more}"
+def _summary(reasons: Mapping[str, str]) -> str:
+    """Describes the pages on which a field does not have its type: the first one with its reason, and their number."""
+    path, reason = min(reasons.items())
+    others = len(reasons) - 1
+    more = f" ({others} more {'pages' if others > 1 else 'page'} with values that do not fit)" if others else ""
+    return f"{path} has {reason}; the value is left out{more}"
 
 
 def _text(value: Any) -> str:

@@ -228,17 +228,13 @@ def _content(tree: LexborHTMLParser) -> LexborNode:
 
 
 def _remove_chrome(node: LexborNode, selector: str) -> None:
-    _remove(node, selector)
-    for link in node.css("a"):
-        if flat_text(link).casefold() in _CHROME_LINKS:
-            link.decompose()
-
-
-def _remove(node: LexborNode, selector: str) -> None:
     # In reverse, so that inner elements are removed before the ones around them.
     for chrome in reversed(node.css(selector)):
         if chrome.mem_id != node.mem_id:
             chrome.decompose()
+    for link in node.css("a"):
+        if flat_text(link).casefold() in _CHROME_LINKS:
+            link.decompose()
 
 
 def _has_text(node: LexborNode) -> bool:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,7 +225,7 @@ def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
 
     with open_searcher(_index_dir(given.index)) as searcher:
         report = make_report(store.read(since), searcher, dropped=store.counters().get("dropped", 0))
-    print_as(given.format, report.to_json(), report_html(report) if given.format == "html" else report_text(report))
+    print_as(given.format, asdict(report), report_html(report) if given.format == "html" else report_text(report))
 
 
 def _searches(folder: str | None, since: str = "") -> Sequence[Search]:
@@ -252,9 +252,10 @@ def _lint(given: argparse.Namespace) -> int:
         found = findings_in(folder, searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
     docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
     if given.format == "json":
-        print_json([finding.to_json() for finding in found])
-    for finding in found if given.format != "json" else ():
-        print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
+        print_json([asdict(finding) for finding in found])
+    else:
+        for finding in found:
+            print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
     say(f"{len(found)} findings")
     return 1 if found and given.strict else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -63,10 +63,6 @@ class Report:
     unreached: tuple[Mapping[str, str], ...]
     facets: tuple[Mapping[str, Any], ...]
     corrections: tuple[Mapping[str, Any], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the report as JSON values."""
-        return asdict(self)
 
 
 def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int = 0) -> Report:

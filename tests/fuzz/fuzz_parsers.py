@@ -41,8 +41,7 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.responses import HttpError, panics_as_errors
     from mkdocs_semsearch.serving.wire import parse_request, parse_search_parameters
-    from tests.api_calls import api_over
-    from tests.api_calls import handle
+    from tests.api_calls import api_over, handle
     from tests.unit.serving.small_index import build
     from tests.word_hash import WordHashEmbedder
 

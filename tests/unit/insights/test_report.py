@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_the_report_as_text(report):
 
 
 def test_the_report_as_json_and_html(report):
-    body = json.loads(json.dumps(report.to_json()))
+    body = json.loads(json.dumps(asdict(report)))
     assert body["unanswered"][0]["page"]["title"] == "Authentication"
     html = report_html(report)
     assert '<a href="https://docs.example/guide/auth/">Authentication</a>' in html
