@@ -47,6 +47,7 @@ GRID: Mapping[tuple[str, str], Sequence[float]] = {
     ("kinds", "blog"): (0.7, 0.8, 0.9, 1.0),
     ("kinds", "contributing"): (0.8, 0.85, 0.9, 0.95, 1.0),
     ("kinds", "proposal"): (0.65, 0.75, 0.85, 1.0),
+    ("kinds", "unlisted"): (0.7, 0.8, 0.9, 1.0),
     ("kinds", "reference"): (0.8, 0.9, 0.95, 1.0),
     ("headings", "bonus"): (0.0, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0),
     ("headings", "semantic"): (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0),

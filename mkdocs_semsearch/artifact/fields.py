@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PageKind = Literal["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal"]
+PageKind = Literal["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal", "unlisted"]
 PAGE_KINDS: tuple[str, ...] = get_args(PageKind)
 
 OWN_FACETS = ("page.section", "page.kind", "page.language")

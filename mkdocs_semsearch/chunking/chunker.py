@@ -44,7 +44,7 @@ from mkdocs_semsearch.chunking.front_matter import (
 )
 from mkdocs_semsearch.chunking.markdown_source import NO_SPAN, SourceMap, read_markdown
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
-from mkdocs_semsearch.chunking.page_role import page_kind, page_language, written_language
+from mkdocs_semsearch.chunking.page_role import kind_in_site, page_kind, page_language, written_language
 from mkdocs_semsearch.embedding.protocol import TokenCounter
 from mkdocs_semsearch.lexical import analyzers
 
@@ -132,7 +132,8 @@ class Chunker:
         recognised = text.recognised
         if recognised is None or recognised[:3] != (document.path, document.url, document.language):
             recognised = _recognised(document, text.chunks)
-        kind, language = self._kind(document) or recognised.kind, written_language(front_matter) or recognised.language
+        kind = self._kind(document) or kind_in_site(recognised.kind, listed=document.listed)
+        language = written_language(front_matter) or recognised.language
         return ChunkedPage(
             path=document.path,
             url=document.url,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -27,6 +27,7 @@ LEAST_NAMED, NAMED_SHARE = 6, 0.7
 """Least number and least share of a page's headings that must be names in code. Guides that list some names at their
 end have a share of up to .69 (MkDocs' guide to themes)."""
 
+_HOME_PAGES = frozenset({"index.md", "README.md"})
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
 _BLOG_FOLDERS = frozenset({"announcements", "blog", "news", "posts"})
 _ARCHIVE_FOLDERS = frozenset({"archive", "archived", "archives"})
@@ -96,6 +97,20 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     if top in _CONTRIBUTING_FOLDERS or name in _CONTRIBUTING_NAMES:
         return "contributing"
     return "guide"
+
+
+def kind_in_site(kind: PageKind, *, listed: bool) -> PageKind:
+    """Returns the kind of a page with this recognised kind; a guide that the navigation leaves out is `unlisted`."""
+    return "unlisted" if kind == "guide" and not listed else kind
+
+
+def unlisted_pages(paths: Collection[str], listed: Container[str]) -> frozenset[str]:
+    """Returns the source paths that the navigation leaves out, without the home page; none if it leaves out over half.
+
+    Such a navigation is no list of the pages that matter: it names one page for each group, or a plugin completes it.
+    """
+    left_out = frozenset(path for path in paths if path not in listed and path not in _HOME_PAGES)
+    return left_out if 2 * len(left_out) <= len(paths) else frozenset()
 
 
 def _place(path: str) -> tuple[list[str], str]:

@@ -17,6 +17,7 @@ from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
 from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_alternates, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
+from mkdocs_semsearch.chunking.page_role import unlisted_pages
 from mkdocs_semsearch.site.source_files import PageDates
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class MkDocsPages:
         self._positions: dict[str, int] = {}
         self._expected: set[str] = set()
         self._in_navigation: set[str] = set()
+        self._unlisted: frozenset[str] = frozenset()
         self._seen: set[str] = set()
 
     def __iter__(self) -> Iterator[Document]:
@@ -73,6 +75,7 @@ class MkDocsPages:
         self._positions.clear()
         self._expected.clear()
         self._in_navigation.clear()
+        self._unlisted = frozenset()
 
     def follow(self, nav: Navigation, files: Files, *, preview: bool) -> None:
         """Reads which pages exist and their order from the navigation; drafts count only in a preview."""
@@ -83,6 +86,7 @@ class MkDocsPages:
             self._positions.setdefault(page.file.dest_uri, len(self._positions))
         paths = [file.src_uri for file in files.documentation_pages()]
         self._unmatched = {glob for glob in self._unmatched if not any(fnmatchcase(path, glob) for path in paths)}
+        self._unlisted |= unlisted_pages(paths, self._in_navigation)
         inclusion = (lambda level: level.is_in_serve()) if preview else (lambda level: level.is_included())
         self._expected.update(file.dest_uri for file in files.documentation_pages(inclusion=inclusion))
 
@@ -116,7 +120,9 @@ class MkDocsPages:
             docs_dir = Path(config.docs_dir)
             if self._dates is None or self._dates.docs_dir != docs_dir:  # git runs once, not for every rebuild
                 self._dates = PageDates(docs_dir)
-            self._documents[key] = _document(page, self._sources.get(key), config, self._dates)
+            self._documents[key] = _document(
+                page, self._sources.get(key), config, self._dates, listed=page.file.src_uri not in self._unlisted
+            )
 
     def see(self, page: Page, output: str) -> None:
         """Reads links to translations from the output, and the visible text if the template omits the Markdown."""
@@ -167,7 +173,7 @@ class MkDocsPages:
         return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
 
 
-def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageDates) -> Document:
+def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageDates, *, listed: bool) -> Document:
     content = page.content or ""
     file = page.file
     generated = _is_generated(file)
@@ -184,6 +190,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
         file_size=len(content.encode()) if generated else path.stat().st_size,
         section=breadcrumbs[0] if breadcrumbs else None,
         breadcrumbs=breadcrumbs,
+        listed=listed,
         language=getattr(file, "locale", None) or site_language(config),
         committed=None if generated else dates.committed(path),
         written=None if generated else dates.written(path),

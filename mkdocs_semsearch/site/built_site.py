@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +16,7 @@ from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
 from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_rendered_page
-from mkdocs_semsearch.chunking.page_role import split_version, version_order
+from mkdocs_semsearch.chunking.page_role import split_version, unlisted_pages, version_order
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_site, open_configured_embedder
@@ -104,7 +104,8 @@ class SiteFolder:
     exceptions:
 
     - pages that other plugins write or move (blog posts, translations, gen-files) have the path of their HTML file
-        and no front matter; navigation that a plugin generates is unknown; Material's `meta` plugin is not applied;
+        and no front matter; navigation that a plugin generates is unknown; with `not_in_nav`, no page has the kind
+        `unlisted`; Material's `meta` plugin is not applied;
     - Material removes `data-search-exclude` with a value from its output, Zensical also without one. On headings it
       is read from the Markdown source; on other blocks it is lost.
     """
@@ -120,12 +121,14 @@ class SiteFolder:
         self._site_dir = site_dir
         self._config = config
         self._dates = PageDates(config.docs_dir) if config else None
+        self._unlisted: frozenset[str] = frozenset()
         self._problems: dict[str, str] = {}
         self._left_out: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Document]:
         """Yields the pages in the order of the navigation, then of the paths."""
         sources = _source_files(self._config) if self._config else {}
+        self._unlisted = self._left_out_of_navigation(frozenset(sources.values()))
         written: dict[tuple[str, str], str] = {}
         generator = self._generator()
         files = (file.relative_to(self._site_dir).as_posix() for file in self._site_dir.rglob("*.html"))
@@ -140,6 +143,13 @@ class SiteFolder:
                     yield self._document(path, sources.get(path), page)
             if reason is not None:
                 self._left_out[path] = reason
+
+    def _left_out_of_navigation(self, paths: Set[str]) -> frozenset[str]:
+        """Returns `unlisted_pages`; none if a plugin completes the navigation or `not_in_nav` names pages."""
+        nav = self._config.nav if self._config and not self._config.has_not_in_nav else None
+        if nav is None or not all(entry in paths or ":" in entry for entry in nav):  # an address has a colon
+            return frozenset()
+        return unlisted_pages(paths, nav)
 
     def _generator(self) -> str:
         """Returns the generator named in the home page; in many Hugo themes no other page names it."""
@@ -209,6 +219,7 @@ class SiteFolder:
             file_size=file.stat().st_size,
             section=breadcrumbs[0] if breadcrumbs else None,
             breadcrumbs=breadcrumbs,
+            listed=source_path not in self._unlisted,
             language=page.language,
             alternates=page.alternates,
             translation_key=page.translation_key,

@@ -48,6 +48,7 @@ class SiteConfig:
         site_name: as written; `""` if missing.
         use_directory_urls: whether `a.md` becomes `a/index.html`.
         nav: source path to entry; None if the navigation follows the folders.
+        has_not_in_nav: whether the option `not_in_nav` names pages that are not meant to be in the navigation.
         site_url: as written; `""` if missing.
         language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
         edit_url: see `edit_url`; empty if the configuration has no `edit_uri`.
@@ -58,6 +59,7 @@ class SiteConfig:
     site_name: str = ""
     use_directory_urls: bool = True
     nav: Mapping[str, NavEntry] | None = field(default=None)
+    has_not_in_nav: bool = False
     site_url: str = ""
     language: str = "en"
     edit_url: str = ""
@@ -95,6 +97,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
         site_name=str(values.get("site_name") or ""),
         use_directory_urls=values.get("use_directory_urls") is not False,
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
+        has_not_in_nav=bool(values.get("not_in_nav")),
         site_url=str(values.get("site_url") or ""),
         language=_language(values.get("theme")),
         edit_url=edit_url(*(str(values.get(key) or "") for key in ("repo_url", "edit_uri", "edit_uri_template"))),

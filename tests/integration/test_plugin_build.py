@@ -229,6 +229,25 @@ def test_pages_have_the_date_of_their_last_commit(site):
     assert current_build(site.index_dir).build_id == before
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_guides_that_the_navigation_leaves_out_are_unlisted(tmp_path, engine):
+    texts = {f"{name}.md": f"# {name}\n\nAll about {name}.\n" for name in ("index", "one", "two", "lost", "meant")}
+    site = DocsSite(tmp_path).write(texts | {"changelog.md": "# Changelog\n\nNews.\n"})
+    site.config |= {"nav": ["one.md", {"Two": "two.md"}], "not_in_nav": "meant.md"}
+    site.config["validation"] = {"omitted_files": "ignore"}
+
+    def kinds():
+        site.build(engine=engine)
+        return {path: site.page(path)["kind"] for path in site.paths()}
+
+    guides = dict.fromkeys(texts, "guide")  # the home page is one, whatever names it
+    assert kinds() == guides | {"lost.md": "unlisted", "changelog.md": "changelog"}
+    site.config["nav"] = ["one.md"]
+    assert kinds()["two.md"] == "unlisted"  # though its text is cached
+    site.write({f"generated/{number}.md": f"# Rule {number}\n\nAll about it.\n" for number in range(9)})
+    assert set(kinds().values()) == {"guide", "changelog"}  # such a navigation is not a list of what matters
+
+
 LINTED = {
     **{f"{name}.md": f"---\ntags: [android]\n---\n# {name}\n\nAll about {name}.\n" for name in ("one", "two", "three")},
     "four.md": "---\ntags: [andriod]\n---\n# Four\n\nAll about four.\n",

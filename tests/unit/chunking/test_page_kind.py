@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.page_role import page_kind
+from mkdocs_semsearch.chunking.page_role import kind_in_site, page_kind, unlisted_pages
 
 PROSE = [(), ("Install",), ("Configure the client",), ("Configure the client", "Proxies"), ("Next steps",)]
 VERSIONS = [
@@ -99,6 +99,17 @@ def test_guides_that_look_like_something_else_stay_guides(path, title, headings)
     assert page_kind(path, title, headings) == "guide"
 
 
+def test_only_a_guide_that_the_navigation_leaves_out_is_unlisted():
+    assert kind_in_site("guide", listed=False) == "unlisted"
+    assert kind_in_site("guide", listed=True) == "guide"
+    assert kind_in_site("blog", listed=False) == "blog"
+
+
+def test_a_navigation_that_leaves_out_most_pages_lists_nothing():
+    assert unlisted_pages(["index.md", "a.md", "b.md", "c.md"], {"a.md"}) == {"b.md", "c.md"}
+    assert unlisted_pages(["index.md", "a.md", "b.md", "c.md", "d.md"], {"a.md"}) == set()
+
+
 def test_a_page_that_documents_objects_is_a_reference():
     assert page_kind("client.md", "Client", [(), ("Client",), ("Client", "get")], documented=2) == "reference"
     assert page_kind("client.md", "Client", [*PROSE, ("Client",)], documented=1) == "guide"
@@ -138,6 +149,6 @@ def test_an_unknown_kind_is_reported_and_left_out():
     assert page.kind == "changelog"
     assert misfits == (
         "Front matter field 'search.kind' must be one of guide, reference, changelog, blog, archive, "
-        "contributing, proposal, "
+        "contributing, proposal, unlisted, "
         "but changelog.md has 'novel'; the value is left out.",
     )

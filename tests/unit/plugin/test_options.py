@@ -108,7 +108,7 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         (
             {"kinds": {"news/*": "novel"}},
             "kinds",
-            ["'news/*'", "'novel'", "guide, reference, changelog, blog, archive, contributing, proposal"],
+            ["'news/*'", "'novel'", "guide, reference, changelog, blog, archive, contributing, proposal, unlisted"],
         ),
         ({"chunking": {"max_tokens": "many"}}, "chunking", ["max_tokens", "'many'", "from 16 up"]),
         ({"chunking": {"max_tokens": True}}, "chunking", ["max_tokens", "True", "from 16 up"]),

@@ -119,6 +119,26 @@ def test_an_inherited_configuration_is_merged_as_mkdocs_does(tmp_path: Path) -> 
     assert list(config.nav or ()) == ["b.md"]
 
 
+@pytest.mark.parametrize(
+    ("config", "unlisted"),
+    [
+        ("nav: [a.md, sub/b.md, https://example.org/]\n", {"lost.md"}),
+        ("nav: [a.md, sub/]\n", set()),  # a plugin completes it
+        ("nav: [a.md, sub/b.md]\nnot_in_nav: lost.md\n", set()),
+        ("site_name: Docs\n", set()),
+    ],
+)
+def test_pages_that_the_navigation_leaves_out(tmp_path: Path, config: str, unlisted: set[str]) -> None:
+    pages = ("index", "a", "sub/b", "lost")
+    write(tmp_path, {f"docs/{page}.md": f"# {page}\n" for page in pages})
+    html = "<html><body><article><h1>x</h1><p>text</p></article></body></html>"
+    write(tmp_path, {f"site/{page}{'' if page == 'index' else '/index'}.html": html for page in pages})
+    write(tmp_path, {"mkdocs.yml": config})
+    documents = list(SiteFolder(tmp_path / "site", load_site_config(tmp_path / "mkdocs.yml")))
+    assert len(documents) == 4
+    assert {document.path for document in documents if not document.listed} == unlisted
+
+
 def test_zensical_toml(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -6,7 +6,7 @@ const { fround } = Math;
 
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
-const KINDS = ["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal"];
+const KINDS = ["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal", "unlisted"];
 
 const ASKS_FOR_CHANGES =
   /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
