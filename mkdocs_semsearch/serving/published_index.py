@@ -25,6 +25,7 @@ from mkdocs_semsearch.errors import (
     IndexFormatError,
     IndexNotFoundError,
     IndexWriteError,
+    reason,
 )
 from mkdocs_semsearch.http_client import HttpClient, Reply
 from mkdocs_semsearch.serving.trial import try_build
@@ -211,7 +212,16 @@ class PublishedIndex:
         if here is None or here.build_id != manifest.build_id:
             self._refuse_if_known(manifest)
             _refuse_if_too_large(manifest, place, self.folder)
-            publish_build(self.folder, manifest.build_id, lambda staging: self._fetch(place, manifest, here, staging))
+            try:
+                publish_build(
+                    self.folder, manifest.build_id, lambda staging: self._fetch(place, manifest, here, staging)
+                )
+            except IndexWriteError as error:
+                cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+                raise IndexWriteError(
+                    f"The copy of {place} in {self.folder} could not be written ({reason(cause)}): "
+                    "make room or allow writing there, or let XDG_CACHE_HOME name another folder."
+                ) from cause
             shutil.rmtree(self.folder / DOWNLOADS, ignore_errors=True)
         self._places, self._tag = [place], tag
         return here is None or here.build_id != manifest.build_id
@@ -287,7 +297,8 @@ def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
     free = shutil.disk_usage(existing).free
     if manifest.size > free:
         raise IndexWriteError(
-            f"The index at {place} has {manifest.size} bytes, {folder} has room for {free}: make room."
+            f"The index at {place} has {manifest.size} bytes, {folder} has room for {free}: "
+            "make room, or let XDG_CACHE_HOME name another folder."
         )
 
 

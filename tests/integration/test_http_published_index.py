@@ -13,7 +13,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.artifact import current_build, read_manifest
-from mkdocs_semsearch.errors import ConfigurationError, IndexCorruptError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.errors import (
+    ConfigurationError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+    IndexWriteError,
+)
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, local_folder
@@ -120,6 +126,19 @@ def test_a_folder_without_an_index_is_refused_with_a_sentence(web, copy):
     with pytest.raises(IndexCorruptError, match="outside"):
         PublishedIndex(url, copy).update()
     assert not copy.exists()
+
+
+def test_a_copy_that_cannot_be_written_is_a_sentence(web, tmp_path):
+    url, root, _ = web
+    build(root / "semsearch")
+    (tmp_path / "file").write_text("")
+    copy = tmp_path / "file" / "copy"
+    with pytest.raises(IndexWriteError) as refused:
+        PublishedIndex(url, copy).update()
+    assert str(refused.value) == (
+        f"The copy of {url}semsearch/ in {copy} could not be written (Not a directory): "
+        "make room or allow writing there, or let XDG_CACHE_HOME name another folder."
+    )
 
 
 def test_a_missing_server_is_reported_in_one_sentence(copy):
