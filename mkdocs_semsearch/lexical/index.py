@@ -360,9 +360,13 @@ class LexicalIndex:
         return rows[np.fromiter(self._phrases.occur(terms, self._texts(rows)), np.bool_, len(rows))]
 
     def _ranking(self, question: Question) -> tantivy.Query | None:
-        """Returns the Tantivy query of a question; cached, because counting a facet runs it again without a filter."""
+        """Returns the Tantivy query of a question.
+
+        That of the last question is cached, because counting a facet runs it again without a filter, and readers ask
+        the same question with other filters or for its next page.
+        """
         last = getattr(self._last, "question", None)
-        if last is None or last[0] is not question:
+        if last is None or last[0] != question:
             self._last.question = last = (question, self._queries.ranking(question))
         return last[1]
 

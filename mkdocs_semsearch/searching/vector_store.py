@@ -153,7 +153,8 @@ class VectorStore:
     def _coded(self, vector: NDArray[np.float32]) -> Approximation:
         """Returns the scan for a query vector, which is reused when the same query runs with other filters or limits.
 
-        Exact similarities are reused as well. The vector is compared by identity, so threads do not share results.
+        Exact similarities are reused as well. The vector is compared by identity. Threads that run the same query share
+        its results: a similarity that two of them compute at the same time has the same value.
         """
         last = self._last
         if last is None or last[0] is not vector:

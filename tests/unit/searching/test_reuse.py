@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Thread
 
 import pyarrow as pa
@@ -39,9 +40,20 @@ def query(text):
 
 
 def answer(searcher, text):
-    body = to_json(searcher.search(query(text)))
+    return body_of(searcher, query(text))
+
+
+def body_of(searcher, query):
+    body = to_json(searcher.search(query))
     del body["took_ms"]
     return body
+
+
+class NothingKept:
+    """Forgets every value that is set."""
+
+    def __setattr__(self, name, value):
+        pass
 
 
 def test_words_are_searched_once_for_a_filter_and_its_facet(searcher, monkeypatch):
@@ -51,6 +63,20 @@ def test_words_are_searched_once_for_a_filter_and_its_facet(searcher, monkeypatc
     response = searcher.search(query("rotate tokens"))
     assert {count.value for count in response.facets["status"]} == {"draft", "stable"}
     assert len(asked) == 1
+
+
+def test_words_are_searched_once_for_a_question_with_other_filters_and_pages(searcher, monkeypatch):
+    asked = []
+    run = LexicalIndex._run
+    monkeypatch.setattr(LexicalIndex, "_run", lambda index, *given: asked.append(given) or run(index, *given))
+    whole = SearchQuery("rotate every token", facets=("status",), limit=5)
+    filtered = [replace(whole, filters=(Equals("status", status),)) for status in ("draft", "stable")]
+    queries = [whole, *filtered, whole.with_offset(5), whole.with_granularity("page")]
+    found = [body_of(searcher, query) for query in queries]
+    assert len(asked) == 1
+    monkeypatch.setattr(searcher._backend._sides.lexical, "_last", NothingKept())
+    assert [body_of(searcher, query) for query in queries] == found
+    assert len(asked) > len(queries)
 
 
 def test_headings_are_searched_once_for_a_filter_and_its_facet(searcher, monkeypatch):
