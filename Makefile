@@ -55,10 +55,10 @@ demo: $(DEMO_INSTALLED) ## build the documentation and serve site and search (PO
 test: setup browser ## run every test (JOBS=2 side by side)
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
-fuzz: setup ## look for inputs that break a parser, two minutes together (SECONDS=13 each, SEED=1 repeats)
+fuzz: setup ## look for inputs that break a parser, a minute together (SECONDS=13 each, SEED=1 repeats, JOBS=2 side by side)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet atheris
-	for target in manifest filters html requests routes index_files mcp tool tokenizer; do \
-	  PYTHONPATH=. $(BIN)/python tests/fuzz/fuzz_parsers.py $$target --seconds $(or $(SECONDS),13) --seed $(or $(SEED),0) || exit 1; done
+	printf '%s\n' manifest filters html requests routes index_files mcp tool tokenizer | xargs -P $(JOBS) -I {} \
+	  env PYTHONPATH=. $(BIN)/python tests/fuzz/fuzz_parsers.py {} --seconds $(or $(SECONDS),13) --seed $(or $(SEED),0)
 
 bench: setup ## measure speed, size and cost, beside others (QUICK=1: only whether it runs)
 	@for peer in $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"])'); do \

@@ -110,6 +110,8 @@ def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
         process = subprocess.Popen(
             [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+        watchdog = threading.Timer(PATIENCE_SECONDS, process.kill)
+        watchdog.start()
         try:
             url = process.stdout.readline().strip()
             with urllib.request.urlopen(f"{url}readyz", timeout=PATIENCE_SECONDS) as response:
@@ -122,6 +124,7 @@ def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
             process.terminate()
             _, log = process.communicate(timeout=PATIENCE_SECONDS)
         finally:
+            watchdog.cancel()
             process.kill()
     assert process.returncode in (0, -signal.SIGTERM), log
     assert "Traceback" not in log
@@ -134,6 +137,8 @@ def test_a_server_is_ready_before_a_silent_publisher_answers(tmp_path):
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         program = textwrap.dedent(PROGRAM.format(root=str(ROOT), url=url, index=str(tmp_path / "copy")))
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+            watchdog = threading.Timer(PATIENCE_SECONDS, process.kill)
+            watchdog.start()
             try:
                 address = process.stdout.readline().strip()
                 with urllib.request.urlopen(f"{address}readyz", timeout=PATIENCE_SECONDS) as response:
@@ -141,6 +146,7 @@ def test_a_server_is_ready_before_a_silent_publisher_answers(tmp_path):
                 silent.settimeout(PATIENCE_SECONDS)
                 silent.accept()[0].close()  # the server did ask
             finally:
+                watchdog.cancel()
                 process.terminate()
 
 

@@ -46,6 +46,7 @@ def test_the_language_in_front_matter_comes_first():
 def test_front_matter_that_is_not_a_language_is_ignored():
     assert language(ENGLISH, told="en", language="python") == "en"
     assert language(ENGLISH, told="en", language="C++") == "en"
+    assert language(ENGLISH, told="en", language="sql") == "en"  # as short as a language, but none
     assert language(ENGLISH, told="en", language=3) == "en"
 
 
