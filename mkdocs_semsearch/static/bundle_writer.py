@@ -148,7 +148,7 @@ def copy_bundle(source: Path, target: Path) -> BundleReport:
     if changed:
         staging = target / f".{BUNDLE_PREFIX}part"
         shutil.rmtree(staging, ignore_errors=True)
-        shutil.copytree(source / name, staging)
+        shutil.copytree(source / name, staging, copy_function=shutil.copyfile)
         shutil.rmtree(target / name, ignore_errors=True)
         staging.rename(target / name)
     return _point_to(target, pointer, files, changed=changed)
@@ -208,8 +208,13 @@ def _write_contents(
     manifest, build_dir = index.manifest, index.build_dir
     pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
     readers, names, shards = ReaderWords.of(manifest.lexical), NameHashes(earlier.names), Shards(earlier.shards)
-    texts = write_site(folder, pages, chunks, manifest.facets, readers, hash_of_name=names, compressed=shards)
-    keys, words = _split(manifest, pages, chunks, earlier)
+    spans = _spans(pages)
+    digests = chunks.digests(spans)
+    # Threads do not make this faster: it is many short steps, and each of them waits for the interpreter's lock.
+    texts = write_site(
+        folder, pages, chunks, manifest.facets, readers, digests=digests, hash_of_name=names, compressed=shards
+    )
+    keys, words = _split(manifest, pages, chunks, digests, earlier)
     parts, lexical_part = _write_words(folder, manifest, pages, words, shards)
     semantic = None
     if table is not None and len(chunks):
@@ -238,7 +243,6 @@ def _write_contents(
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
         "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
-    spans = _spans(pages)
     return pointer, Parts(dict(zip(keys, spans, strict=True)), words, names.used, shards.used)
 
 
@@ -248,7 +252,7 @@ def _spans(pages: Sequence[Record]) -> list[tuple[int, int]]:
 
 
 def _split(
-    manifest: Manifest, pages: Sequence[Record], chunks: ChunkTable, earlier: Parts
+    manifest: Manifest, pages: Sequence[Record], chunks: ChunkTable, digests: Sequence[bytes], earlier: Parts
 ) -> tuple[list[bytes], ChunkWords]:
     """Returns a key of every page, see `Parts`, and the words of all chunks; only new pages are split."""
     readers = ReaderWords.of(manifest.lexical)
@@ -257,7 +261,7 @@ def _split(
     spans = _spans(pages)
     keys = [
         hash_of(digest, repr((page["path"], page["front_matter"], stemmer)).encode("utf-8", "surrogatepass"))
-        for digest, page, stemmer in zip(chunks.digests(spans), pages, stemmers, strict=True)
+        for digest, page, stemmer in zip(digests, pages, stemmers, strict=True)
     ]
     # The parts of a compound depend on the words of other pages.
     known = [

@@ -64,10 +64,10 @@ class Terms:
 
     def picked(self, rows: NDArray[np.int64]) -> Terms:
         """Returns the terms of some chunks, in the order of `rows`."""
-        lengths = self.lengths[rows]
-        begins = (np.cumsum(self.lengths) - self.lengths)[rows]
-        places = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
-        return Terms(self.numbers[places], lengths)
+        begins = np.concatenate([[0], np.cumsum(self.lengths)])
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
+        found = [self.numbers[begins[run[0]] : begins[run[-1] + 1]] for run in runs if len(run)]
+        return Terms(np.concatenate([self.numbers[:0], *found]), self.lengths[rows])
 
     def followed_by(self, other: Terms) -> Terms:
         """Returns these chunks and those of `other` behind them."""
@@ -150,9 +150,10 @@ class ChunkWords:
     def picked(self, rows: NDArray[np.int64]) -> ChunkWords:
         """Returns some chunks, in the order of `rows`, with only the terms that they contain."""
         columns = {name: terms.picked(rows) for name, terms in self.columns.items()}
-        used = np.zeros(len(self.texts), np.bool_)
-        for terms in columns.values():
-            used[terms.numbers] = True
+        counts = [np.bincount(terms.numbers, minlength=len(self.texts)) for terms in columns.values()]
+        used = np.any(counts, axis=0)
+        if used.all():
+            return ChunkWords(self.texts, columns, self.added[rows], self.repeats_title[rows])
         number = (np.cumsum(used) - 1).astype(np.int32)
         return ChunkWords(
             [text for text, kept in zip(self.texts, used.tolist(), strict=True) if kept],
@@ -231,25 +232,33 @@ class Occurrences:
     Attributes:
         words: int32 `[m]`; numbers of the words in the order of `key_order`.
         rows: int32 `[m]`; the chunk of each word.
-        fields: uint8 `[m]`; its field, a number in the order of `FIELD_WEIGHTS`.
+        places: int32 `[m]`; the number of its field, in the order of `FIELD_WEIGHTS`, times the number of chunks, plus
+            its chunk.
         within: int32 `[m]`; its position in the field of the chunk.
     """
 
     words: NDArray[np.int32]
     rows: NDArray[np.int32]
-    fields: NDArray[np.uint8]
+    places: NDArray[np.int32]
     within: NDArray[np.int32]
 
     @classmethod
     def of(cls, words: ChunkWords, place_of: NDArray[np.int64]) -> Occurrences:
         """Sorts the words of all chunks; `place_of` is the place of each term, see `sorted_words`."""
         fields = [words.columns[name] for name in FIELD_WEIGHTS]
-        rows = np.concatenate([field.rows.astype(np.int32) for field in fields])
-        order = stable_order(rows)
+        chunks = len(words.added)
+        lengths = np.concatenate([field.lengths for field in fields])
+        begins = np.cumsum(lengths) - lengths
+        # All fields of the first chunk, then all fields of the second one, and so on.
+        places = np.arange(len(lengths)).reshape(len(fields), chunks).T.reshape(-1)
+        sizes = lengths[places]
+        moved = begins[places] - (np.cumsum(sizes) - sizes)
+        order = np.arange(int(sizes.sum())) + np.repeat(moved, sizes)
         numbers = np.concatenate([field.numbers for field in fields])
-        kinds = np.repeat(np.arange(len(fields), dtype=np.uint8), [len(field.numbers) for field in fields])
-        within = np.concatenate([field.within.astype(np.int32) for field in fields])
-        return cls(place_of.astype(np.int32)[numbers[order]], rows[order], kinds[order], within[order])
+        place = np.repeat(places.astype(np.int32), sizes)
+        within = (order - np.repeat(begins[places], sizes)).astype(np.int32)
+        rows = np.repeat(np.arange(chunks, dtype=np.int32), sizes.reshape(chunks, len(fields)).sum(axis=1))
+        return cls(place_of.astype(np.int32)[numbers[order]], rows, place, within)
 
 
 def sorted_words(words: ChunkWords) -> tuple[dict[str, int], NDArray[np.int64]]:
@@ -282,11 +291,10 @@ def places_of(words: ChunkWords, occurrences: Occurrences, number: Mapping[str, 
             kept = kept - words.added
         kept_of[place], start_of[place] = kept, start
         start = start + kept + gap
-    chunk_and_field = occurrences.fields * np.int32(chunks) + occurrences.rows
-    shown = np.flatnonzero(occurrences.within < kept_of.reshape(-1)[chunk_and_field])
+    shown = np.flatnonzero(occurrences.within < kept_of.reshape(-1)[occurrences.places])
     order = shown[stable_order(occurrences.words[shown])]
     word, row = occurrences.words[order], occurrences.rows[order]
-    positions = (start_of.reshape(-1)[chunk_and_field] + occurrences.within)[order].astype(np.int64)
+    positions = (start_of.reshape(-1)[occurrences.places] + occurrences.within)[order].astype(np.int64)
     begins = np.flatnonzero(first_of_runs(word) | first_of_runs(row))
     word_begins = np.searchsorted(word[begins], np.arange(len(number) + 1))
     return Places(number, word_begins, row[begins].astype(np.int64), np.append(begins, len(order)), positions)

@@ -24,7 +24,7 @@ from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pie
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.vector_store import Neighbors
 from mkdocs_semsearch.static.bundle import Bundle, WrittenShards, cut_shards, shard_of, write_shards
-from mkdocs_semsearch.static.format import TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
+from mkdocs_semsearch.static.format import CODES, TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
 
 
 class StaticEncoder:
@@ -189,7 +189,8 @@ def write_meaning(
     weights = reduction.steps / unit
     offsets = reduction.basis.astype(np.float64) @ reduction.mean / reduction.steps
     packed = pack_codes(reduction.codes(vectors), reduction.planes)
-    (folder / VECTORS).write_bytes(pack_blocks({"codes": packed.reshape(-1), "weights": weights, "offsets": offsets}))
+    blocks: dict[str, Value] = {"codes": packed.reshape(-1), "weights": weights, "offsets": offsets}
+    (folder / VECTORS).write_bytes(pack_blocks(blocks, CODES))
     tokens = _write_tokens(folder, table, reduction, words)
     semantic = {
         "planes": [list(plane) for plane in reduction.planes],

@@ -30,6 +30,8 @@ from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
     LEAST_BEFORE_SUFFIX,
+    NUMBERS,
+    POSITIONS,
     Value,
     differences,
     in_key_order,
@@ -159,24 +161,25 @@ def _best_field(
     """
     if not len(stem_of):
         return {}
+    chunks = len(next(iter(lengths.values())))
     order = stable_order(stem_of)
-    stem, row, field = stem_of[order], occurrences.rows[order], occurrences.fields[order]
-    begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(row) | first_of_runs(field))
+    stem, place = stem_of[order], occurrences.places[order]
+    begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(place))
     counts = np.diff(begins, append=len(stem)).astype(np.float64)
-    stem, row, field = stem[begins], row[begins], field[begins]
-    scores = np.empty(len(begins))
-    for number, (name, weight) in enumerate(FIELD_WEIGHTS.items()):
-        here = np.flatnonzero(field == number)
-        relative = lengths[name] / max(1.0, float(lengths[name].mean()))
-        frequency = np.bincount(stem[here], minlength=len(stems)).astype(np.float64)
-        inverse = inverse_frequency(len(relative), frequency)[stem[here]]
-        scores[here] = weight * inverse * saturation(counts[here], relative[row[here]])
+    stem, place = stem[begins], place[begins]
+    field = place // np.int32(chunks)
+    row = place - field * np.int32(chunks)
+    relative = np.concatenate([lengths[name] / max(1.0, float(lengths[name].mean())) for name in FIELD_WEIGHTS])
+    of_field = field * np.int32(len(stems)) + stem
+    frequency = np.bincount(of_field, minlength=len(FIELD_WEIGHTS) * len(stems)).astype(np.float64)
+    weights = np.repeat(np.array([*FIELD_WEIGHTS.values()]), len(stems)) * inverse_frequency(chunks, frequency)
+    scores = weights[of_field] * saturation(counts, relative[place])
     starts = np.flatnonzero(first_of_runs(stem) | first_of_runs(row))
     stem, rows = stem[starts], row[starts].astype(np.int64)
     best = np.maximum.reduceat(scores, starts)
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     in_heading = np.zeros(len(starts), np.uint8)
-    keys = stem * np.int64(len(next(iter(lengths.values())))) + rows
+    keys = stem * np.int64(chunks) + rows
     in_heading[np.searchsorted(keys, headed)] = IN_HEADING  # the words of a heading are in a field
     first = np.searchsorted(stem, np.arange(len(stems)))
     return dict(zip(stems, _quantized(first, rows, total, in_heading), strict=True))
@@ -256,7 +259,7 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
         costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
     parts = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
     rows = {**_packed_rows(postings.lists), **_packed_rows(postings.identifiers, IDENTIFIER_MARK)}
-    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling, rows)) for part in parts)
+    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling, rows), NUMBERS) for part in parts)
     return WrittenShards([part.first for part in parts], write_shards(folder, "terms", contents))
 
 
@@ -274,7 +277,7 @@ def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShar
     """Writes the positions of every word; returns the first key of every shard."""
     parts = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
     packed = _PackedPlaces.of(places)
-    contents = (shards.packed(packed.blocks(part.keys), level=6) for part in parts)
+    contents = (shards.packed(packed.blocks(part.keys), POSITIONS) for part in parts)
     return WrittenShards([part.first for part in parts], write_shards(folder, "positions", contents))
 
 

@@ -24,6 +24,7 @@ from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
 from mkdocs_semsearch.static.format import (
     CORE,
     FIELDS,
+    NUMBERS,
     Value,
     fnv1a,
     normalised_name,
@@ -50,10 +51,21 @@ def write_site(
     facets: Sequence[FacetDeclaration],
     readers: ReaderWords,
     *,
+    digests: Sequence[bytes],
     hash_of_name: NameHashes,
     compressed: Shards,
 ) -> Packs:
     """Writes core, texts and fields.
+
+    Args:
+        folder: folder of the bundle.
+        pages: the rows of `pages.parquet`.
+        chunks: the rows of `chunks.parquet`.
+        facets: declared facet fields.
+        readers: synonyms and pins of the site.
+        digests: hash of the chunk rows of every page.
+        hash_of_name: hashes titles and headings.
+        compressed: compresses the shards.
 
     Returns:
         The sizes of the text shards.
@@ -79,8 +91,9 @@ def write_site(
     kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
     if any(kinds):
         blocks["kinds"] = np.array(kinds, np.uint8)
-    (folder / CORE).write_bytes(pack_blocks(blocks))
-    packs = write_shards(folder, "texts", _text_shards(shards, chunks, records, written, compressed))
+    (folder / CORE).write_bytes(pack_blocks(blocks, NUMBERS))
+    keys = [hash_of(digest, page.encode()) for digest, page in zip(digests, written, strict=True)]
+    packs = write_shards(folder, "texts", _text_shards(shards, chunks, pages, records, keys, compressed))
     columns: dict[str, Value] = {f"chunk_{name}": {"written": chunks.json(name)} for name in CHUNK_COLUMNS}
     (folder / FIELDS).write_bytes(pack_blocks({"pages": {"written": f"[{','.join(written)}]"}, **columns}))
     return packs
@@ -217,15 +230,18 @@ def _text_shards(
     spans: Sequence[tuple[int, int]],
     chunks: ChunkTable,
     pages: Sequence[Record],
-    written: Sequence[str],
+    records: Sequence[Record],
+    keys: Sequence[bytes],
     compressed: Shards,
 ) -> Iterator[bytes]:
-    """Yields the text shards; `written` are the pages as JSON."""
-    for (first, end), digest in zip(spans, chunks.digests(spans), strict=True):
-        rows = chunks.pages[first:end].tolist()
-        here = {str(page): pages[page] for page in rows}
-        key = hash_of(digest, repr(rows).encode(), *(written[page].encode() for page in dict.fromkeys(rows)))
-        yield compressed.made(key, functools.partial(_text_shard, chunks, first, end, here))
+    """Yields the text shards; `keys` are hashes of the pages and of their chunk rows."""
+    for first, end in spans:
+        here = range(chunks.pages[first], chunks.pages[end - 1] + 1)
+        # A shard has whole pages, except the rows before `first` and those from `end` on.
+        places = (here[0], first - pages[here[0]]["first_chunk"], end - first)
+        key = hash_of(repr(places).encode(), *keys[here[0] : here[-1] + 1])
+        shown = {str(page): records[page] for page in here if pages[page]["chunk_count"]}
+        yield compressed.made(key, functools.partial(_text_shard, chunks, first, end, shown))
 
 
 def _text_shard(chunks: ChunkTable, first: int, end: int, pages: Mapping[str, Record]) -> bytes:
