@@ -240,7 +240,7 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
 
 def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) -> Manifest:
     _remove_leftovers(index_dir)
-    previous = current_build(index_dir)
+    previous = _previous_build(index_dir, build_id)
     if previous is not None and previous.build_id == build_id:  # another process was faster
         return previous
     staging = index_dir / f"{STAGING_PREFIX}{os.getpid()}"
@@ -258,6 +258,15 @@ def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) 
     _replace_manifest(index_dir, manifest)
     remove_builds(index_dir, keep={build_id, previous.build_id if previous else build_id})
     return manifest
+
+
+def _previous_build(index_dir: Path, build_id: str) -> Manifest | None:
+    """Returns the manifest of the current build; None if there is none, or if it is the wanted build and damaged."""
+    try:
+        previous = read_manifest(index_dir)
+    except IndexFolderError:
+        return None
+    return current_build(index_dir) if previous.build_id == build_id else previous
 
 
 @contextmanager

@@ -280,6 +280,8 @@ class _Contents:
         # Tantivy and NumPy release the interpreter's lock, so words and vectors can use one core each.
         with ThreadPoolExecutor(1) as pool:
             words = pool.submit(self._write_words, folder, analysis, stemmers, compounds, digests)
+            if self.earlier is not None:  # an edit is many short steps, and each of them would wait for the lock
+                words.result()
             graph = build_knn_graph(vectors, options.graph, earlier=self.earlier, stored=self.vectors)
             groups = self._duplicate_groups(vectors, graph)
             if self.store is None:

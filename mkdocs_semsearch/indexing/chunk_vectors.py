@@ -70,13 +70,12 @@ def chunk_vectors(
     vectors = np.zeros((starts[-1], identity.dimension), np.float16)
     keys = [_page_key(identity, digest) for digest in digests]
     known = contents.get(keys)
-    new = []
-    for number, (page, key) in enumerate(zip(pages, keys, strict=True)):
-        rows = _page_vectors(known.pop(key, b""), len(page.chunks), identity.dimension)
-        if rows is None:
-            new.append(number)
-        else:
-            vectors[starts[number] : starts[number + 1]] = rows
+    for number, key in enumerate(keys):
+        rows = vectors[starts[number] : starts[number + 1]]
+        value = known.pop(key, b"")
+        if len(value) == rows.nbytes:
+            rows[:] = np.frombuffer(value, np.float16).reshape(rows.shape)
+    new = _pages_without_vectors(vectors, starts)
     counted = _Counted(progress, _texts_to_embed(([pages[number] for number in new]), identity, contents))
     embedded = 0
     for some in _slices(new, [len(page.chunks) for page in pages]):
@@ -97,13 +96,15 @@ def _page_key(identity: EmbedderIdentity, digest: bytes) -> bytes:
     return digest_of(b"\0".join((b"page vectors", *map(str.encode, parts), digest)))
 
 
-def _page_vectors(value: bytes, chunks: int, dimension: int) -> NDArray[np.float16] | None:
-    """Reads the vectors of a page; None if the bytes are damaged."""
-    if len(value) != 2 * chunks * dimension:
-        return None
-    rows = np.frombuffer(value, np.float16).reshape(chunks, dimension)
-    lengths = np.linalg.norm(rows.astype(np.float32), axis=1)
-    return rows if (abs(lengths - 1) < _ROUNDED_TOLERANCE).all() else None
+def _pages_without_vectors(vectors: NDArray[np.float16], starts: Sequence[int]) -> list[int]:
+    """Returns the pages with a row that is not of length 1, because it was not cached or is damaged."""
+    bad = np.zeros(len(vectors), np.bool_)
+    for start in range(0, len(vectors), _CHUNKS_AT_ONCE):
+        rows = vectors[start : start + _CHUNKS_AT_ONCE].astype(np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        bad[start : start + len(rows)] = ~(abs(lengths - 1) < _ROUNDED_TOLERANCE)  # also where it is not a number
+    rows_before = np.concatenate([[0], np.cumsum(bad)])[starts]
+    return np.flatnonzero(np.diff(rows_before)).tolist()
 
 
 def _texts(chunks: Sequence[Chunk]) -> tuple[list[str], list[str]]:

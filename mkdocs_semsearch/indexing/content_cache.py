@@ -253,8 +253,9 @@ class ChunkCache:
     def __init__(self, contents: ContentCache, documents: Iterable[Document], fingerprint: str) -> None:
         self._contents = contents
         self._prefix = f"chunks\0{fingerprint}\0"
-        self._keys = list(map(self._key, documents))
-        self._known = contents.get(self._keys)
+        self._documents = tuple(documents)
+        self._keys = {id(document): self._made_key(document) for document in self._documents}
+        self._known = contents.get(self._keys.values())
         self._new: dict[bytes, bytes] = {}
 
     def recall(self, document: Document) -> ChunkedText | None:
@@ -273,9 +274,12 @@ class ChunkCache:
     def save(self) -> None:
         """Writes the new values, and marks the others as used."""
         self._contents.put(self._new)
-        self._contents.touch(self._keys)
+        self._contents.touch(list(self._keys.values()))
 
     def _key(self, document: Document) -> bytes:
+        return self._keys.get(id(document)) or self._made_key(document)
+
+    def _made_key(self, document: Document) -> bytes:
         source = "" if document.source is None else f"\0{document.source}"
         text = f"{self._prefix}{document.title}\0{len(document.html)}\0{document.html}{source}"
         return digest_of(text.encode("utf-8", "surrogatepass"))
