@@ -2,9 +2,11 @@
 
 Made-up sites (see `synthetic.py`) go through everything that a build does with rendered pages: chunking, vectors,
 neighbour lists, tables, words, hashes. The encoder is replaced by one that looks its sentences up, because its time is
-known and the same for every text. One process does the first build, another one builds again without a change and then
-with one changed page. The files of the search without a server are written where `static: auto` writes them, and are
-told apart (`*_static_*`). With `--pagefind`, Pagefind indexes the same pages as files.
+known and the same for every text. One process does the first build, another one builds again without a change, then
+with a sentence more on one page (`edit_*`), and then with a section more on it (`section_*`), so that the rows of all
+pages behind it move. Every edit is repeated, and the median is told. The files of the search without a server are
+written where `static: auto` writes them, and are told apart (`*_static_*`). With `--pagefind`, Pagefind indexes the
+same pages as files.
 
     python benchmarks/build_growth.py --pagefind "python -m pagefind" --json build_growth.json
 """
@@ -15,6 +17,7 @@ import argparse
 import json
 import resource
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 SIZES = "1000,5000,15000,50000"
+EDITS = 5
+"""Number of edits of each kind."""
 
 
 def main() -> None:
@@ -83,17 +88,34 @@ def again(chunks: int, folder: Path) -> dict[str, Any]:
     documents, embedder = synthetic_documents(chunks), SentenceMeans()
     unchanged, report = built(documents, embedder, folder)
     assert not report.changed
-    page = documents[len(documents) // 2]
-    html = page.html.replace("<p>", "<p>A sentence that was not there before. ", 1)
-    documents[len(documents) // 2] = replace(page, html=html)
-    edit, report = built(documents, embedder, folder)
-    assert report.changed
-    assert report.embedded in (1, 2)  # two where the longer text no longer fits into one chunk
-    return {
-        **{f"unchanged_{name}": value for name, value in unchanged.items()},
-        **{f"edit_{name}": value for name, value in edit.items()},
-        "edit_peak_mb": peak_mb(),
-    }
+    place = len(documents) // 2
+    page = documents[place]
+    figures = {f"unchanged_{name}": value for name, value in unchanged.items()}
+    for kind, edited in (("edit", with_sentence), ("section", with_section)):
+        edits = []
+        for number in range(EDITS):
+            documents[place] = replace(page, html=edited(page.html, number))
+            chunks = report.chunks
+            edit, report = built(documents, embedder, folder)
+            assert report.changed
+            assert report.embedded in (1, 2)  # two where the longer text no longer fits into one chunk
+            assert kind == "edit" or report.chunks != chunks
+            edits.append(edit)
+        middle = {name: statistics.median(edit[name] for edit in edits) for name in edits[0]}
+        figures |= {f"{kind}_{name}": round(value, 2) for name, value in middle.items()}
+    return {**figures, "edit_peak_mb": peak_mb()}
+
+
+def with_sentence(html: str, number: int) -> str:
+    return html.replace("<p>", f"<p>A sentence that was not there before, number {number}. ", 1)
+
+
+def with_section(html: str, number: int) -> str:
+    """Adds a section or two, so that one edit after the other changes the number of chunks."""
+    sections = (
+        f'<h2 id="new-{n}">New {number}</h2><p>Section {n} of edit {number}.</p>' for n in range(1 + number % 2)
+    )
+    return "\n".join((html, *sections))
 
 
 def built(documents: list[Any], embedder: Any, folder: Path) -> tuple[dict[str, float], Any]:

@@ -4,6 +4,9 @@ A made-up site is served; one page is saved again and again. Told are the second
 reload and has the page with the saved sentence, and from then until the search finds it. Then the same while another
 thread asks the search: how many questions were answered, and the longest that one took.
 
+Vectors come from `SentenceMeans` (see `synthetic.py`), so that the first build takes seconds in place of minutes;
+questions are encoded as usual. `--real-encoder` uses the real one for both.
+
 Times are those of the clock; `*_cpu_s` is the processor time of the server until the reload, which other work on the
 machine disturbs less.
 
@@ -39,25 +42,47 @@ PAUSE_SECONDS = 1.0
 _LIVE_RELOAD = re.compile(r"livereload\((\d+), ?(\d+)\)")
 SEARCH = "/-/semsearch/api/v1/search"
 
+HOOK = "sentence_means.py"
+_SENTENCE_MEANS = """\
+import sys
+
+sys.path.insert(0, {folder!r})
+from synthetic import SentenceMeans
+
+EMBEDDER = SentenceMeans()  # once: MkDocs loads a hook only once
+
+
+def on_config(config):
+    config.plugins["semsearch"].embedder_factory = opened
+    return config
+
+
+def opened(settings):
+    return EMBEDDER
+"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="4000,14000", help="chunks (default: %(default)s)")
     parser.add_argument("--saves", type=int, default=5, help="of each kind (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="300 chunks")
+    parser.add_argument("--real-encoder", action="store_true", help="15 minutes for 14,000 chunks")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     given = parser.parse_args()
     report = {}
     for size in [300] if given.quick else [int(size) for size in given.sizes.split(",")]:
-        report[str(size)] = measure(size, given.saves)
+        report[str(size)] = measure(size, given.saves, real_encoder=given.real_encoder)
         print(json.dumps({str(size): report[str(size)]}), flush=True)
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(chunks: int, saves: int) -> dict[str, Any]:
+def measure(chunks: int, saves: int, *, real_encoder: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
+        if not real_encoder:
+            (folder / HOOK).write_text(_SENTENCE_MEANS.format(folder=str(Path(__file__).parent)), encoding="utf-8")
         pages = write_docs(folder / "docs", chunks)
         page, address = pages[len(pages) // 2]
         figures: dict[str, Any] = {"pages": len(pages)}
@@ -140,7 +165,8 @@ def served(folder: Path, *, plugin: bool) -> Iterator[Served]:
     """Runs `mkdocs serve` on the docs of a folder; yields it when it answers."""
     config, port = folder / "mkdocs.yml", free_port()
     plugins = "[search, semsearch]" if plugin else "[search]"
-    config.write_text(f"site_name: Made up\nplugins: {plugins}\n", encoding="utf-8")
+    hooks = f"hooks: [{HOOK}]\n" if plugin and (folder / HOOK).is_file() else ""
+    config.write_text(f"site_name: Made up\nplugins: {plugins}\n{hooks}", encoding="utf-8")
     command = [sys.executable, "-m", "mkdocs", "serve", "--livereload", "-f", str(config), "-a", f"127.0.0.1:{port}"]
     with (folder / "serve.log").open("w") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {"PYTHONUNBUFFERED": "1"})
