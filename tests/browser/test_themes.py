@@ -289,6 +289,35 @@ def test_dark_mode_follows_the_theme(page, build_site, serving, theme, palette):
         assert colours[2] == "dark"
 
 
+CONTRAST = """field => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = "#fff";
+    canvas.fillRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => (part / 255) ** 2.2);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const dialog = field.closest("dialog");
+  const bar = getComputedStyle(field.closest(".ss-bar"));
+  const found = [bar.borderBottomColor, getComputedStyle(dialog).backgroundColor];
+  const [low, high] = found.map(light).sort((a, b) => a - b);
+  return high / low;
+}"""
+
+
+@pytest.mark.parametrize("colour", ["#f3f1f2", "#ffeb3b", "#4051b5"])
+def test_the_accent_is_seen_whatever_the_themes_link_colour(page, build_site, serving, colour):
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(server.url)
+        page.add_style_tag(content=f"body {{ --md-typeset-a-color: {colour} }}")
+        page.keyboard.press("Control+k")
+        field = page.locator(INPUT)
+        expect(field).to_be_focused()
+        until(page, lambda: field.evaluate(CONTRAST) >= 3)
+
+
 def test_right_to_left(page, configure, serving):
     with serving.SiteServer(configure(language="ar")) as server:
         page.goto(server.url)
