@@ -11,13 +11,11 @@ import threading
 import urllib.request
 import venv
 import zipfile
-from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 
 from mkdocs_semsearch.embedding.onnx_encoder import FOLDER
-from tests.distributions import closure, link
 
 ROOT = Path(__file__).parents[2]
 OF_MODELS = ("torch", "transformers", "sentence_transformers", "onnx")
@@ -53,11 +51,7 @@ print("imported:", [name for name in ("numba", "pynndescent", "scipy", "sklearn"
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-    done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=SECONDS_TO_INSTALL)
-    if "No matching distribution found for hatchling" in done.stderr and "CI" not in os.environ:
-        pytest.skip("the package index with the build tool (hatchling) cannot be reached")
-    assert done.returncode == 0, done.stderr
+    pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
     (file,) = folder.glob("*.whl")
     return file
 
@@ -66,14 +60,9 @@ def wheel(tmp_path_factory):
 def python(wheel, tmp_path_factory):
     """The interpreter of an environment with the wheel and its requirements."""
     place = tmp_path_factory.mktemp("environment")
-    venv.create(place)
+    venv.create(place, with_pip=True)
     path = place / ("Scripts" if os.name == "nt" else "bin") / "python"
-    packages = Path(run(place, path, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(packages)
-    (metadata,) = packages.glob("*.dist-info")
-    for distribution in closure(Distribution.at(metadata).requires):
-        link(distribution, packages)
+    pip(path, "install", "--no-compile", "-c", str(ROOT / "constraints.txt"), str(wheel))
     return path
 
 
@@ -91,6 +80,14 @@ def site(python, tmp_path_factory):
 def built(python, site):
     """The output of the build."""
     return run(site, python, "-c", BUILD)
+
+
+def pip(python, *arguments):
+    command = [str(python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=SECONDS_TO_INSTALL)
+    if "No matching distribution found for" in done.stderr and "CI" not in os.environ:
+        pytest.skip("the package index cannot be reached")
+    assert done.returncode == 0, done.stderr
 
 
 def clean():
