@@ -296,13 +296,18 @@ def test_log_lines_of_a_request_have_its_id(tmp_path, lines):
 
 def test_stages_are_timed(index_dir):
     with client_of(live(index_dir)) as client:
-        for mode in ("hybrid", "hybrid", "lexical"):
-            client.get(f"/api/v1/search?q=keys&mode={mode}")
+        for query, mode in (
+            ("keys timed", "hybrid"),
+            ("keys", "lexical"),
+            ("tokens timed", "hybrid"),
+            ("keys timed", "hybrid"),
+        ):
+            client.get("/api/v1/search", params={"q": query, "mode": mode})
         metrics = client.get("/metrics").text
     for stage, mode, count in (
-        ("search", "hybrid", 2),
-        ("encode", "hybrid", 2),
-        ("write", "hybrid", 2),
+        ("search", "hybrid", 3),
+        ("encode", "hybrid", 2),  # the third query has the vector of the first one
+        ("write", "hybrid", 3),
         ("search", "lexical", 1),
     ):
         assert f'semsearch_duration_seconds_count{{stage="{stage}",mode="{mode}"}} {count}' in metrics
