@@ -262,11 +262,8 @@ def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) 
 
 def _previous_build(index_dir: Path, build_id: str) -> Manifest | None:
     """Returns the manifest of the current build; None if there is none, or if it is the wanted build and damaged."""
-    try:
-        previous = read_manifest(index_dir)
-    except IndexFolderError:
-        return None
-    return current_build(index_dir) if previous.build_id == build_id else previous
+    previous = manifest_or_none(index_dir)
+    return current_build(index_dir) if previous is not None and previous.build_id == build_id else previous
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
 
 
 def kind_in_site(kind: PageKind, *, listed: bool) -> PageKind:
-    """Returns the kind of a page with this recognised kind; a guide that the navigation leaves out is `unlisted`."""
+    """Returns the recognised kind of a page, but `unlisted` for a guide that the navigation leaves out."""
     return "unlisted" if kind == "guide" and not listed else kind
 
 
@@ -157,9 +157,10 @@ def _is_reference(folders: Sequence[str], title: str, headings: Sequence[Sequenc
         return True
     among_references = any(_REFERENCE_WORDS & set(re.split(r"[-_ ]", folder)) for folder in folders)
     names = [path[-1] for path in headings if path]
-    if among_references and (_LOWER_OR_CODE.match(title) or len(_COMMAND_HEADINGS & set(map(str.lower, names))) > 1):
+    lower = set(map(str.lower, names))
+    if _COBRA_HEADING in lower:
         return True
-    if _COBRA_HEADING in map(str.lower, names):
+    if among_references and (_LOWER_OR_CODE.match(title) or len(_COMMAND_HEADINGS & lower) > 1):
         return True
     in_code = sum(_NAME_IN_CODE.fullmatch(text) is not None for text in names)
     return len(names) >= LEAST_NAMED and in_code >= NAMED_SHARE * len(names)
