@@ -76,8 +76,7 @@ def _result(page: dict[str, Any], sections: list[dict[str, Any]], shown: int, *,
         "page": {key: page[key] for key in ("path", "url", "title", "frontmatter")}
         | {"file_size": 100, "chunk_count": len(page["sections"]), "languages": [], "primary_language": None},
         "sections": sections[:shown],
-        "more_sections": max(0, len(sections) - shown),
-    }
+    } | ({"more_sections": len(sections) - shown} if len(sections) > shown else {})
 
 
 def _section(

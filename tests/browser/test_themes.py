@@ -8,7 +8,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import type_question, until
+from tests.browser.asking import put_question, type_question, until
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
@@ -289,7 +289,7 @@ def test_dark_mode_follows_the_theme(page, build_site, serving, theme, palette):
         assert colours[2] == "dark"
 
 
-CONTRAST = """field => {
+CONTRAST = """([dialog, colour]) => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const light = (colour) => {
     canvas.fillStyle = "#fff";
@@ -299,23 +299,51 @@ CONTRAST = """field => {
     const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => (part / 255) ** 2.2);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
   };
-  const dialog = field.closest("dialog");
-  const bar = getComputedStyle(field.closest(".ss-bar"));
-  const found = [bar.borderBottomColor, getComputedStyle(dialog).backgroundColor];
-  const [low, high] = found.map(light).sort((a, b) => a - b);
+  const [low, high] = [colour, getComputedStyle(dialog).backgroundColor].map(light).sort((a, b) => a - b);
   return high / low;
 }"""
+# Only the edge of the active row; its tint is faint, because text stands on it.
+EDGE = "row => /^(.*\\)) -?3px 0px 0px 0px inset$/.exec(getComputedStyle(row).boxShadow)[1]"
 
 
-@pytest.mark.parametrize("colour", ["#f3f1f2", "#ffeb3b", "#4051b5"])
-def test_the_accent_is_seen_whatever_the_themes_link_colour(page, build_site, serving, colour):
-    with serving.SiteServer(build_site("material")) as server:
+@pytest.mark.parametrize(
+    ("theme", "palette", "colour"),
+    [
+        *(("material", palette, colour) for palette in (None, "slate") for colour in ("#f3f1f2", "#ffeb3b", "#1a237e")),
+        ("material", None, "#4051b5"),
+        ("mkdocs", None, None),
+        ("mkdocs", "dark", None),
+        ("readthedocs", None, None),
+    ],
+)
+def test_the_field_and_the_active_row_are_seen_whatever_the_themes_link_colour(
+    page, build_site, serving, theme, palette, colour
+):
+    with serving.SiteServer(build_site(theme, palette=palette)) as server:
         page.goto(server.url)
-        page.add_style_tag(content=f"body {{ --md-typeset-a-color: {colour} }}")
+        if colour:
+            page.add_style_tag(content=f"body {{ --md-typeset-a-color: {colour} }}")
         page.keyboard.press("Control+k")
         field = page.locator(INPUT)
         expect(field).to_be_focused()
-        until(page, lambda: field.evaluate(CONTRAST) >= 3)
+        dialog = page.locator("semsearch-dialog dialog").element_handle()
+        bar = "bar => getComputedStyle(bar).borderBottomColor"
+        until(page, lambda: page.evaluate(CONTRAST, [dialog, page.locator(".ss-bar").evaluate(bar)]) >= 3)
+        put_question(page, "token")
+        row = page.locator("[role=option][aria-selected=true]")
+        until(page, lambda: page.evaluate(CONTRAST, [dialog, row.evaluate(EDGE)]) >= 3)
+
+
+def test_the_active_row_has_its_edge_where_a_line_begins(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        put_question(page, "token")
+        row = page.locator("[role=option][aria-selected=true]")
+        shadow = "row => getComputedStyle(row).boxShadow"
+        assert " 3px 0px 0px 0px inset" in row.evaluate(shadow)
+        page.evaluate("document.documentElement.dir = 'rtl'")
+        assert " -3px 0px 0px 0px inset" in row.evaluate(shadow)
 
 
 def test_right_to_left(page, configure, serving):

@@ -1,14 +1,14 @@
-/* <semsearch-dialog>: connects the parts, opens and closes, and makes announcements. */
+/* <semsearch-dialog>: connects the parts, opens and closes. */
 
 import { draw } from "./draw.js";
+import { follow } from "./follow.js";
 import { Keys } from "./keys.js";
 import { optionsOf } from "./results.js";
 import { Search } from "./search.js";
-import { Address, countFilters, questionKey, sameQuestion, sharedSearch, Store } from "./state.js";
-import { h, loadStrings, loadStyle, set } from "./ui.js";
+import { Address, sameQuestion, sharedSearch, Store } from "./state.js";
+import { h, loadStrings, loadStyle } from "./ui.js";
 
 const PHONE = "(max-width: 768px), (max-height: 500px)"; // as in dialog.css
-const SETTLE = 350; // milliseconds before a number is announced
 
 export class SemsearchDialog extends HTMLElement {
   prefix = "semsearch";
@@ -36,7 +36,7 @@ export class SemsearchDialog extends HTMLElement {
     this.classList.add("semsearch");
     this.append(this.dialog);
     this.#listen();
-    this.#follow();
+    follow(this);
     this.later("./start.js", this.start);
     if (names.length) this.later("./facets.js", this.facets);
   }
@@ -52,8 +52,10 @@ export class SemsearchDialog extends HTMLElement {
     return h("dialog.ss-dialog", { "aria-label": this.t("search"), tabindex: -1 }, parts);
   }
 
+  /** Hides the dialog. The event `close` comes later, when the dialog may be open again. */
   hide() {
     this.dialog.close();
+    this.#closed();
   }
 
   keepFocus(event) {
@@ -66,8 +68,12 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   followAddress() {
+    const late = this.address.hasLeft() && this.isOpen; // opened again before the browser had gone back
     if (sharedSearch()) this.open();
-    else this.hide();
+    else if (late) {
+      this.address.enter(true);
+      this.address.update(this.store.state);
+    } else this.hide();
   }
 
   get isOpen() {
@@ -98,7 +104,10 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   begin(search) {
-    this.store.set({ open: true, literal: false, mode: this.search.first?.mode ?? "online", ...search });
+    this.keys.eager = false;
+    const { active } = this.store.state;
+    const fresh = { open: true, literal: false, active: Math.min(active, 0), walked: false, opened: null };
+    this.store.set({ ...fresh, mode: this.search.first?.mode ?? "online", ...search });
     this.input.value = this.store.state.query;
     this.search.loadFields();
     this.search.ask(0);
@@ -138,8 +147,12 @@ export class SemsearchDialog extends HTMLElement {
       event.preventDefault();
       this.escape();
     });
-    dialog.addEventListener("close", () => this.#closed());
-    dialog.addEventListener("mousedown", (event) => event.target === dialog && this.close());
+    dialog.addEventListener("close", () => this.#closed()); // browsers can close a dialog too
+    dialog.addEventListener("mousedown", (event) => {
+      if (event.target !== dialog) return;
+      event.preventDefault(); // the trigger keeps the focus
+      this.close();
+    });
     this.main.addEventListener("pointerdown", (event) => (this.pressed = event));
     this.main.addEventListener("click", (event) => this.#onChoice(event));
     // A phone's keyboard covers part of the screen.
@@ -155,6 +168,7 @@ export class SemsearchDialog extends HTMLElement {
     // The click that ends the selection of text opens nothing.
     if (event.detail && Math.hypot(event.x - this.pressed.x, event.y - this.pressed.y) > 9) return event.preventDefault();
     this.recents?.add(this.store.state.query);
+    this.store.set({ opened: link.hit }); // before hiding, which ends the search
     if (event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
     if (link.href.split("#")[0] === location.href.split("#")[0]) this.address.restore();
     else this.address.update(this.store.state);
@@ -173,7 +187,7 @@ export class SemsearchDialog extends HTMLElement {
 
   async openSheet() {
     await this.later("./sheet.js", this.facets, "sheet");
-    this.sheet?.open();
+    if (this.isOpen) this.sheet?.open();
   }
 
   ask = (query, patch) => {
@@ -202,6 +216,7 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   #closed() {
+    if (this.isOpen || !this.store.state.open) return;
     this.search.rest();
     this.sheet?.close();
     this.#lock(false);
@@ -214,71 +229,6 @@ export class SemsearchDialog extends HTMLElement {
     const page = document.documentElement;
     page.classList.toggle("semsearch-gutter", on && innerWidth > page.clientWidth);
     page.classList.toggle("semsearch-open", on);
-  }
-
-  #follow() {
-    this.#loadParts();
-    const { store, t } = this;
-    store.on(["query", "answer", "nearest", "active"], ({ query, answer, active }) => {
-      const options = optionsOf(this.list);
-      set(this.input, "aria-expanded", `${options.length > 0}`);
-      set(this.input, "aria-activedescendant", options[active]?.id);
-      set(this.clearing, "hidden", !query);
-      set(this.next, "hidden", answer?.results.length >= answer?.total);
-      set(this.ends, "hidden", !answer?.results.length);
-      this.total.textContent = answer ? this.#count(answer) : "";
-      set(this.dialog, "data-results", !!answer);
-    });
-    store.on(["answer", "filters"], ({ answer, filters, fields }) => {
-      const chosen = countFilters(filters);
-      const known = answer?.facets && (chosen || fields.some(({ name }) => answer.facets[name]?.length));
-      if (answer) this.beside = answer.facets && (this.beside || known);
-      // The column keeps its place, so that nothing moves.
-      set(this.dialog, "data-facets", answer ? !!this.beside : fields.length > 0);
-      if (chosen) this.later("./chips.js", this.active);
-      if (answer) this.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, this.root);
-      this.badge.textContent = chosen || "";
-    });
-    store.on(["mode"], ({ mode }) => {
-      set(this.mode, "hidden", mode === "online");
-      this.mode.dataset.mode = mode;
-      this.mode.textContent = mode === "online" ? "" : t(`mode_${mode}`);
-      this.alert.textContent = mode === "static" ? "" : this.mode.textContent;
-      if (mode === "static" || mode === "better") this.later("./mode.js", this.mode);
-    });
-    let settling = 0;
-    store.on(["query", "answer", "busy"], (state) => {
-      clearTimeout(settling);
-      const old = state.answer && state.answer.query !== state.query;
-      if (!state.busy && !old) settling = setTimeout(() => this.#announce(state), SETTLE);
-    });
-  }
-
-  /** Loads the parts of the dialog that an answer needs. */
-  #loadParts() {
-    const { store } = this;
-    store.on(["answer", "nearest"], ({ answer }) => {
-      const none = answer && !answer.total;
-      set(this.empty, "hidden", !none);
-      if (none) this.later("./empty.js", this.empty);
-      if (answer?.noted) this.later("./notice.js", this.notice);
-      if (this.keys.eager) this.keys.choose();
-    });
-    store.onPainted(["answer", "nearest"], (state) => {
-      if (!this.isOpen) return;
-      this.address.update(state);
-      if (!this.list.childElementCount) return;
-      this.later("./why.js", this.list);
-      if (state.fields.some(({ values }) => values)) this.later("./suggest.js", this.offer);
-      if (this.preview.checkVisibility()) this.later("./preview.js", this.preview);
-    });
-  }
-
-  #count = ({ total: count, improved }) => this.t("count", { count }) + (improved ? ` · ${this.t("updated")}` : "");
-
-  #announce({ answer }) {
-    const none = answer && !answer.total;
-    this.status.textContent = none ? this.t("none", { query: answer.query.trim() }) : answer ? this.#count(answer) : "";
   }
 }
 

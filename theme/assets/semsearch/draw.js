@@ -4,8 +4,21 @@ import { createResults } from "./results.js";
 import { button, h, icon, set } from "./ui.js";
 
 export function draw(box) {
-  const { search, t, config } = box;
+  const { t } = box;
   box.list = createResults(box);
+  drawField(box);
+  drawMessages(box);
+  drawFilters(box);
+  drawMain(box);
+  box.foot = h("div.ss-foot", { "aria-hidden": "true" }); // filled by start.js
+  const rows = [box.bar, box.active, box.mode, box.summary, box.main, box.foot, box.status, box.alert];
+  box.dialog = box.frame(...rows);
+  set(box.dialog, "lang", t.language);
+  set(box.dialog, "dir", t.rtl && "rtl");
+}
+
+function drawField(box) {
+  const { t } = box;
   box.input = h("input.ss-input", {
     type: "text",
     role: "combobox",
@@ -24,39 +37,39 @@ export function draw(box) {
     dir: "auto",
   });
   box.clearing = button("ss-quiet", { "aria-label": t("clear") }, () => box.ask(""), t("clear_recent"));
-  box.badge = h("span.ss-badge");
-  box.facets = h("div.ss-facets", { role: "group", "aria-label": t("filters"), id: `${box.prefix}-facets` });
-  const sheet = { "aria-expanded": "false", "aria-controls": box.facets.id };
-  box.toggle = button("ss-toggle", sheet, () => box.openSheet(), icon("filter"), t("filters"), box.badge);
-  box.total = h("span.ss-total", { "aria-hidden": "true" });
+  const names = { "data-semsearch": "close", "aria-label": t("close") };
+  const close = button("ss-round.ss-close", names, () => box.close(), icon("close"));
+  box.bar = h("div.ss-bar", { role: "search" }, icon("search"), box.input, box.clearing, close);
+}
+
+function drawMessages(box) {
   box.mode = h("p.ss-mode", { "data-semsearch": "mode" });
   box.status = h("p.ss-sr", { role: "status", "data-semsearch": "status" });
   box.alert = h("p.ss-sr", { role: "alert", "data-semsearch": "alert" });
+  box.notice = h("div.ss-notice", { "data-semsearch": "notice", hidden: true });
+  box.empty = h("div.ss-empty", { "data-semsearch": "empty" });
+}
+
+function drawFilters(box) {
+  const group = { role: "group", "aria-label": box.t("filters") };
+  box.badge = h("span.ss-badge");
+  box.facets = h("div.ss-facets", { ...group, id: `${box.prefix}-facets` });
+  const sheet = { "aria-expanded": "false", "aria-controls": box.facets.id };
+  box.toggle = button("ss-toggle", sheet, () => box.openSheet(), icon("filter"), box.t("filters"), box.badge);
+  box.active = h("div.ss-active", { ...group, hidden: true });
+}
+
+function drawMain(box) {
+  const { search, t, config } = box;
+  box.total = h("span.ss-total", { "aria-hidden": "true" });
+  box.offer = h("span.ss-offer"); // filled by suggest.js
+  box.summary = h("div.ss-summary", {}, box.total, box.offer, box.toggle);
   box.next = button("ss-button", {}, () => search.extend("addPages"), t("more_results"));
   box.link = h("a.ss-button", {}, t("as_page"));
   box.ends = h("div.ss-offers", {}, box.next, config.results_page && box.link);
-  box.offer = h("span.ss-offer"); // filled by suggest.js
-  box.summary = h("div.ss-summary", {}, box.total, box.offer, box.toggle);
-  box.notice = h("div.ss-notice", { "data-semsearch": "notice", hidden: true });
-  box.empty = h("div.ss-empty", { "data-semsearch": "empty" });
   box.start = h("div.ss-start"); // filled by start.js
   box.chips = h("div.ss-chip-groups"); // filled by facets.js
   box.scroller = h("div.ss-scroll", {}, box.start, box.notice, box.empty, box.list, box.ends);
   box.preview = h("section.ss-preview", { "aria-label": t("preview"), "data-semsearch": "preview" });
   box.main = h("div.ss-main", {}, box.facets, box.scroller, box.preview);
-  box.foot = h("div.ss-foot", { "aria-hidden": "true" }); // filled by start.js
-  box.active = h("div.ss-active", { role: "group", "aria-label": t("filters"), hidden: true });
-  const close = { "data-semsearch": "close", "aria-label": t("close") };
-  box.bar = h(
-    "div.ss-bar",
-    { role: "search" },
-    icon("search"),
-    box.input,
-    box.clearing,
-    button("ss-round.ss-close", close, () => box.close(), icon("close")),
-  );
-  const rows = [box.bar, box.active, box.mode, box.summary, box.main, box.foot, box.status, box.alert];
-  box.dialog = box.frame(...rows);
-  set(box.dialog, "lang", t.language);
-  set(box.dialog, "dir", t.rtl && "rtl");
 }

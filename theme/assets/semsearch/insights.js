@@ -60,18 +60,15 @@ export function fill(foot, { store, search, t, config, main, dialog, input, list
     if (rank) send({ opened: hit.page.path, rank });
   }
 
-  const onLink = (event) => {
-    const link = event.target.closest("a[href]");
-    if (link && !event.defaultPrevented && event.button < 2) opened(link.hit);
-  };
   store.on(["answer"], follow);
+  store.on(["opened"], ({ opened: hit }) => opened(hit));
   store.on(["open"], ({ open }) => {
     if (open) return;
     if (isRead()) send();
     pending = null;
   });
-  main.addEventListener("click", onLink);
-  main.addEventListener("auxclick", onLink);
+  // The middle button.
+  main.addEventListener("auxclick", ({ target, button }) => button === 1 && opened(target.closest("a[href]")?.hit));
   // Opens a new tab without a click.
   dialog.addEventListener(
     "keydown",

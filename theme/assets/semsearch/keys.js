@@ -18,8 +18,11 @@ export class Keys {
     list.addEventListener("pointermove", (event) => {
       if (event.pointerType === "touch" || !(event.movementX || event.movementY)) return;
       clearTimeout(this.#hovered);
-      const at = optionsOf(list).indexOf(event.target.closest("[role=option]"));
-      if (at >= 0) this.#hovered = setTimeout(() => parts.store.set({ active: at, walked: true }), HOVER);
+      const option = event.target.closest("[role=option]");
+      this.#hovered = setTimeout(() => {
+        const at = optionsOf(list).indexOf(option); // -1 if another answer has come
+        if (at >= 0) parts.store.set({ active: at, walked: true });
+      }, HOVER);
     });
     list.addEventListener("pointerleave", () => clearTimeout(this.#hovered));
     // The mouse leaves the focus in the field, so that typing goes on.

@@ -2,9 +2,11 @@
 
 import { pick } from "./search.js";
 
+const MOST = 10; // sections of a page in one answer of the API
+
 async function ask(search, question) {
   const { answer } = search.store.state;
-  const given = { ...pick(search.store.state), query: answer.query, ...question };
+  const given = { ...pick({ ...search.store.state, ...answer }), ...question };
   const next = await answer.engine.search(given).catch((error) => search.reportError(error));
   return search.store.state.answer === answer ? next : null;
 }
@@ -16,24 +18,21 @@ export async function addPages(search, weak) {
   if (next) search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
 }
 
-/** Shows all sections of one page of the answer: first those that match. */
+/** Shows more of the sections of a page that match: asks the same question for this page alone. */
 export async function expand(search, path) {
-  const { answer, filters } = search.store.state;
-  const { engine } = answer;
-  const place = { filters: { ...filters, "page.path": [path] }, sections_per_page: 10 };
-  const [found, page] = engine.page
-    ? await Promise.all([ask(search, place), engine.page(path).catch((error) => search.reportError(error))])
-    : [];
-  if (search.store.state.answer !== answer) return;
-  const results = answer.results.map((result) => {
-    if (result.page.path !== path) return result;
-    const sections = found?.results[0]?.sections ?? result.sections;
-    const known = new Set(sections.map((section) => section.chunk_index));
-    const others = (page?.sections ?? []).filter((section) => !known.has(section.chunk_index));
-    const plain = others.map((section) => ({ ...section, excerpt: section.content, highlights: [] }));
-    return { ...result, sections: [...sections, ...plain], expanded: true };
-  });
-  search.store.set({ answer: { ...answer, results } });
+  const { answer, nearest } = search.store.state;
+  const hidden = !answer.results.length; // the filters hide all results
+  const results = hidden ? nearest : answer.results;
+  const offset = results.findIndex(({ page }) => page.path === path);
+  let found = results[offset]; // the theme's own index has given all sections
+  if (answer.engine.page) {
+    const weak = found.weak && { include_weak: true };
+    const place = { offset, limit: 1, sections_per_page: MOST, ...weak, ...(hidden && { filters: {} }) };
+    [found] = (await ask(search, place))?.results ?? [];
+  }
+  if (found?.page.path !== path) return;
+  const changed = results.with(offset, { ...found, expanded: true });
+  search.store.set(hidden ? { nearest: changed } : { answer: { ...answer, results: changed } });
 }
 
 /** Finds the results that the filters hide, if no result passes them. */

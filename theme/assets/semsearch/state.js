@@ -95,6 +95,7 @@ export const sharedSearch = () =>
 export class Address {
   #before = "";
   #pushed = false;
+  #leaving = false;
 
   enter(push) {
     const shared = sharedSearch();
@@ -111,8 +112,16 @@ export class Address {
   /** Removes the search from the URL if the dialog was not closed with Back. */
   leave() {
     if (!sharedSearch()) return;
+    this.#leaving = this.#pushed;
     if (this.#pushed) history.back();
     else this.#replace(this.#before);
+  }
+
+  /** Returns whether the browser has gone back because of `leave`. */
+  hasLeft() {
+    const left = this.#leaving;
+    this.#leaving = false;
+    return left;
   }
 
   /** Puts the old fragment back before a jump within the page. */

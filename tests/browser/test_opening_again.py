@@ -1,0 +1,109 @@
+"""The dialog is closed and opened again at once, before everything that closing starts has ended."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.asking import DRAWN, put_question
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.browser
+
+INPUT = "[data-semsearch=input]"
+OPTION = "[data-semsearch=option]"
+HELD = 60  # seconds after which an answer comes although no test has released it
+# Both in one task: the events of closing come when the dialog is open again.
+REOPEN = "() => { semsearch.close(); semsearch.open(); }"
+EVENTS = """() => {
+  window.told = [];
+  for (const name of ["open", "close"]) document.addEventListener(`semsearch:${name}`, () => told.push(name));
+}"""
+ACTIVE = "() => [...document.querySelectorAll('[role=option]')].map(option => option.ariaSelected).indexOf('true')"
+IDLE = 400  # milliseconds: longer than any timer of the list and any event of closing
+
+
+@pytest.fixture
+def site(build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        yield server
+
+
+def ask(page, server, query):
+    page.goto(server.url)
+    page.keyboard.press("Control+k")
+    put_question(page, query)
+
+
+def test_a_dialog_that_opens_again_at_once_searches_again(page, site):
+    ask(page, site, "token")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.evaluate(EVENTS)
+    page.evaluate(REOPEN)
+    page.wait_for_function(f"({ACTIVE})() === 0")
+    page.wait_for_timeout(IDLE)
+    assert page.evaluate("told") == ["close", "open"]
+    assert page.evaluate("document.documentElement.classList.contains('semsearch-open')")  # the page does not scroll
+    expect(page.locator(INPUT)).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    assert page.evaluate("told") == ["close", "open", "close"]
+    assert not page.evaluate("document.documentElement.classList.contains('semsearch-open')")
+
+
+def test_a_dialog_that_opens_again_at_once_on_a_phone_stays_open_until_back(phone, site):
+    ask(phone, site, "token")
+    phone.evaluate(REOPEN)
+    phone.wait_for_timeout(IDLE)
+    assert phone.locator("dialog[open]").count() == 1
+    phone.wait_for_function("location.hash === '#semsearch=token'")
+    phone.go_back()
+    phone.locator("dialog").wait_for(state="hidden")
+    assert phone.url == site.url
+
+
+def test_closing_cancels_a_pending_enter(page, site):
+    ask(page, site, "install")
+    released = threading.Event()
+    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    page.fill(INPUT, "deploy revoke")
+    page.keyboard.press("Enter")
+    assert eventually(lambda: site.sidecar.questions[-1] == "deploy revoke")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    released.set()
+    put_question(page, "deploy revoke")
+    page.wait_for_timeout(IDLE)
+    assert page.locator("dialog[open]").count() == 1
+    assert page.url.startswith(site.url + "#")
+
+
+def test_filters_whose_sheet_loads_while_the_dialog_closes_stay_closed(phone, site):
+    ask(phone, site, "token")
+    held = []
+    phone.route("**/sheet.js", lambda route: held.append(route))
+    phone.get_by_role("button", name="Filters").tap()
+    assert eventually(lambda: phone.wait_for_timeout(20) or held)
+    phone.keyboard.press("Escape")
+    phone.locator("dialog").wait_for(state="hidden")
+    held[0].continue_()
+    phone.wait_for_timeout(IDLE)
+    phone.evaluate("semsearch.open()")
+    phone.locator(OPTION).first.wait_for()
+    assert phone.locator("#semsearch-facets").is_hidden()
+
+
+def test_the_pointer_on_a_row_of_the_last_answer_moves_nothing_in_the_next(page, site):
+    ask(page, site, "token")
+    page.evaluate("""() => {
+      const { store, list } = document.querySelector("semsearch-dialog");
+      const row = list.querySelectorAll("[role=option]")[2];
+      row.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, movementX: 5, pointerType: "mouse" }));
+      store.set({ answer: { ...store.state.answer }, active: 0 });
+    }""")
+    page.evaluate(DRAWN)
+    page.wait_for_timeout(IDLE)
+    assert page.evaluate(ACTIVE) == 0

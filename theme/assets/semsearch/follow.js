@@ -1,0 +1,90 @@
+/* Keeps the field, the lines around the list and the announcements in step with the state, and loads parts on demand. */
+
+import { optionsOf } from "./results.js";
+import { countFilters, questionKey } from "./state.js";
+import { set } from "./ui.js";
+
+const SETTLE = 350; // milliseconds before a number is announced
+
+export function follow(box) {
+  loadParts(box);
+  followList(box);
+  followFilters(box);
+  followMode(box);
+  announce(box);
+}
+
+const countText = ({ t }, { total: count, improved }) => t("count", { count }) + (improved ? ` · ${t("updated")}` : "");
+
+/** Loads the parts of the dialog that an answer needs. */
+function loadParts(box) {
+  const { store, list } = box;
+  store.on(["answer", "nearest"], ({ answer }) => {
+    const none = answer && !answer.total;
+    set(box.empty, "hidden", !none);
+    if (none) box.later("./empty.js", box.empty);
+    if (answer?.noted) box.later("./notice.js", box.notice);
+    if (box.keys.eager) box.keys.choose();
+  });
+  store.onPainted(["answer", "nearest"], (state) => {
+    if (!box.isOpen) return;
+    box.address.update(state);
+    if (!list.childElementCount) return;
+    box.later("./why.js", list);
+    if (state.fields.some(({ values }) => values)) box.later("./suggest.js", box.offer);
+    if (box.preview.checkVisibility()) box.later("./preview.js", box.preview);
+  });
+}
+
+function followList(box) {
+  const { store, list, input, clearing, next, ends } = box;
+  store.on(["query", "answer", "nearest", "active"], ({ query, answer, active }) => {
+    const options = optionsOf(list);
+    set(input, "aria-expanded", `${options.length > 0}`);
+    set(input, "aria-activedescendant", options[active]?.id);
+    set(clearing, "hidden", !query);
+    set(next, "hidden", answer?.results.length >= answer?.total);
+    set(ends, "hidden", !answer?.results.length);
+    box.total.textContent = answer ? countText(box, answer) : "";
+    set(box.dialog, "data-results", !!answer);
+  });
+}
+
+function followFilters(box) {
+  let beside = false; // whether the facets stand beside the list
+  box.store.on(["answer", "filters"], ({ answer, filters, fields }) => {
+    const chosen = countFilters(filters);
+    const known = answer?.facets && (chosen || fields.some(({ name }) => answer.facets[name]?.length));
+    if (answer) beside = answer.facets && (beside || known);
+    // The column keeps its place, so that nothing moves.
+    set(box.dialog, "data-facets", answer ? !!beside : fields.length > 0);
+    if (chosen) box.later("./chips.js", box.active);
+    if (answer) box.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, box.root);
+    box.badge.textContent = chosen || "";
+  });
+}
+
+/** Says which engine answers. */
+function followMode(box) {
+  const { store, t, mode: line, alert } = box;
+  store.on(["mode"], ({ mode }) => {
+    set(line, "hidden", mode === "online");
+    line.dataset.mode = mode;
+    line.textContent = mode === "online" ? "" : t(`mode_${mode}`);
+    alert.textContent = mode === "static" ? "" : line.textContent;
+    if (mode === "static" || mode === "better") box.later("./mode.js", line);
+  });
+}
+
+/** Tells screen readers the number of results once typing has stopped. */
+function announce(box) {
+  let settling = 0;
+  box.store.on(["query", "answer", "busy"], ({ query, answer, busy }) => {
+    clearTimeout(settling);
+    if (busy || (answer && answer.query !== query)) return;
+    settling = setTimeout(() => {
+      const none = answer && !answer.total;
+      box.status.textContent = none ? box.t("none", { query: answer.query.trim() }) : answer ? countText(box, answer) : "";
+    }, SETTLE);
+  });
+}

@@ -1,0 +1,115 @@
+/* The rows of a page in the list: its best section, the names of others, and how many more there are. */
+
+import { isBare, marked, renderExcerpt, sameName } from "./excerpt.js";
+import { h, icon } from "./ui.js";
+
+const SECTIONS = 3; // named with a page, as many as the API returns
+const LINES = 2; // of an excerpt
+
+/** Creates the rows of one list. `terms` are the words that are marked in titles and headings. */
+export class Rows {
+  #count = 0;
+
+  constructor({ t, href, search, prefix }, terms) {
+    Object.assign(this, { t, href, search, prefix, terms });
+  }
+
+  group(result) {
+    const { page, sections, expanded, more_sections: further = 0 } = result;
+    const [best, ...others] = expanded ? sections : sections.slice(0, SECTIONS);
+    const main = this.#best(result, best);
+    const rows = others.map((section) => this.#section(result, section));
+    const more = further + sections.length - rows.length - 1;
+    if (more > 0) rows.push(this.#more(result, more));
+    const row = rows.length > 0 && h("div.ss-sections", { role: "presentation" }, rows);
+    if (expanded && row) row.classList.add("ss-expanded");
+    return h("div.ss-page", { role: "group", "aria-label": page.title }, main, row);
+  }
+
+  action(selector, text, act) {
+    const element = this.#option(selector, {}, icon("more"), text);
+    element.addEventListener("click", act);
+    return element;
+  }
+
+  #best(result, section) {
+    const { page } = result;
+    const heading = titleOf(page, section, this.terms);
+    heading[0].append(" ", this.#badge(section));
+    const text = h("div.ss-text", {}, heading, !repeatsHeading(section) && renderExcerpt(section, LINES));
+    return this.#link("a.ss-option.ss-main-option", { page, section, result }, icon("page"), text);
+  }
+
+  #section(result, section) {
+    const { page, expanded } = result;
+    return this.#link(
+      "a.ss-option.ss-section",
+      { page, section, result },
+      icon(section.kind === "code" ? "code" : "section"),
+      this.#nameOf(page, section, expanded),
+      this.#badge(section),
+      expanded && !repeatsHeading(section) && renderExcerpt(section, 1),
+    );
+  }
+
+  /** Opens further sections in the list; where no more fit, the page itself. */
+  #more({ page, expanded }, count) {
+    const selector = ".ss-option.ss-section.ss-more";
+    const text = this.t("more_sections", { count });
+    if (!expanded) return this.action(`div${selector}`, text, () => this.search.extend("expand", page.path));
+    const target = { href: this.href({ ...page, excerpt: "", highlights: [] }), tabindex: -1, draggable: "false" };
+    return this.#option(`a${selector}`, target, icon("page"), text);
+  }
+
+  #link(selector, hit, ...children) {
+    const target = { href: this.href(hit.section), tabindex: -1, draggable: "false", "data-semsearch": "option" };
+    return Object.assign(this.#option(selector, target, ...children), { hit });
+  }
+
+  #option(selector, attributes, ...children) {
+    const id = `${this.prefix}-option-${this.#count++}`;
+    return h(selector, { role: "option", id, "aria-selected": "false", ...attributes }, ...children);
+  }
+
+  #badge({ kind, language }) {
+    return kind === "text" ? "" : h("span.ss-kind", {}, (kind !== "table" && language) || this.t(`kind_${kind}`));
+  }
+
+  /** The introduction of a page has no heading of its own. */
+  #nameOf(page, section, whole) {
+    const headings = headingsOf(page, section);
+    const last = headings.pop();
+    if (!last) return h("span.ss-heading", {}, this.t("intro"));
+    const path = whole && headings.length > 0 && crumbs(headings, this.terms);
+    return h("span.ss-heading", {}, path, path && " › ", marked("span", last, this.terms));
+  }
+}
+
+/** Returns whether neither the section nor its excerpt says more than its heading. */
+const repeatsHeading = (section) => isBare(section) && isBare(section, section.excerpt);
+
+/** Returns the headings of a section below the title of its page, which may be repeated as a heading. */
+function headingsOf({ title }, { heading_hierarchy: headings }) {
+  const first = headings.findIndex((name) => !sameName(name, title));
+  return first < 0 ? [] : headings.slice(first);
+}
+
+/** Returns the names of the sections of the navigation around a page, or those of its folders. */
+function placeOf({ path, title, breadcrumbs = [] }) {
+  // The index page of a section has its name.
+  if (breadcrumbs.length) return sameName(breadcrumbs.at(-1), title) ? breadcrumbs.slice(0, -1) : breadcrumbs;
+  const folders = path.split("/").slice(0, -1).filter(Boolean);
+  return folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));
+}
+
+function titleOf(page, section, terms) {
+  return [
+    marked("div.ss-title", page.title || page.url, terms),
+    crumbs([...placeOf(page), ...headingsOf(page, section)], terms),
+  ].filter(Boolean);
+}
+
+function crumbs(names, terms) {
+  const parts = names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]);
+  return names.length > 0 && h("div.ss-crumbs", {}, parts);
+}
