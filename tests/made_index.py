@@ -99,6 +99,29 @@ def made_page(
     return ChunkedPage(path, url, title, tuple(chunks), front_matter, facets or {}, **fields)
 
 
+def announcing_page() -> ChunkedPage:
+    """Makes a page with bare headings, and with chunks that end with a colon."""
+    title = "Announcing"
+    parts: list[tuple[int, list[str], str]] = [
+        (0, [], "An introduction."),
+        (1, ["Installing"], "Installing"),
+        (2, ["Installing", "`On` Linux"], "`On` Linux"),
+        (3, ["Installing", "`On` Linux", "Debian"], "Use apt to fetch the zebra."),
+        (4, ["Running"], "Run these commands as the zebra:"),
+        (4, ["Running"], "```sh\nzebra serve --all\n```"),
+        (5, ["Listing"], "These are on the listing:"),
+        (5, ["Listing"], "\n".join(f"- item {number}" for number in range(60))),
+        (6, ["Stopping"], "Stopping goes like this:"),
+        (7, ["Naming"], "Name the file:\n\nrun.sh\n\n```sh\n" + "zebra feed --every-day\n" * 30 + "```"),
+        (8, ["Ending"], "Ending"),
+    ]
+    chunks = [
+        made_chunk(place, (title, *path), path[-1].lower() if path else None, text, section_index=section)
+        for place, (section, path, text) in enumerate(parts)
+    ]
+    return ChunkedPage("announcing.md", "announcing/", title, tuple(chunks), {"description": "All about zebras."}, {})
+
+
 def _as_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)

@@ -7,9 +7,10 @@ import hashlib
 import importlib.util
 import json
 import tempfile
+import threading
 import time
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mkdocs_semsearch.artifact import FORMAT, EncoderInfo, FacetDeclaration, Manifest, current_build, publish_build
 from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
@@ -278,10 +280,13 @@ class _Contents:
             compounds, digests = site_compounds(self.pages, self.digests, stemmers, contents)
         store: Mapping[str, Any] = {}
         # Tantivy and NumPy release the interpreter's lock, so words and vectors can use one core each.
-        with ThreadPoolExecutor(1) as pool:
-            words = pool.submit(self._write_words, folder, analysis, stemmers, compounds, digests)
+        # An edit needs little linear algebra, whose threads would keep the cores busy while they wait for more.
+        with ThreadPoolExecutor(1) as pool, threadpool_limits(None if self.earlier is None else 1, "blas"):
+            handed_over = threading.Event()
+            words = pool.submit(self._write_words, folder, analysis, stemmers, compounds, digests, handed_over.set)
+            words.add_done_callback(lambda _: handed_over.set())
             if self.earlier is not None:  # an edit is many short steps, and each of them would wait for the lock
-                words.result()
+                handed_over.wait()
             graph = build_knn_graph(vectors, options.graph, earlier=self.earlier, stored=self.vectors)
             groups = self._duplicate_groups(vectors, graph)
             if self.store is None:
@@ -355,6 +360,7 @@ class _Contents:
         stemmers: Sequence[str | None],
         compounds: Compounds,
         digests: Sequence[bytes],
+        handed_over: Callable[[], None],
     ) -> None:
         if self.store is not None:
             return
@@ -364,7 +370,7 @@ class _Contents:
             earlier = None
             if self.earlier_build is not None:
                 earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)
-            write_lexical_runs(site, folder / LEXICAL, self.build_id, earlier)
+            write_lexical_runs(site, folder / LEXICAL, self.build_id, earlier, handed_over)
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
@@ -187,13 +188,15 @@ class StoredChunks(Sequence[Chunk]):
 
     __slots__ = ("_chunks", "_rows", "content_hash", "digest", "section_indexes")
 
-    def __init__(self, rows: bytes, section_indexes: Sequence[int], content_hash: str) -> None:
-        """Takes the JSON of the chunks, the `section_index` of each chunk, and the `content_hash` of their page."""
+    def __init__(self, rows: bytes, digest: bytes, section_indexes: Sequence[int], content_hash: str) -> None:
+        """Takes the JSON of the chunks and its digest, the `section_index` of each chunk, and the `content_hash` of
+        their page.
+        """
         self._rows = rows
         self._chunks: tuple[Chunk, ...] | None = None
         self.section_indexes = section_indexes
         self.content_hash = content_hash
-        self.digest = digest_of(rows)
+        self.digest = digest
 
     def __len__(self) -> int:
         return len(self.section_indexes)
@@ -252,7 +255,7 @@ class ChunkCache:
 
     def __init__(self, contents: ContentCache, documents: Iterable[Document], fingerprint: str) -> None:
         self._contents = contents
-        self._prefix = f"chunks\0{fingerprint}\0"
+        self._prefix = f"chunks with checksum\0{fingerprint}\0"
         self._documents = tuple(documents)
         self._keys = {id(document): self._made_key(document) for document in self._documents}
         self._known = contents.get(self._keys.values())
@@ -269,7 +272,8 @@ class ChunkCache:
         sections = [chunk.section_index for chunk in text.chunks]
         visible = content_hash(plain_text(document.title), text.chunks)
         header = [digest_of(rows).hex(), sections, visible, text.languages, text.links, text.recognised]
-        self._new[self._key(document)] = json.dumps(header).encode() + b"\n" + rows
+        content = json.dumps(header).encode() + b"\n" + rows
+        self._new[self._key(document)] = _checksum(content) + content
 
     def save(self) -> None:
         """Writes the new values, and marks the others as used."""
@@ -285,14 +289,23 @@ class ChunkCache:
         return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
+_CHECKSUM_BYTES = 4
+
+
+def _checksum(content: bytes) -> bytes:
+    """Returns the CRC-32 of a value, which finds damage in a quarter of the time of a digest."""
+    return zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little")
+
+
 def _read(value: bytes) -> ChunkedText | None:
     """Reads a value; None if the bytes are damaged."""
     try:
-        header, rows = value.split(b"\n", 1)
-        digest, sections, visible, languages, links, recognised = json.loads(header)
-        chunks = StoredChunks(rows, sections, visible)
-        if chunks.digest.hex() != digest:
+        checksum, content = value[:_CHECKSUM_BYTES], value[_CHECKSUM_BYTES:]
+        if checksum != _checksum(content):
             return None
+        header, rows = content.split(b"\n", 1)
+        digest, sections, visible, languages, links, recognised = json.loads(header)
+        chunks = StoredChunks(rows, bytes.fromhex(digest), sections, visible)
         return ChunkedText(chunks, tuple(languages), tuple(Link(*link) for link in links), Recognised(*recognised))
     except (ValueError, TypeError):
         return None

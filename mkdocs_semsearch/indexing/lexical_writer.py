@@ -232,7 +232,13 @@ class _Run:
     key: str
 
 
-def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tuple[str, Path] | None) -> None:
+def write_lexical_runs(
+    site: SiteTexts,
+    folder: Path,
+    build_id: str,
+    earlier: tuple[str, Path] | None,
+    handed_over: Callable[[], object] = lambda: None,
+) -> None:
     """Writes the index of a site in a few segments, and copies segments without a changed page from an earlier index.
 
     Args:
@@ -240,6 +246,7 @@ def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tu
         folder: folder to create; must not exist.
         build_id: identifier of the new build, under which its segments are cached.
         earlier: build id and folder of an index whose segments may be copied.
+        handed_over: called when Tantivy has the texts of the last new segment; what it does with them needs no Python.
 
     Raises:
         OSError: the folder cannot be written.
@@ -248,7 +255,7 @@ def write_lexical_runs(site: SiteTexts, folder: Path, build_id: str, earlier: tu
     known = _known_segments(site.contents, earlier)
     fresh = [run for run in runs if run.key not in known]
     with _clean_folder(folder):
-        written = _write_segments(site, fresh, folder)
+        written = _write_segments(site, fresh, folder, handed_over)
         for run in runs:
             if earlier is not None and run.key in known:
                 site.touch(run.pages)
@@ -313,7 +320,9 @@ def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) ->
     return {key: segment for key, segment in known.items() if segment in present}
 
 
-def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict[str, Any]:
+def _write_segments(
+    site: SiteTexts, runs: Sequence[_Run], folder: Path, handed_over: Callable[[], object]
+) -> dict[str, Any]:
     """Writes a segment for every run; returns Tantivy's metadata of each segment by the key of the run."""
     written: dict[str, Any] = {}
     with _lexical_writer(folder, site.analysis) as writer:
@@ -323,6 +332,8 @@ def _write_segments(site: SiteTexts, runs: Sequence[_Run], folder: Path) -> dict
                 pages = zip(site.pages[run.pages], site.stemmers[run.pages], strict=True)
                 texts = _stemmed(texts, site.analysis, (stemmer for page, stemmer in pages for _ in page.chunks))
             _add_documents(writer, texts, run.first_row)
+            if run is runs[-1]:
+                handed_over()
             writer.commit()
             segments = json.loads((folder / _META).read_text(encoding="utf-8"))["segments"]
             written[run.key] = next(segment for segment in segments if segment not in written.values())

@@ -205,7 +205,17 @@ def saturation(count: Number, relative_length: Number) -> Number:
         count: frequency of the term in the field; a number or an array.
         relative_length: length of the field divided by the mean length of that field.
     """
-    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * relative_length))
+    return saturation_by(count, length_part(relative_length))
+
+
+def length_part(relative_length: Number) -> Number:
+    """Returns the part of `saturation` that depends on the length of a field alone."""
+    return _K1 * (1 - _B + _B * relative_length)
+
+
+def saturation_by(count: Number, part: Number) -> Number:
+    """Returns the `saturation` of a count; `part` is the `length_part` of its field."""
+    return count * (_K1 + 1) / (count + part)
 
 
 def rounded_length(terms: int) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -146,19 +147,23 @@ def cut_shards(costs: Mapping[str, int], target: int, most: int, *, at_first_cha
     Returns:
         At least one shard; the lower bound of the first one is the empty text.
     """
-    target = max(target, -(-sum(costs.values()) // max(1, most)))
-    shards: list[Shard] = []
-    here: list[str] = []
-    first, cost, previous = "", 0, ""
-    for key in in_key_order(costs):
-        may_cut = not at_first_characters or key[:1] != previous[:1]
-        if here and may_cut and cost + costs[key] > target:
-            shards.append(Shard(first, tuple(here)))
-            first, here, cost = _parting(previous, key), [], 0
-        here.append(key)
-        cost += costs[key]
-        previous = key
-    return [*shards, Shard(first, tuple(here))]
+    keys = in_key_order(costs)
+    ends = list(accumulate(map(costs.__getitem__, keys)))
+    target = max(target, -(-(ends[-1] if keys else 0) // max(1, most)))
+    allowed: Sequence[int] = range(len(keys))
+    if at_first_characters:
+        allowed = [place for place in allowed if not place or keys[place][0] != keys[place - 1][0]]
+    begins = [0]
+    while True:
+        filled = ends[begins[-1] - 1] if begins[-1] else 0
+        too_much = max(begins[-1] + 1, bisect_right(ends, filled + target))
+        following = bisect_left(allowed, too_much)
+        if following == len(allowed):
+            break
+        begins.append(allowed[following])
+    firsts = ["", *(_parting(keys[begin - 1], keys[begin]) for begin in begins[1:])]
+    places = zip(firsts, begins, [*begins[1:], len(keys)], strict=True)
+    return [Shard(first, tuple(keys[begin:end])) for first, begin, end in places]
 
 
 def shard_of(key: str, firsts: Sequence[str]) -> int:

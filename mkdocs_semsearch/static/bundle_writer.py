@@ -8,12 +8,14 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mkdocs_semsearch import lexical
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
@@ -49,7 +51,7 @@ from mkdocs_semsearch.static.format import (
     POINTER,
     terms_of,
 )
-from mkdocs_semsearch.static.meaning import Planes, write_meaning
+from mkdocs_semsearch.static.meaning import Planes, fit_reduction, write_meaning
 from mkdocs_semsearch.static.postings import (
     CLAUSE_UNIT,
     WEIGHT_UNIT,
@@ -122,9 +124,11 @@ def write_bundle(
         made_with = _made_with(index.manifest)
         earlier = NO_PARTS if memory is None else read_parts(memory, made_with)
         pointer, parts = _write_contents(index, staging, table, planes, earlier)
-        report = _publish(staging, target, pointer)
-        if memory is not None:
-            write_parts(memory, made_with, parts)
+        with ThreadPoolExecutor(1) as pool:
+            saving = None if memory is None else pool.submit(write_parts, memory, made_with, parts)
+            report = _publish(staging, target, pointer)
+        if saving is not None:
+            saving.result()
         return report
     except OSError as error:
         raise IndexWriteError(
@@ -206,26 +210,41 @@ def _write_contents(
 ) -> tuple[dict[str, Any], Parts]:
     """Writes the files of a bundle; returns its pointer and its parts."""
     manifest, build_dir = index.manifest, index.build_dir
-    pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
     readers, names, shards = ReaderWords.of(manifest.lexical), NameHashes(earlier.names), Shards(earlier.shards)
-    spans = _spans(pages)
-    digests = chunks.digests(spans)
-    # Threads do not make this faster: it is many short steps, and each of them waits for the interpreter's lock.
-    texts = write_site(
-        folder, pages, chunks, manifest.facets, readers, digests=digests, hash_of_name=names, compressed=shards
-    )
-    keys, words = _split(manifest, pages, chunks, digests, earlier)
-    parts, lexical_part = _write_words(folder, manifest, pages, words, shards)
+    own_shards, meaning = Shards(earlier.shards), None
+    # The words take as long as everything else, and much of both is done without the interpreter's lock. The threads of
+    # the linear algebra would wait for each other beside these, on a busy machine for seconds.
+    with ThreadPoolExecutor(1) as pool, threadpool_limits(1, "blas"):
+        if table is not None and manifest.chunks:
+            vectors: NDArray[np.float32] = np.load(build_dir / VECTORS, allow_pickle=False).astype(np.float32)
+            reduction = pool.submit(fit_reduction, vectors, planes or planes_for(len(vectors)))
+        pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
+        spans = _spans(pages)
+        digests = chunks.digests(spans)
+        keys, words = _split(manifest, pages, chunks, digests, earlier)
+        if table is not None and manifest.chunks:
+            meaning = pool.submit(write_meaning, folder, vectors, table, reduction.result(), words.question_words())
+        site = pool.submit(
+            write_site,
+            folder,
+            pages,
+            chunks,
+            manifest.facets,
+            readers,
+            digests=digests,
+            hash_of_name=names,
+            compressed=own_shards,
+        )
+        parts, lexical_part = _write_words(folder, manifest, pages, words, shards)
+        texts = site.result()
     semantic = None
-    if table is not None and len(chunks):
-        vectors: NDArray[np.float16] = np.load(build_dir / VECTORS, allow_pickle=False)
-        dimensions = planes or planes_for(len(chunks))
-        meaning = write_meaning(folder, vectors.astype(np.float32), table, dimensions, words.question_words())
+    if meaning is not None:
+        written = meaning.result()
         # The token table has a lower semantic weight than the model; a configured weight scales both equally.
-        weight = min(1.0, meaning.semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
+        weight = min(1.0, written.semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
         measured = is_default_model(manifest.embedder.model)
-        semantic = {**meaning.semantic, "weight": weight, "measured": measured}
-        parts["tokens"] = meaning.tokens
+        semantic = {**written.semantic, "weight": weight, "measured": measured}
+        parts["tokens"] = written.tokens
     pointer = {
         "format": FORMAT,
         "build_id": manifest.build_id,
@@ -243,7 +262,7 @@ def _write_contents(
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
         "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
-    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, names.used, shards.used)
+    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, names.used, {**own_shards.used, **shards.used})
 
 
 def _spans(pages: Sequence[Record]) -> list[tuple[int, int]]:
@@ -284,7 +303,7 @@ def _split(
             span = end, end + last - first
             end += last - first
         rows.append(np.arange(*span))
-    return keys, earlier.words.followed_by(texts()).picked(np.concatenate(rows))
+    return keys, earlier.words.picked(np.concatenate(rows), texts())
 
 
 def _write_words(
@@ -305,7 +324,7 @@ def _write_words(
     postings = index_words(words, stem, lambda word: not analyzer.analyze(word))
     parts = {
         "terms": write_terms(folder, postings, _telling(postings, stop_words, len(words.added)), shards),
-        "words": write_words(folder, postings.frequency),
+        "words": write_words(folder, postings.frequency, shards),
         "positions": write_positions(folder, postings.places, shards),
     }
     return parts, {

@@ -62,19 +62,19 @@ class Terms:
         """Returns a copy in which term `i` is `numbers[i]`."""
         return Terms(numbers[self.numbers], self.lengths)
 
-    def picked(self, rows: NDArray[np.int64]) -> Terms:
-        """Returns the terms of some chunks, in the order of `rows`."""
-        begins = np.concatenate([[0], np.cumsum(self.lengths)])
-        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
-        found = [self.numbers[begins[run[0]] : begins[run[-1] + 1]] for run in runs if len(run)]
-        return Terms(np.concatenate([self.numbers[:0], *found]), self.lengths[rows])
-
-    def followed_by(self, other: Terms) -> Terms:
-        """Returns these chunks and those of `other` behind them."""
-        return Terms(
-            np.concatenate([self.numbers, other.numbers]),
-            np.concatenate([self.lengths, other.lengths]),
-        )
+    def picked(self, rows: NDArray[np.int64], others: Terms) -> Terms:
+        """Returns the terms of some chunks, in the order of `rows`, which count on in `others` behind these chunks."""
+        lengths = np.concatenate([self.lengths, others.lengths])
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        parting, before = len(self.lengths), len(self.numbers)
+        cuts = (np.diff(rows) != 1) | (rows[1:] == parting)
+        found = [self.numbers[:0]]
+        for run in np.split(rows, np.flatnonzero(cuts) + 1):
+            if len(run):
+                first, end = begins[run[0]], begins[run[-1] + 1]
+                known = run[0] < parting
+                found.append(self.numbers[first:end] if known else others.numbers[first - before : end - before])
+        return Terms(np.concatenate(found), lengths[rows])
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -137,29 +137,28 @@ class ChunkWords:
             np.array(repeats, np.bool_),
         )
 
-    def followed_by(self, chunks: Iterable[ChunkText]) -> ChunkWords:
-        """Returns these chunks and further ones behind them."""
-        new = ChunkWords.of(chunks, self.texts)
-        return ChunkWords(
-            new.texts,
-            {name: terms.followed_by(new.columns[name]) for name, terms in self.columns.items()},
-            np.concatenate([self.added, new.added]),
-            np.concatenate([self.repeats_title, new.repeats_title]),
-        )
+    def picked(self, rows: NDArray[np.int64], chunks: Iterable[ChunkText]) -> ChunkWords:
+        """Returns some chunks with only the terms that they contain.
 
-    def picked(self, rows: NDArray[np.int64]) -> ChunkWords:
-        """Returns some chunks, in the order of `rows`, with only the terms that they contain."""
-        columns = {name: terms.picked(rows) for name, terms in self.columns.items()}
-        counts = [np.bincount(terms.numbers, minlength=len(self.texts)) for terms in columns.values()]
-        used = np.any(counts, axis=0)
+        Args:
+            rows: the chunks, in this order; they count on in `chunks` behind the chunks of these words.
+            chunks: further chunks.
+        """
+        new = ChunkWords.of(chunks, self.texts)
+        columns = {name: terms.picked(rows, new.columns[name]) for name, terms in self.columns.items()}
+        added = np.concatenate([self.added, new.added])[rows]
+        repeats_title = np.concatenate([self.repeats_title, new.repeats_title])[rows]
+        used = np.zeros(len(new.texts), np.bool_)
+        for terms in columns.values():
+            used[terms.numbers] = True
         if used.all():
-            return ChunkWords(self.texts, columns, self.added[rows], self.repeats_title[rows])
+            return ChunkWords(new.texts, columns, added, repeats_title)
         number = (np.cumsum(used) - 1).astype(np.int32)
         return ChunkWords(
-            [text for text, kept in zip(self.texts, used.tolist(), strict=True) if kept],
+            [text for text, kept in zip(new.texts, used.tolist(), strict=True) if kept],
             {name: terms.renumbered(number) for name, terms in columns.items()},
-            self.added[rows],
-            self.repeats_title[rows],
+            added,
+            repeats_title,
         )
 
     def words(self, rows: NDArray[np.bool_]) -> set[str]:
@@ -204,16 +203,16 @@ class Places:
     Attributes:
         number: word to its number, in the order of `key_order`.
         word_begins: int64 `[words + 1]`; where the chunks of each word begin in `rows`.
-        rows: int64 `[m]`; chunks of all words, ascending for each.
+        rows: int32 `[m]`; chunks of all words, ascending for each.
         chunk_begins: int64 `[m + 1]`; where the positions in each of these chunks begin in `positions`.
-        positions: int64 `[p]`; ascending in each chunk.
+        positions: int32 `[p]`; ascending in each chunk.
     """
 
     number: Mapping[str, int]
     word_begins: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int32]
     chunk_begins: NDArray[np.int64]
-    positions: NDArray[np.int64]
+    positions: NDArray[np.int32]
 
     def costs(self) -> dict[str, int]:
         """Returns the estimated bytes of every word with positions."""
@@ -252,11 +251,11 @@ class Occurrences:
         # All fields of the first chunk, then all fields of the second one, and so on.
         places = np.arange(len(lengths)).reshape(len(fields), chunks).T.reshape(-1)
         sizes = lengths[places]
-        moved = begins[places] - (np.cumsum(sizes) - sizes)
-        order = np.arange(int(sizes.sum())) + np.repeat(moved, sizes)
+        counted = np.arange(int(sizes.sum()), dtype=np.int32)
+        within = counted - np.repeat((np.cumsum(sizes) - sizes).astype(np.int32), sizes)
+        order = within + np.repeat(begins[places].astype(np.int32), sizes)
         numbers = np.concatenate([field.numbers for field in fields])
         place = np.repeat(places.astype(np.int32), sizes)
-        within = (order - np.repeat(begins[places], sizes)).astype(np.int32)
         rows = np.repeat(np.arange(chunks, dtype=np.int32), sizes.reshape(chunks, len(fields)).sum(axis=1))
         return cls(place_of.astype(np.int32)[numbers[order]], rows, place, within)
 
@@ -294,10 +293,10 @@ def places_of(words: ChunkWords, occurrences: Occurrences, number: Mapping[str, 
     shown = np.flatnonzero(occurrences.within < kept_of.reshape(-1)[occurrences.places])
     order = shown[stable_order(occurrences.words[shown])]
     word, row = occurrences.words[order], occurrences.rows[order]
-    positions = (start_of.reshape(-1)[occurrences.places] + occurrences.within)[order].astype(np.int64)
+    positions = (start_of.reshape(-1)[occurrences.places] + occurrences.within)[order]
     begins = np.flatnonzero(first_of_runs(word) | first_of_runs(row))
-    word_begins = np.searchsorted(word[begins], np.arange(len(number) + 1))
-    return Places(number, word_begins, row[begins].astype(np.int64), np.append(begins, len(order)), positions)
+    word_begins = np.searchsorted(word[begins], np.arange(len(number) + 1, dtype=np.int32))
+    return Places(number, word_begins, row[begins], np.append(begins, len(order)), positions)
 
 
 def stable_order(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

@@ -173,7 +173,7 @@ class WrittenMeaning:
 
 
 def write_meaning(
-    folder: Path, vectors: NDArray[np.float32], table: TokenTable, planes: Planes, words: Mapping[str, int]
+    folder: Path, vectors: NDArray[np.float32], table: TokenTable, reduction: Reduction, words: Mapping[str, int]
 ) -> WrittenMeaning:
     """Writes vectors and tokens.
 
@@ -181,10 +181,9 @@ def write_meaning(
         folder: folder of the bundle.
         vectors: float32 `[chunks, d]`, unit rows.
         table: token table of the model that made the vectors.
-        planes: bits of the vectors' components.
+        reduction: reduces these vectors, see `fit_reduction`.
         words: word of the site to its number of chunks; the tokens that are frequent are loaded first.
     """
-    reduction = fit_reduction(vectors, planes)
     unit = float(reduction.steps.max()) / QUESTION_LEVELS
     weights = reduction.steps / unit
     offsets = reduction.basis.astype(np.float64) @ reduction.mean / reduction.steps

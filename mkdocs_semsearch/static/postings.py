@@ -9,11 +9,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER, inverse_frequency, saturation
+from mkdocs_semsearch.lexical.terms import (
+    FIELD_WEIGHTS,
+    TIE_BREAKER,
+    inverse_frequency,
+    length_part,
+    saturation,
+    saturation_by,
+)
 from mkdocs_semsearch.searching.pages_and_sections import first_of_runs
 from mkdocs_semsearch.static.bundle import WrittenShards, cut_shards, write_shards
 from mkdocs_semsearch.static.chunk_words import (
@@ -32,10 +40,10 @@ from mkdocs_semsearch.static.format import (
     LEAST_BEFORE_SUFFIX,
     NUMBERS,
     POSITIONS,
+    SMALLEST,
     Value,
     differences,
     in_key_order,
-    pack_blocks,
     pack_varints,
     smallest_unsigned,
 )
@@ -71,18 +79,17 @@ _LEAST_SUFFIX_WORDS = 3
 """Greatest number of suffix rules in `static.json`, and least number of words for a rule; chosen, not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class PostingList:
+class PostingList(NamedTuple):
     """The chunks with a stem or an identifier.
 
     Attributes:
-        rows: int64 `[m]`, ascending.
+        rows: int32 `[m]`, ascending.
         impacts: uint8 `[m]`, 1 to `LEVELS`, plus `IN_HEADING` where the stem is in the heading; 0 plus `IN_HEADING` if
             the stem is a stop word that is too common to score.
         weight: score of one level, in units of 1 / `WEIGHT_UNIT`; at most 65535.
     """
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int32]
     impacts: NDArray[np.uint8]
     weight: int
 
@@ -165,7 +172,7 @@ def _best_field(
     order = stable_order(stem_of)
     stem, place = stem_of[order], occurrences.places[order]
     begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(place))
-    counts = np.diff(begins, append=len(stem)).astype(np.float64)
+    counts = np.diff(np.append(begins, len(stem))).astype(np.float64)
     stem, place = stem[begins], place[begins]
     field = place // np.int32(chunks)
     row = place - field * np.int32(chunks)
@@ -173,15 +180,15 @@ def _best_field(
     of_field = field * np.int32(len(stems)) + stem
     frequency = np.bincount(of_field, minlength=len(FIELD_WEIGHTS) * len(stems)).astype(np.float64)
     weights = np.repeat(np.array([*FIELD_WEIGHTS.values()]), len(stems)) * inverse_frequency(chunks, frequency)
-    scores = weights[of_field] * saturation(counts, relative[place])
+    scores = weights[of_field] * saturation_by(counts, length_part(relative)[place])
     starts = np.flatnonzero(first_of_runs(stem) | first_of_runs(row))
-    stem, rows = stem[starts], row[starts].astype(np.int64)
+    stem, rows = stem[starts], row[starts]
     best = np.maximum.reduceat(scores, starts)
     total = best + TIE_BREAKER * (np.add.reduceat(scores, starts) - best)
     in_heading = np.zeros(len(starts), np.uint8)
     keys = stem * np.int64(chunks) + rows
     in_heading[np.searchsorted(keys, headed)] = IN_HEADING  # the words of a heading are in a field
-    first = np.searchsorted(stem, np.arange(len(stems)))
+    first = np.searchsorted(stem, np.arange(len(stems), dtype=np.int32))
     return dict(zip(stems, _quantized(first, rows, total, in_heading), strict=True))
 
 
@@ -212,8 +219,8 @@ def _identifier_lists(words: ChunkWords) -> dict[str, PostingList]:
         return {}
     lengths = forms.lengths
     factors = saturation(np.ones(len(lengths)), lengths / max(1.0, float(lengths.mean())))
-    order = np.argsort(forms.numbers, kind="stable")
-    rows = forms.rows[order]
+    order = stable_order(forms.numbers)
+    rows = forms.rows[order].astype(np.int32)
     used, begins, counts = np.unique(forms.numbers[order], return_index=True, return_counts=True)
     inverse = inverse_frequency(len(lengths), counts.astype(np.float64))
     scores = np.repeat(inverse, counts) * factors[rows]
@@ -223,7 +230,7 @@ def _identifier_lists(words: ChunkWords) -> dict[str, PostingList]:
 
 def _quantized(
     begins: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    rows: NDArray[np.int32],
     scores: NDArray[np.float64],
     flags: NDArray[np.uint8] | None = None,
 ) -> Iterator[PostingList]:
@@ -263,14 +270,15 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
     return WrittenShards([part.first for part in parts], write_shards(folder, "terms", contents))
 
 
-def write_words(folder: Path, frequency: Mapping[str, int]) -> WrittenShards:
+def write_words(folder: Path, frequency: Mapping[str, int], shards: Shards) -> WrittenShards:
     """Writes all words, each with its number of chunks."""
     costs = {word: len(word) + _KEY_BYTES for word in frequency}
-    shards = cut_shards(costs, WORD_BYTES, MOST_WORD_SHARDS, at_first_characters=True)
-    contents: list[Mapping[str, Value]] = [
-        {"keys": shard.keys, "df": smallest_unsigned([frequency[word] for word in shard.keys])} for shard in shards
-    ]
-    return WrittenShards([shard.first for shard in shards], write_shards(folder, "words", map(pack_blocks, contents)))
+    parts = cut_shards(costs, WORD_BYTES, MOST_WORD_SHARDS, at_first_characters=True)
+    contents: Iterator[Mapping[str, Value]] = (
+        {"keys": part.keys, "df": smallest_unsigned([frequency[word] for word in part.keys])} for part in parts
+    )
+    written = write_shards(folder, "words", (shards.packed(blocks, SMALLEST) for blocks in contents))
+    return WrittenShards([part.first for part in parts], written)
 
 
 def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShards:
@@ -305,7 +313,7 @@ def _list_bytes(found: PostingList | None) -> int:
 def _packed_rows(lists: Mapping[str, PostingList], mark: str = "") -> dict[str, NDArray[np.uint8]]:
     """Returns the packed rows of every posting list, by its stem or identifier with a mark before it."""
     sizes = np.array([len(found.rows) for found in lists.values()], np.int64)
-    rows = np.concatenate([np.zeros(0, np.int64), *(found.rows for found in lists.values())])
+    rows = np.concatenate([np.zeros(0, np.int32), *(found.rows for found in lists.values())])
     packed, begins = pack_varints(differences(rows, sizes))
     ends = np.cumsum(sizes)
     places = zip(begins[ends - sizes].tolist(), begins[ends].tolist(), strict=True)

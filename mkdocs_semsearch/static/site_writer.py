@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -25,6 +24,7 @@ from mkdocs_semsearch.static.format import (
     CORE,
     FIELDS,
     NUMBERS,
+    SMALLEST,
     Value,
     fnv1a,
     normalised_name,
@@ -77,7 +77,7 @@ def write_site(
         "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
         "text_starts": smallest_unsigned([first for first, _ in shards]),
         **_sections(chunks),
-        **_names(chunks, pages, readers, hash_of_name),
+        **_names(chunks, records, readers, hash_of_name),
     }
     if any(page["boost"] != 1 for page in pages):
         blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
@@ -91,11 +91,12 @@ def write_site(
     kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
     if any(kinds):
         blocks["kinds"] = np.array(kinds, np.uint8)
-    (folder / CORE).write_bytes(pack_blocks(blocks, NUMBERS))
+    (folder / CORE).write_bytes(compressed.packed(blocks, NUMBERS))
     keys = [hash_of(digest, page.encode()) for digest, page in zip(digests, written, strict=True)]
     packs = write_shards(folder, "texts", _text_shards(shards, chunks, pages, records, keys, compressed))
     columns: dict[str, Value] = {f"chunk_{name}": {"written": chunks.json(name)} for name in CHUNK_COLUMNS}
-    (folder / FIELDS).write_bytes(pack_blocks({"pages": {"written": f"[{','.join(written)}]"}, **columns}))
+    fields_of_all: dict[str, Value] = {"pages": {"written": f"[{','.join(written)}]"}, **columns}
+    (folder / FIELDS).write_bytes(compressed.packed(fields_of_all, SMALLEST))
     return packs
 
 
@@ -144,7 +145,10 @@ class NameHashes:
 def _names(
     chunks: ChunkTable, pages: Sequence[Record], readers: ReaderWords, hash_of_name: NameHashes
 ) -> dict[str, Value]:
-    """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections."""
+    """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections.
+
+    `pages` are results of `_page_record`.
+    """
     names: list[str] = []
     places: list[tuple[int, int]] = []  # rank and row of each name
 
@@ -165,7 +169,7 @@ def _names(
             previous, record = page, pages[page]
             pinned = (question for question, place in readers.pins.items() if place == record["path"])
             add(TITLE, row, (path[0], *pinned))
-            add(HEADING, row, keywords_of(json.loads(record["front_matter"])))
+            add(HEADING, row, keywords_of(record["frontmatter"]))
         add(HEADING, row, section_names(path, generic, literal))
     hashes = np.fromiter(map(hash_of_name, names), np.int64, len(names))
     table = np.column_stack([hashes, np.array(places, np.int64).reshape(-1, 2)])[hashes != _name_hash("")]

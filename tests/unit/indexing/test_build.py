@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexWriteError
 from mkdocs_semsearch.indexing import lexical_writer, writers
 from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching.filters import Equals
@@ -303,6 +303,22 @@ def test_an_edit_gives_the_words_of_a_first_build(place, tmp_path, monkeypatch):
                 response = searcher.search(SearchQuery(question, mode="lexical", limit=50).with_weak())
                 found.append([(result.section.chunk_id, result.score) for result in response.results])
         assert found[0] == found[1]
+
+
+def test_an_edit_whose_words_cannot_be_written_fails_and_keeps_the_previous_build(place, tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    first = built(place, PAGES, cache_dir=cache)
+
+    def refuse(*given):
+        raise OSError(28, "No space left on device")
+
+    edited = [*PAGES, made_page("new.md", "A new page.")]
+    with monkeypatch.context() as patch:
+        patch.setattr(lexical_writer, "_add_documents", refuse)
+        with pytest.raises(IndexWriteError, match="No space left"):
+            built(place, edited, cache_dir=cache)
+    assert open_index(place, verify=True).manifest.build_id == first.build_id
+    assert built(place, edited, cache_dir=cache).changed
 
 
 class TurnedEmbedder(WordHashEmbedder):

@@ -193,3 +193,16 @@ def test_words_of_ascii_texts_are_those_of_any_text():
     assert terms_of(text) == terms_of(f"{text} é")[:-1]
     assert {"y" * 120, "site", "url"} <= set(terms_of(text))
     assert "x" * 121 not in terms_of(text)
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_words_of_known_and_new_chunks_are_picked_in_any_order(rows):
+    texts = [chunk(f"the {word} of chunk {word}", title=word) for word in ("ash", "oak", "elm", "fir", "yew", "bay")]
+    picked = ChunkWords.of(texts[:4]).picked(np.array(rows, np.int64), texts[4:])
+    expected = ChunkWords.of([texts[row] for row in rows])
+    assert set(picked.texts) == set(expected.texts)
+    for name, terms in expected.columns.items():
+        found = picked.columns[name]
+        assert found.lengths.tolist() == terms.lengths.tolist()
+        words = [picked.texts[number] for number in found.numbers.tolist()]
+        assert words == [expected.texts[number] for number in terms.numbers.tolist()]
