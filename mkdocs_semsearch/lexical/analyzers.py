@@ -48,6 +48,9 @@ _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
 
+_REMEMBERED_FORMS = 4096
+"""Number of words whose identifier forms are cached; chosen, not measured."""
+
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -136,7 +139,12 @@ def identifier_forms(word: str) -> tuple[str, ...]:
     For example, `--no-livereload` has the forms `--no-livereload` and `no-livereload`, `app.include_router()` has
     `app.include_router` and `include_router`, `<details>` has `<details>` and `details`, and `v1.28` also has `1.28`.
     """
-    if len(word) > MAX_IDENTIFIER_LENGTH or not _LOOKS_LIKE_IDENTIFIER.search(word):
+    return _forms(word) if len(word) <= MAX_IDENTIFIER_LENGTH else ()
+
+
+@lru_cache(_REMEMBERED_FORMS)  # a question looks up each of its words several times
+def _forms(word: str) -> tuple[str, ...]:
+    if not _LOOKS_LIKE_IDENTIFIER.search(word):
         return ()
     whole = word.lower().removesuffix("()")
     bare = _bare_name(whole)

@@ -251,7 +251,8 @@ class Clauses:
         self._common = frozenset(common)
         self._terms_of = functools.lru_cache(_REMEMBERED)(lambda field, text: analysis.terms(field, prepare(text)))
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
-        self._telling = telling_words(analysis.stop_words)
+        telling = telling_words(analysis.stop_words)
+        self._tells = functools.lru_cache(_REMEMBERED)(lambda term: bool(telling.analyze(term)))
         self._vocabulary = TermDictionary(terms, lambda word: self.analyse("text", word))
         self.knows = self._vocabulary.knows
         self.chunks_with = self._vocabulary.chunks_with_any_form
@@ -276,7 +277,7 @@ class Clauses:
         common = COMMON_SHARE * self._terms.num_docs
 
         def is_telling(term: str) -> bool:
-            return bool(self._telling.analyze(term)) and self._vocabulary.chunks_with(term) < common
+            return self._tells(term) and self._vocabulary.chunks_with(term) < common
 
         telling, last = telling_terms(question, self, is_telling)
         stems = frozenset(stem for term in telling for stem in self.analyse("text", term))
@@ -307,7 +308,7 @@ class Clauses:
 
     def tells(self, word: str) -> bool:
         """Returns whether a word is not a stop word."""
-        return any(self._telling.analyze(term) for term in self.terms(word))
+        return any(map(self._tells, self.terms(word)))
 
     def is_common(self, word: str) -> bool:
         """Returns whether a word occurs on nearly every page."""

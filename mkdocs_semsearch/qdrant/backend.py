@@ -49,6 +49,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     PageLanguages,
     Records,
     chunk_values,
+    length_factors,
     page_info,
 )
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -282,7 +283,8 @@ class QdrantBackend:
         share = match_share(question, *evidence) if evidence else MATCH_SHARE
         candidates = score(
             rows, similarities, words, literal, priors,
-            places=(sections, pages), headed=headed, weight=weight, share=share,
+            lengths=self.chunk_map.length_factor[rows], places=(sections, pages), headed=headed,
+            weight=weight, share=share,
         )  # fmt: skip
         candidates = candidates.judged(question, evidence, self.chunk_map.chunks)
         return candidates.boosted(self.chunk_map.boost[pages])
@@ -327,7 +329,8 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
     try:
         rows = np.load(build_dir / ROWS, mmap_mode="r" if manifest.chunks else None, allow_pickle=False)
         pages = np.load(build_dir / PAGE_ROWS, mmap_mode="r" if manifest.pages else None, allow_pickle=False)
-        fits = rows.shape == (manifest.chunks, 3) and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
+        shapes = [(manifest.chunks, columns) for columns in (3, 4)]
+        fits = rows.shape in shapes and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
         chunk_map = ChunkMap(
             rows[:, 0],
             rows[:, 1],
@@ -338,6 +341,8 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
             pages["kind"],
             pages["modified"] if "modified" in (pages.dtype.names or ()) else np.zeros(manifest.pages, np.int32),
             _languages(pages, manifest),
+            # A collection of an older version has no column with the sizes.
+            length_factors(rows[:, 3]) if rows.shape[1] == 4 else np.ones(manifest.chunks, np.float32),
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None

@@ -202,8 +202,8 @@ class QdrantWriter:
 
 
 def _write_rows(folder: Path, rows: IndexedRows) -> None:
-    """Writes the arrays of a `ChunkMap`: for every chunk its page, section and group, 12 bytes."""
-    page, section, running = [], [], -1
+    """Writes the arrays of a `ChunkMap`: for every chunk its page, section, group and size, 16 bytes."""
+    page, section, sizes, running = [], [], [], -1
     for number, item in enumerate(rows.pages):
         last = -1
         for chunk in item.chunks:
@@ -211,12 +211,14 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
             last = chunk.section_index
             page.append(number)
             section.append(running)
-    table = np.stack([np.array(page, np.int32), np.array(section, np.int32), rows.groups.astype(np.int32)], axis=1)
+            sizes.append(len(chunk.content.encode()))
+    columns = (page, section, rows.groups, sizes)
+    table = np.stack([np.asarray(column, np.int32) for column in columns], axis=1)
     np.save(folder / ROWS, table, allow_pickle=False)
     counts = np.array([len(item.chunks) for item in rows.pages], np.int32)
-    columns: dict[str, Any] = {"first_chunk": np.int32, "chunk_count": np.int32, "boost": np.float32, "kind": np.int8}
-    columns |= {"modified": np.int32, "language": "U16", "translation_of": np.int32}
-    pages = np.zeros(len(rows.pages), list(columns.items()))
+    of_pages: dict[str, Any] = {"first_chunk": np.int32, "chunk_count": np.int32, "boost": np.float32, "kind": np.int8}
+    of_pages |= {"modified": np.int32, "language": "U16", "translation_of": np.int32}
+    pages = np.zeros(len(rows.pages), list(of_pages.items()))
     pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
     pages["boost"] = [item.boost for item in rows.pages]
     pages["kind"] = [PAGE_KINDS.index(item.kind) for item in rows.pages]

@@ -192,11 +192,7 @@ class EmbeddedBackend:
         """Finds and ranks the matches of a query, see `Backend.find`."""
         filtered = self._filtered(query.filters)
         priors = self._priors(tuple(sorted(kind_priors(question).items())), query.language)
-        chunk_map = self.chunk_map
-        scoring = Scoring(
-            self._sides, question, vector, mode=query.mode, priors=priors,
-            section_of=chunk_map.section_of, page_of=chunk_map.page_of, meaning=chunk_map.meaning,
-        )  # fmt: skip
+        scoring = Scoring(self._sides, question, vector, mode=query.mode, priors=priors, chunk_map=self.chunk_map)
         ranked, candidates = self._ranked(scoring, query, filtered.mask)
         by_page = query.granularity == "page"
         tally = Tally(self._tables, ranked.rows, by_page=by_page)
@@ -299,7 +295,8 @@ class EmbeddedBackend:
         fold: bool = True,
     ) -> Candidates:
         candidates = scoring.candidates(filtered, every=every, of_pages=of_pages)
-        candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
+        if self.chunk_map.has_boosts:
+            candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
         return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
 
     def _hidden(self, mask: NDArray[np.bool_] | None, *, by_page: bool) -> int:

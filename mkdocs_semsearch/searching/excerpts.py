@@ -1,16 +1,20 @@
-"""Cuts excerpts: the part of a chunk that shows why it is a result, with the matching words highlighted."""
+"""Cuts excerpts: the part of a chunk that shows why it is a result, with the matching words highlighted.
+
+Where a chunk ends with a colon, or is a heading alone, the excerpt also shows text of the chunks after it.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
 from mkdocs_semsearch.lexical.analyzers import prepare
 from mkdocs_semsearch.lexical.question import DistinctWords, Matcher
+from mkdocs_semsearch.searching.pages_and_sections import Records
 
 NearestSentence = Callable[[Sequence[str]], int | None]
 """A function that returns the position of the sentence nearest to the query, or None if it cannot compare them."""
@@ -24,6 +28,9 @@ _LEAST_BEGINNING = 120
 _LONGEST_UNCUT = 80
 """Greatest length of a word or of inline code that is left out rather than cut; chosen, not measured."""
 
+_DEPTH = 3
+"""Number of chunks after a bare heading that are searched for a text; chosen, not measured."""
+
 _REMEMBERED_TEXTS = 2000
 """Number of chunks whose passages are cached, of about 4 kB each: those of about 200 responses with ten results."""
 
@@ -32,6 +39,7 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BREAK = re.compile(r"\n{2,}")
+_FILE_NAME = re.compile(r"(?:\A|\n\n)[^ \t\n]{1,60}\Z")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
@@ -84,7 +92,9 @@ class _Block:
         return frozenset().union(*(stems for _, _, stems in self.found)) if self.found else frozenset()
 
 
-def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None = None) -> Excerpt:
+def make_excerpt(
+    content: str, matcher: Matcher, nearest: NearestSentence | None = None, introduced: str = ""
+) -> Excerpt:
     """Cuts the part with the most different query words, in whole blocks where they fit.
 
     If no word matches, the excerpt has no highlights and begins with the sentence that is nearest in meaning, or at the
@@ -94,6 +104,7 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
         content: text of a chunk, light Markdown.
         matcher: decides which words match.
         nearest: chooses the sentence nearest to the query.
+        introduced: the text after it, if it ends with a colon.
     """
     blocks = _blocks(content, matcher)
     if not blocks:
@@ -106,15 +117,19 @@ def make_excerpt(content: str, matcher: Matcher, nearest: NearestSentence | None
         excerpt = _prose_from(blocks[best], begin) if begin else _cut(blocks[best])
     else:
         excerpt = _cut(blocks[best])
-    following = best + 1
-    while following < len(blocks) and len(excerpt.text) + len(blocks[following].text) + 2 <= MAX_CHARACTERS:
-        excerpt = _join(excerpt, _whole(blocks[following]))
-        following += 1
-    if excerpt.text.endswith((":", "：")) and following < len(blocks):
+    following = [*blocks[best + 1 :], *(_blocks(introduced, matcher) if introduced else ())]
+    while following and len(excerpt.text) + len(following[0].text) + 2 <= MAX_CHARACTERS:
+        excerpt = _join(excerpt, _whole(following.pop(0)))
+    if following and _introduces(excerpt.text, following[0]):
         # What a text introduces is shown too, at least its beginning.
         room = max(MAX_CHARACTERS - len(excerpt.text) - 2, _LEAST_BEGINNING)
-        excerpt = _join(excerpt, _beginning(blocks[following], room))
+        excerpt = _join(excerpt, _beginning(following[0], room))
     return excerpt
+
+
+def _introduces(text: str, following: _Block) -> bool:
+    """Returns whether a text announces the next block: it ends with a colon, or with the file name of code."""
+    return text.endswith((":", "：")) or (following.fenced and _FILE_NAME.search(text) is not None)
 
 
 def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[int, int] | None:
@@ -350,3 +365,61 @@ def _word_end(text: str, position: int) -> int:
         return len(text)
     space = text.rfind(" ", max(0, position - _LONGEST_UNCUT), position)
     return space if space > 0 else position
+
+
+def following_rows(records: Records, rows: Iterable[int]) -> list[int]:
+    """Returns the rows that `text_for_excerpt` may need for some rows, beyond those that the records have."""
+    found = {
+        other
+        for row in rows
+        for other in range(row + 1, min(row + 1 + _reach(records, row), len(records.page_of)))
+        if records.page_of[other] == records.page_of[row] and other not in records.chunks
+    }
+    return sorted(found)
+
+
+def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
+    """Returns the text from which the excerpt of a chunk is cut, and the text that it introduces.
+
+    This is the chunk's own text. For a heading without own text it is the first text below it, or the description of
+    its page.
+    """
+    if not _is_bare(records, row):
+        return records.content(row), _introduced(row, records)
+    path = records.chunks[row]["heading_hierarchy"]
+    for other in range(row + 1, row + 1 + _DEPTH):
+        if not _has(records, other, row) or records.chunks[other]["heading_hierarchy"][: len(path)] != path:
+            break
+        if not _is_bare(records, other):
+            return records.content(other), ""
+    description = records.page(int(records.page_of[row])).frontmatter.get("description")
+    return (description if isinstance(description, str) and description.strip() else records.content(row)), ""
+
+
+def _introduced(row: int, records: Records) -> str:
+    """Returns the text of the next chunk if it is in the same section and this one ends with a colon."""
+    if not _ends_with_colon(records, row) or not _has(records, row + 1, row):
+        return ""
+    own, other = records.chunks[row], records.chunks[row + 1]
+    same = own["anchor"] == other["anchor"] and own["heading_hierarchy"] == other["heading_hierarchy"]
+    return records.content(row + 1) if same else ""
+
+
+def _reach(records: Records, row: int) -> int:
+    """Returns how many of the next chunks are needed."""
+    return _DEPTH if _is_bare(records, row) else int(_ends_with_colon(records, row))
+
+
+def _has(records: Records, other: int, row: int) -> bool:
+    """Returns whether the records have another chunk, of the same page."""
+    return other in records.chunks and bool(records.page_of[other] == records.page_of[row])
+
+
+def _ends_with_colon(records: Records, row: int) -> bool:
+    return records.content(row).endswith((":", "："))
+
+
+def _is_bare(records: Records, row: int) -> bool:
+    """Returns whether the whole text of a chunk is its heading."""
+    path = records.chunks[row]["heading_hierarchy"]
+    return bool(path) and records.content(row).replace("`", "") == path[-1].replace("`", "")

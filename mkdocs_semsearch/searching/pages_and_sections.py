@@ -24,6 +24,20 @@ own language among the first three results from .94 to .98. Pages that exist onl
 """
 
 
+def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+    """Returns the factor of both sides of each chunk, float32 `[m]`: below 1 for a chunk with little text.
+
+    A title or a lone sentence resembles a question by chance more easily than a paragraph does, and BM25 prefers short
+    texts. UTF-8 counts a Chinese character, which says as much as half a word, as three bytes.
+
+    Args:
+        sizes: int `[m]`; bytes of the text of each chunk as UTF-8.
+    """
+    least = WEIGHTS["short_chunks"]["factor"]
+    share = np.minimum(1, sizes / WEIGHTS["short_chunks"]["bytes"])
+    return np.asarray(least + (1 - least) * share, np.float32)
+
+
 @dataclass(frozen=True, eq=False)
 class PageLanguages:
     """The languages of the pages of an index.
@@ -109,6 +123,7 @@ class ChunkMap:
         kind_of: int8 `[pages]`; the page's kind, as its position in `PAGE_KINDS`.
         modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 if unknown.
         languages: the languages of the pages.
+        length_factor: float32 `[chunks]`; see `length_factors`.
     """
 
     page_of: NDArray[np.int32]
@@ -120,11 +135,17 @@ class ChunkMap:
     kind_of: NDArray[np.int8]
     modified: NDArray[np.int32]
     languages: PageLanguages
+    length_factor: NDArray[np.float32]
 
     @functools.cached_property
     def meaning(self) -> NDArray[np.float32] | None:
         """Factor of the semantic weight of each chunk, float32 `[chunks]`; None if it is 1 for all chunks."""
         return None if self.languages.are_known else self.languages.meaning[self.page_of]
+
+    @functools.cached_property
+    def has_boosts(self) -> bool:
+        """Whether any page has a boost other than 1."""
+        return bool((self.boost != 1).any())
 
     @property
     def pages(self) -> int:
@@ -281,6 +302,10 @@ class Records:
     def page(self, row: int) -> PageInfo:
         """Returns the page in this row."""
         return self.pages[row]
+
+    def joined(self, others: Records) -> Records:
+        """Returns these records together with others of the same index."""
+        return Records(self.page_of, {**others.pages, **self.pages}, {**others.chunks, **self.chunks})
 
     def content(self, row: int) -> str:
         """Returns the text of a chunk."""

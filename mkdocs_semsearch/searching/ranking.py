@@ -271,7 +271,8 @@ class Candidates:
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that applies, 0 for none.
-        scaled: the semantic and the lexical part, 0 to 1, before priors, the literal rule and the boost.
+        scaled: the semantic and the lexical part, 0 to 1, with the factor for the length of the chunk, but before
+            priors, the literal rule and the boost.
         headed: bool `[m]`; whether the chunk has the bonus for its heading; None if no chunk has it.
     """
 
@@ -326,6 +327,7 @@ def score(
     literal: Mapping[int, int],
     priors: NDArray[np.float32],
     *,
+    lengths: NDArray[np.float32],
     places: tuple[NDArray[np.int32], NDArray[np.int32]] | None,
     headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
@@ -344,6 +346,7 @@ def score(
         words: all lexical hits, in any order; None in semantic mode.
         literal: row to rank of the literal rule; may contain rows that are not in `rows`.
         priors: float32 `[m]`, score factors, equal for all chunks of a page.
+        lengths: float32 `[m]`, factors of both sides for the length of the chunk, not used in semantic mode.
         places: section and page of every chunk, each int32 `[m]`; None if pages need no scores.
         headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
         scale: scale of the similarities; by default it is computed from `similarities`.
@@ -364,7 +367,8 @@ def score(
         matching = _reaches(scores, SEMANTIC_MATCH_SHARE)
         return Candidates(rows, scores, of_pages, matching, similarities, None, ranks, (semantic, None))
     bm25 = _spread(words, rows)
-    lexical = bm25 / words.scores.max(initial=1e-9)
+    lexical = bm25 / words.scores.max(initial=1e-9) * lengths
+    semantic = None if semantic is None else semantic * lengths
     sides = lexical if semantic is None else fuse(semantic, lexical, weight)
     matching = _reaches(sides * priors, share)
     if literal:
@@ -400,9 +404,7 @@ def _reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
 
 def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """Returns the lexical score of every row, 0 without a hit; hits outside of the ascending `rows` are dropped."""
-    scores = np.zeros(len(rows), np.float32)
-    places = np.searchsorted(rows, hits.rows)
-    inside = places < len(rows)
-    inside[inside] = rows[places[inside]] == hits.rows[inside]
-    scores[places[inside]] = hits.scores[inside]
-    return scores
+    last = max(rows.max(initial=-1), hits.rows.max(initial=-1))
+    scores = np.zeros(last + 1, np.float32)  # an array over all rows is faster than searching them
+    scores[hits.rows] = hits.scores
+    return scores[rows]

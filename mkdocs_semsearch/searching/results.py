@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
-from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt
+from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
 from mkdocs_semsearch.searching.pages_and_sections import (
     ChunkMap,
     PageInfo,
@@ -412,5 +412,6 @@ def written_page(listed: ListedPage, records: Records, query: SearchQuery) -> Re
 
 
 def _section(row: int, records: Records, matcher: Matcher, nearest: NearestSentence | None = None) -> SectionInfo:
-    excerpt = make_excerpt(records.content(row), matcher, nearest)
+    text, introduced = text_for_excerpt(row, records)
+    excerpt = make_excerpt(text, matcher, nearest, introduced)
     return records.section(row, excerpt.text, excerpt.highlights)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question
+from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
@@ -136,9 +137,7 @@ class Scoring:
         vector: float32 `[d]`, the embedding of the query; None in text-only mode.
         mode: search mode.
         priors: float32 `[n]`, score factor of every chunk for the kind and language of its page.
-        section_of: int32 `[n]`, section of every chunk.
-        page_of: int32 `[n]`, page of every chunk.
-        meaning: float32 `[n]`, factor of the semantic weight of every chunk; None for 1.
+        chunk_map: the structure of the index.
     """
 
     def __init__(
@@ -149,18 +148,15 @@ class Scoring:
         *,
         mode: Mode,
         priors: NDArray[np.float32],
-        section_of: NDArray[np.int32],
-        page_of: NDArray[np.int32],
-        meaning: NDArray[np.float32] | None = None,
+        chunk_map: ChunkMap,
     ) -> None:
         self._sides = sides
         self._question = question
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
-        self._section_of = section_of
-        self._page_of = page_of
-        self._meaning = meaning
+        self._chunk_map = chunk_map
+        self._meaning = chunk_map.meaning
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
@@ -198,10 +194,10 @@ class Scoring:
         phrased = self._with_phrases
         allowed = phrased if filtered is None else filtered if phrased is None else filtered & phrased
         depth = EVERY if self._vector is None else lexical_depth(filtered)
-        hits = _by_row(self._sides.lexical.search(self._question, allowed, depth))
+        hits = self._sides.lexical.search(self._question, allowed, depth)
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         if self._vector is None:
-            rows = hits.rows if phrased is None or allowed is None else np.flatnonzero(allowed)
+            rows = np.sort(hits.rows) if phrased is None or allowed is None else np.flatnonzero(allowed)
             return self._scored(rows, None, hits, literal, None, of_pages)
         reach = None if every or phrased is not None else FLOOR_RANK
         near, scale = self._near(self._vector, allowed, reach)
@@ -272,11 +268,13 @@ class Scoring:
         priors = self._priors[rows]
         weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]
-        places = (self._section_of[rows], self._page_of[rows]) if of_pages else None
+        chunk_map = self._chunk_map
+        places = (chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None
         share = match_share(self._question, *evidence) if evidence else MATCH_SHARE
         candidates = score(
             rows, similarities, words, literal, priors,
-            places=places, headed=headed, scale=scale, weight=weight, share=share,
+            lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
+            weight=weight, share=share,
         )  # fmt: skip
         return candidates.judged(self._question, evidence, len(self._priors))
 
@@ -290,10 +288,3 @@ def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
     if filtered is None:
         return _LEXICAL_LIMIT
     return max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(filtered) / max(1, len(filtered))))
-
-
-def _by_row(hits: LexicalHits) -> LexicalHits:
-    scores = np.zeros(hits.rows.max(initial=-1) + 1, np.float32)  # an array is faster than sorting
-    scores[hits.rows] = hits.scores
-    rows = np.flatnonzero(scores)
-    return LexicalHits(rows, scores[rows])

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack, overload
@@ -20,7 +20,9 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotF
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, EmbeddedBackend, Matches
+from mkdocs_semsearch.searching.excerpts import following_rows
 from mkdocs_semsearch.searching.facets import facet_counts
+from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder, QueryVectors
 from mkdocs_semsearch.searching.ranking import semantic_share
@@ -265,7 +267,7 @@ class Searcher:
 
     def _browse(self, query: SearchQuery, started: float) -> SearchResponse:
         listing = self._backend.browse(query)
-        records = self._backend.fetch([row for page in listing.pages for row in page.rows])
+        records = self._shown_records([row for page in listing.pages for row in page.rows])
         return SearchResponse(
             query="",
             mode="browse",
@@ -298,10 +300,16 @@ class Searcher:
             return None, True
 
     def _results(self, query: SearchQuery, matches: Matches, vector: NDArray[np.float32] | None) -> tuple[Result, ...]:
-        records = self._backend.fetch(matches.candidates.rows[matches.ranked.shown].tolist())
+        records = self._shown_records(matches.candidates.rows[matches.ranked.shown].tolist())
         nearest = None if vector is None else self._encoder.nearest_sentence(vector)
         boost = self._backend.chunk_map.boost
         writer = ResultWriter(
             records, boost, matches.matcher, matches.candidates, query.explain, nearest, query.query, self._readers
         )
         return tuple(writer.write(item) for item in matches.ranked.results)
+
+    def _shown_records(self, rows: Sequence[int]) -> Records:
+        """Reads the displayed fields of chunks and what their excerpts need of the chunks after them."""
+        records = self._backend.fetch(rows)
+        others = following_rows(records, rows)
+        return records.joined(self._backend.fetch(others)) if others else records

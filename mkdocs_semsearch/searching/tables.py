@@ -38,6 +38,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     PageLanguages,
     Records,
     chunk_values,
+    length_factors,
     page_info,
 )
 
@@ -189,6 +190,7 @@ class Tables:
             kind_of=_kinds(pages),
             languages=_languages(pages, manifest),
             modified=_modified(pages),
+            length_factor=_length_factors(chunks),
         )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
 
@@ -344,6 +346,12 @@ def _kinds(pages: pa.Table) -> NDArray[np.int8]:
         return np.zeros(pages.num_rows, np.int8)
     places = {kind: place for place, kind in enumerate(PAGE_KINDS)}
     return np.array([places.get(kind, 0) for kind in pages["kind"].to_pylist()], np.int8)
+
+
+def _length_factors(chunks: pa.Table) -> NDArray[np.float32]:
+    import pyarrow.compute as pc
+
+    return length_factors(pc.binary_length(chunks["content"]).to_numpy())
 
 
 def _modified(pages: pa.Table) -> NDArray[np.int32]:

@@ -35,6 +35,9 @@ BODY_REFUSED = (408, 413)
 BODY_SECONDS = 10.0
 """Seconds in which a body must arrive; chosen, not measured. A request takes a place in the queue only after that."""
 
+_WITHOUT_BODY, _BODY_HEADERS = ("GET", "HEAD"), ("content-length", "transfer-encoding")
+"""Methods whose requests have no body unless one of these headers announces it; waiting for it takes time."""
+
 PROBES = ("/healthz", "/readyz")
 """Orchestrators request these routes by IP address, so their `Host` header is not checked."""
 
@@ -88,7 +91,9 @@ class ApiEndpoint:
         route = None if self._route is not None and "{path}" in self._route.path and not argument else self._route
         try:
             headers = dict(Headers(scope=scope))
-            body = await read_body(headers.get("content-length", ""), receive, self._body_seconds)
+            body: bytes | None = b""
+            if method not in _WITHOUT_BODY or not headers.keys().isdisjoint(_BODY_HEADERS):
+                body = await read_body(headers.get("content-length", ""), receive, self._body_seconds)
             if body is None:
                 return None
             handle = functools.partial(

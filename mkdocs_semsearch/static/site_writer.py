@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, facet_column, stored_field
 from mkdocs_semsearch.lexical.analyzers import generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
@@ -76,6 +76,7 @@ def write_site(
     blocks: dict[str, Value] = {
         "page_chunks": smallest_unsigned([page["chunk_count"] for page in pages]),
         "text_starts": smallest_unsigned([first for first, _ in shards]),
+        "sizes": smallest_unsigned(np.minimum(chunks.sizes("content"), WEIGHTS["short_chunks"]["bytes"])),
         **_sections(chunks),
         **_names(chunks, records, readers, hash_of_name),
     }

@@ -588,6 +588,33 @@ def test_a_heading_without_text_is_not_repeated_and_the_preview_shows_what_is_be
     expect(preview.locator(".ss-excerpt")).to_have_text(["The socket has moved."])
 
 
+def test_the_file_name_of_code_leaves_its_line_to_the_code(page, site):
+    excerpt = "You can lock it:\n\npyproject.toml\n\n```toml\n[tool]\nlock = true\n```"
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[8, 12]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("p, pre").all_text_contents() == ["You can lock it:", "[tool]"]
+
+
+def test_the_column_names_of_a_table_are_shown_with_its_first_row(page, site):
+    rows = "| Option | Default |\n| --- | --- |\n| clean | false |\n| hooks | true |"
+    site.sidecar.change = lambda body: with_excerpt(body, rows, [[2, 8]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator(".ss-cell").all_text_contents() == ["Option", "Default", "clean", "false"]
+
+
+def test_a_heading_without_text_shows_the_excerpt_of_what_is_below_it(page, site):
+    def with_text_below(body):
+        best = body["results"][0]["sections"][0]
+        best.update(content=best["heading_hierarchy"][-1], excerpt="What stands below it.", highlights=[])
+        return body
+
+    site.sidecar.change = with_text_below
+    ask(page, site, "token")
+    expect(page.locator(".ss-main-option").first.locator(".ss-excerpt")).to_have_text("What stands below it.")
+
+
 def test_the_result_count_is_announced_once_typing_settles(page, site):
     page.goto(site.url)
     page.keyboard.press("Control+k")

@@ -28,7 +28,7 @@ from mkdocs_semsearch.static import postings
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
 from mkdocs_semsearch.static.search import open_static_searcher
-from tests.made_index import built, declared, made_page
+from tests.made_index import announcing_page, built, declared, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder
 
@@ -112,6 +112,11 @@ zzzzqqqq
 what: does - this ~ mean ^
 <details> or http://x.y/z?a=b
 page 7 section
+installing zebras
+run these zebra commands
+listing of items
+stopping and ending
+naming the file
 ключ
 key keys keyed keying
 why dont tokens rotate
@@ -162,6 +167,7 @@ FILTERS = (
 
 
 def pages():
+    yield announcing_page()
     rng = random.Random(7)
     for path, (texts, facets) in NAMED.items():
         boost = 1.5 if path == "errors.md" else 1.0

@@ -14,6 +14,7 @@ from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.wire import ROUTES
 from tests.api_calls import api_over
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
@@ -157,6 +158,25 @@ def test_a_request_of_a_disconnected_client_is_not_answered():
 
     scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": [], "query_string": b""}
     anyio.run(ApiEndpoint(api_over(lambda: None), Workers()), scope, receive, send)
+
+
+def test_a_get_without_a_body_is_answered_without_reading_one():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        raise AssertionError("the body was requested")
+
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": [], "query_string": b""}
+    route = next(route for route in ROUTES if route.name == "healthz")
+    anyio.run(ApiEndpoint(api_over(lambda: None), Workers(), route), scope, receive, send)
+    assert sent[0]["status"] == 200
+
+
+def test_a_long_body_of_a_get_is_refused(client):
+    assert client.request("GET", "/api/v1/search?q=keys", content=b" " * 70_000).status_code == 413
 
 
 PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}

@@ -150,6 +150,13 @@ def test_what_a_text_introduces_is_shown_with_it(searcher):
     assert found.text.endswith("without an end in sight. Nothing to see in this long sentence …")
 
 
+def test_code_is_shown_with_its_file_name(searcher):
+    code = "\n".join(f"restore --number {number}" for number in range(30))
+    found = excerpt(searcher, "rotate keys", f"To rotate keys:\n\nrun.sh\n\n```sh\n{code}\n```")
+    assert found.text.startswith("To rotate keys:\n\nrun.sh\n\n```sh\nrestore --number 0\nrestore --number 1\n")
+    assert len(found.text) <= MAX_CHARACTERS + len("```sh\n\n```")
+
+
 def test_a_long_name_is_left_out_rather_than_cut(searcher):
     name = "https://docs.example.org/" + "path-" * 10 + "end"
     found = excerpt(searcher, "rotate keys", f"Rotate keys. {'x' * 280} {name} and more")

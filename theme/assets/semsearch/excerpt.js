@@ -21,10 +21,10 @@ export function fold(text) {
 /** Returns the folded words of a text without the signs between them. */
 export const plain = (text) => (fold(text).match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
 
-/** Returns whether a section has no text below its heading: its content is the heading. */
-export function isBare({ content, heading_hierarchy: headings }) {
+/** Returns whether a section has no text below its heading: its content, or another `text`, is the heading. */
+export function isBare({ content, heading_hierarchy: headings }, text = content) {
   const name = plain(headings.at(-1) ?? "");
-  return !!name && name === plain(content);
+  return !!name && name === plain(text);
 }
 
 /** Returns whether two names differ at most in case, accents, hyphens and spaces. */
@@ -88,8 +88,12 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const root = h("div.ss-excerpt", { dir: "auto" });
   const lines = linesOf(text, highlights, kind);
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
-  // Only the best row of a table is shown.
-  const shown = lines.filter(({ type }, index) => type && (type !== "table" || index === best));
+  // Of a table the best row is shown; with its column names alone, the first row too.
+  const { type = "text", range = [0, 0] } = lines[best + 1] ?? {};
+  const isHeader = lines[best].type === "table" && !type && range[1] > range[0]; // a rule follows
+  const shown = lines
+    .filter(({ type }, index) => type && (type !== "table" || index === best || (isHeader && index === best + 2)))
+    .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]));
   // A line that introduces the next one leaves room for it.
   for (const line of shown.slice(0, space > 1 ? -1 : 0))
     if (line.type === "text" && /[:：]\s*$/.test(text.slice(...line.range))) Object.assign(line, { type: "lead", room: 1 });
@@ -104,6 +108,10 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   }
   return root;
 }
+
+/** Returns whether a line is the file name of the code below it, which leaves its room to the code. */
+const isFileName = (text, { type, range }, next) =>
+  type === "text" && next?.type === "code" && /^\S+$/.test(text.slice(...range));
 
 /** Renders lines of code as one block, without the indentation that they all have. */
 export function renderCode(text, highlights, ranges) {

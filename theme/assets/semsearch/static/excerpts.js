@@ -11,20 +11,23 @@ const CODE_SPAN = /`[^`\n]+`/g;
 const SENTENCE_END = /(?<=[.!?。！？])\s+|\n/g;
 
 /** Cuts the piece with the most different words of the question, in whole blocks if they fit. */
-export function makeExcerpt(content, matcher) {
-  const { text: single, restored } = withoutPairs(content);
+export function makeExcerpt({ text, introduced }, matcher) {
+  const { texts: [single, next], restored } = withoutPairs(text, introduced);
   const blocks = blocksOf(single, matcher);
   if (!blocks.length) return { excerpt: "", highlights: [] };
   const best = blocks.reduce((found, block) => (isBetter(block, found) ? block : found));
-  const following = blocks.slice(blocks.indexOf(best) + 1);
+  const following = [...blocks.slice(blocks.indexOf(best) + 1), ...blocksOf(next, matcher)];
   let found = cut(best);
   while (following.length && found.text.length + following[0].text.length + 2 <= MAX_CHARACTERS)
     found = joined(found, whole(following.shift()));
   // What a text introduces is shown too, at least its beginning.
-  if (/[:：]$/.test(found.text) && following.length)
+  if (following.length && introduces(found.text, following[0]))
     found = joined(found, beginning(following[0], Math.max(MAX_CHARACTERS - found.text.length - 2, LEAST_BEGINNING)));
   return { excerpt: restored(found.text), highlights: found.highlights };
 }
+
+/** Returns whether a text announces the next block: it ends with a colon, or with the file name of code. */
+const introduces = (text, { fenced }) => /[:：]$/.test(text) || (fenced && /(?:^|\n\n)[^ \t\n]{1,60}$/.test(text));
 
 const whole = ({ text, found }) => ({ text, highlights: found.map(({ start, end }) => [start, end]) });
 
@@ -43,19 +46,21 @@ function beginning(block, room) {
   return end > 0 ? { text: `${text.slice(0, end)}\n…`, highlights: moved(found, 0, end, 0) } : proseFrom(block, 0, room);
 }
 
-/** Text in which every character is one unit: others are replaced by private ones, and put back by `restored`. */
-function withoutPairs(content) {
-  const wide = [...new Set(content.match(/[\ud800-\udbff][\udc00-\udfff]/g))];
-  if (!wide.length) return { text: content, restored: (text) => text };
+/** Texts in which every character is one unit: others are replaced by private ones, and put back by `restored`. */
+function withoutPairs(...texts) {
+  const all = texts.join("");
+  const wide = [...new Set(all.match(/[\ud800-\udbff][\udc00-\udfff]/g))];
+  if (!wide.length) return { texts, restored: (text) => text };
   let next = 0xe000;
   const unused = () => {
-    while (content.includes(String.fromCharCode(next))) next += 1;
+    while (all.includes(String.fromCharCode(next))) next += 1;
     return String.fromCharCode(next++);
   };
   const standIns = new Map(wide.map((character) => [character, unused()]));
   const originals = new Map([...standIns].map(([character, standIn]) => [standIn, character]));
+  const replaced = (text) => text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, (character) => standIns.get(character));
   return {
-    text: content.replace(/[\ud800-\udbff][\udc00-\udfff]/g, (character) => standIns.get(character)),
+    texts: texts.map(replaced),
     restored: (text) => text.replace(/[\ue000-\uf8ff]/g, (standIn) => originals.get(standIn) ?? standIn),
   };
 }

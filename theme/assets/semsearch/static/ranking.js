@@ -22,6 +22,10 @@ export function kindPriors(question, kinds) {
   return KINDS.map((kind) => fround(wanted.has(kind) ? 1 : (kinds[kind] ?? 1)));
 }
 
+/** Returns the factor of both sides of each row: below 1 for a chunk with little text. */
+export const lengthsOf = (sizes, { bytes, factor }) =>
+  Float32Array.from(sizes, (size) => factor + (1 - factor) * Math.min(1, size / bytes));
+
 /** Returns the best score of words, relative to that of a chunk with every word of the question once. */
 const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 
@@ -50,7 +54,7 @@ export function matchShare(question, { similarity, words }, rule) {
  */
 export function findCandidates(given) {
   const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, weights, phrased } = given;
-  const { sectionOf, pageOf } = given;
+  const { sectionOf, pageOf, lengthFactors } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
@@ -63,7 +67,9 @@ export function findCandidates(given) {
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
   const lexical = byMeaning ? null : worded;
-  const parts = [!byMeaning && semantic ? scaleSemantic(semantic, weights.fusion) : null, byMeaning ? null : scaleLexical(lexical)];
+  const withLengths = (scores) => scores.map((score, at) => score * lengthFactors[rows[at]]);
+  const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(lexical)];
+  const parts = [0, 1].map((side) => (scaled[side] ? withLengths(scaled[side]) : null));
   const fusion = { weight: given.semantic?.weight ?? weights.fusion.semantic, meaning };
   const plain = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const matching = judge(withPriors(plain), { rows, semantic, worded, named, ranks, meaning, byMeaning }, given);

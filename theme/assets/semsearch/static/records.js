@@ -2,6 +2,8 @@
 
 import { shardOf } from "./bundle.js";
 
+const DEPTH = 3; // chunks after a bare heading that are searched for a text
+
 export class Records {
   #starts;
 
@@ -12,20 +14,52 @@ export class Records {
 
   /** Returns {chunk, page} of each row as stored, and records the page's row under its path in `pageRows`. */
   read(rows) {
+    return Promise.all(Array.from(rows, (row) => this.#one(row)));
+  }
+
+  /** Returns the same, with the `text` from which the excerpt is cut and the text that is `introduced` by it. */
+  readForExcerpts(rows) {
     return Promise.all(
-      [...rows].map(async (row) => {
-        const number = shardOf(this.#starts, row);
-        const shard = await this.bundle.read(`texts/${number}.bin`, (blocks) => ({
-          chunks: blocks.json("chunks"),
-          pages: blocks.json("pages"),
-        }));
-        const page = shard.pages[this.pageOf[row]];
-        this.pageRows.set(page.path, this.pageOf[row]);
-        return { chunk: shard.chunks[row - this.#starts[number]], page };
+      rows.map(async (row) => {
+        const record = await this.#one(row);
+        return { ...record, ...(await this.#textFor(row, record)) };
       }),
     );
   }
+
+  async #one(row) {
+    const number = shardOf(this.#starts, row);
+    const shard = await this.bundle.read(`texts/${number}.bin`, (blocks) => ({
+      chunks: blocks.json("chunks"),
+      pages: blocks.json("pages"),
+    }));
+    const page = shard.pages[this.pageOf[row]];
+    this.pageRows.set(page.path, this.pageOf[row]);
+    return { chunk: shard.chunks[row - this.#starts[number]], page };
+  }
+
+  /** See `text_for_excerpt` in searching/excerpts.py. */
+  async #textFor(row, { chunk, page }) {
+    const { content: text, anchor, heading_hierarchy: path } = chunk;
+    const isOnPage = (other) => this.pageOf[other] === this.pageOf[row];
+    if (!isBare(chunk)) {
+      const { chunk: next } = /[:：]$/.test(text) && isOnPage(row + 1) ? await this.#one(row + 1) : {};
+      const same = next?.anchor === anchor && next?.heading_hierarchy.join("\n") === path.join("\n");
+      return { text, introduced: same ? next.content : "" };
+    }
+    for (let other = row + 1; other <= row + DEPTH && isOnPage(other); other++) {
+      const { chunk: next } = await this.#one(other);
+      if (!path.every((name, at) => name === next.heading_hierarchy[at])) break;
+      if (!isBare(next)) return { text: next.content, introduced: "" };
+    }
+    const description = page.frontmatter?.description;
+    return { text: typeof description === "string" && description.trim() ? description : text, introduced: "" };
+  }
 }
+
+/** Returns whether the whole text of a chunk is its heading. */
+const isBare = ({ content, heading_hierarchy: path }) =>
+  path.length > 0 && content.replaceAll("`", "") === path.at(-1).replaceAll("`", "");
 
 /* Records as answers have them: a value that is not stored is null or an empty list. */
 

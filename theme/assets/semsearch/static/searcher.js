@@ -5,7 +5,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { findCandidates, lexicalDepth, presented, rankPages, rounded, rowsOf } from "./ranking.js";
+import { findCandidates, lengthsOf, lexicalDepth, presented, rankPages, rounded, rowsOf } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -19,6 +19,7 @@ export class Searcher {
     this.meaning = bundle.pointer.semantic && new Meaning(bundle);
     this.boost = core.array("boost");
     this.kinds = core.array("kinds");
+    this.lengthFactors = lengthsOf(core.array("sizes"), bundle.pointer.weights.short_chunks);
     this.pageOf = new Uint32Array(chunks);
     this.firstChunk = [];
     let row = 0;
@@ -159,8 +160,8 @@ export class Searcher {
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
     const depth = lexicalDepth(filtered, weights.fusion);
-    const { core, sectionOf } = this;
-    const more = { mask: both(filtered, phrases), depth, core, sectionOf, pageOf, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const { core, sectionOf, lengthFactors } = this;
+    const more = { mask: both(filtered, phrases), depth, core, sectionOf, pageOf, lengthFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
     const scored = this.#boosted(findCandidates({ ...given, ...more }));
     const found = (fold && languages?.oneTranslation(scored, pageOf, isForeign)) || scored;
     return { ...found, ...rankPages(found, this, options.min_score) };
@@ -247,15 +248,15 @@ export class Searcher {
   /** Writes results without scores. `pages` has the first rows of the sections of each page. */
   async #writeListed(pages, sectionsPerPage) {
     const shown = pages.map((rows) => rows.slice(0, sectionsPerPage));
-    const records = await this.records.read(shown.flat());
+    const records = await this.records.readForExcerpts(shown.flat());
     const unscored = { score: 0, scores: { semantic: null, lexical: null } };
     const noWords = { stemsIn: () => [] };
     let next = 0;
     return shown.map((rows, number) => {
       const { page } = records[next];
       const sections = rows.map(() => {
-        const { chunk } = records[next++];
-        return { ...unscored, ...sectionRecord(chunk, page, makeExcerpt(chunk.content, noWords)) };
+        const record = records[next++];
+        return { ...unscored, ...sectionRecord(record.chunk, page, makeExcerpt(record, noWords)) };
       });
       return { ...unscored, page: pageRecord(page), sections, ...further(pages[number], rows) };
     });
@@ -263,7 +264,7 @@ export class Searcher {
 
   async #write(pages, sectionsPerPage, { rows, scores, semantic, lexical }, matcher) {
     const best = pages.map(({ sections }) => sections.slice(0, sectionsPerPage));
-    const records = await this.records.read(best.flat().map((at) => rows[at]));
+    const records = await this.records.readForExcerpts(best.flat().map((at) => rows[at]));
     const partsOf = (at) => ({
       semantic: semantic && presented(semantic[at]),
       lexical: lexical && rounded(lexical[at], 4),
@@ -272,8 +273,8 @@ export class Searcher {
     return pages.map(({ score, weak, sections: all }, number) => {
       const { page } = records[next];
       const sections = best[number].map((at) => {
-        const { chunk } = records[next++];
-        const section = sectionRecord(chunk, page, makeExcerpt(chunk.content, matcher));
+        const record = records[next++];
+        const section = sectionRecord(record.chunk, page, makeExcerpt(record, matcher));
         return { score: presented(scores[at]), scores: partsOf(at), ...section };
       });
       const more = further(all, best[number]);
