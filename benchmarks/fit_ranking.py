@@ -145,7 +145,10 @@ def main() -> None:
     parser.add_argument("--queries", nargs="+", type=Path, required=True)
     parser.add_argument("--write", action="store_true", help="put the fitted numbers into weights.json")
     parser.add_argument("--quick", action="store_true", help="every twelfth question")
-    parser.add_argument("--only", nargs="+", default=["headings.bonus", "headings.semantic"], metavar="GROUP.NAME")
+    parser.add_argument(
+        "--only", nargs="+", default=["headings.bonus", "headings.semantic"], choices=list(map(".".join, GRID)),
+        metavar="GROUP.NAME",
+    )  # fmt: skip
     given = parser.parse_args()
     folders = {name: Path(folder) for name, _, folder in (item.partition("=") for item in given.indexes)}
     sets = {

@@ -42,7 +42,7 @@ _PROPOSAL_FOLDERS = frozenset(
 _REFERENCE_WORDS = frozenset({"api", "cli", "command", "commands", "reference"})
 _DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
 
-_CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|(?:release|version) history)"
+_CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|new features|(?:release|version) history)"
 _CHANGELOG_NAME = re.compile(rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?")
 _CHANGELOG_MAYBE = re.compile(r"change(?:s| history)|history|news|releases|versions?")
 _NO_CHANGELOG = re.compile(r"\b(?:migrat|upgrad)")
@@ -56,6 +56,9 @@ _VERSION_OR_DATE = re.compile(
     rf"(?:\W*{_DATE}|\W*\([^)]*\))?(?: [–—-] .*)?\W*",
     re.IGNORECASE,
 )
+
+_VERSIONS_ONLY = re.compile(rf"{_VERSION}(?:\W+(?:to )?{_VERSION})?", re.IGNORECASE)
+"""The whole title of a page with the changes of one version, `v2.0 to 2.1`. Most readers have another version."""
 
 _NAME_IN_CODE = re.compile(
     r"[-$@.\[<]*[a-z][\w$.:@<>\[\]*=-]*(?:\(.*\))?"  # name, --flag, [tool.name], function(argument)
@@ -127,6 +130,8 @@ def _is_index(path: str) -> bool:
 
 def _is_changelog(folders: Sequence[str], name: str, title: str, headings: Sequence[Sequence[str]]) -> bool:
     names = [_words(name), _words(title)]
+    if _VERSIONS_ONLY.fullmatch(title.strip()):
+        return True
     if any(_NO_CHANGELOG.search(text) for text in names):
         return False
     if any(_CHANGELOG_NAME.fullmatch(text) for text in (*names, *map(_words, folders))):
