@@ -57,6 +57,40 @@ def test_an_opened_result_is_reported_once_with_its_rank(recorded):
     assert page.problems == []
 
 
+@pytest.mark.parametrize(
+    ("act", "page_opened"),
+    [
+        (lambda page: page.keyboard.press("Control+Enter"), "guide/auth.md"),
+        (lambda page: page.locator("[data-semsearch=option]").first.click(button="middle"), "guide/auth.md"),
+        (lambda page: page.get_by_role("link", name="Open in new tab").click(), "guide/auth.md"),
+        (lambda page: page.locator(".ss-outline a").nth(1).click(), "guide/auth.md"),
+    ],
+    ids=["a new tab by key", "the middle button", "the button of the preview", "a section named in the preview"],
+)
+def test_an_opened_result_is_reported_however_it_is_opened(recorded, act, page_opened):
+    page, told, _ = recorded
+    ask(page, "token")
+    page.locator(".ss-outline").wait_for()
+    act(page)
+    (body,) = eventually(page, told, 1)
+    assert (body["opened"], body["rank"]) == (page_opened, 1)
+
+
+def test_the_link_to_a_page_with_very_many_sections_is_reported(recorded):
+    page, told, server = recorded
+
+    def many(body):
+        results = [result | {"more_sections": 90} for result in body["results"]]
+        return body | {"insights": True, "results": results}
+
+    server.sidecar.change = many
+    ask(page, "token")
+    page.locator("div.ss-more").first.click()
+    page.locator("a.ss-more").first.click()
+    (body,) = eventually(page, told, 1)
+    assert (body["opened"], body["rank"]) == ("guide/auth.md", 1)
+
+
 def test_an_unfinished_query_is_not_recorded(recorded):
     page, told, _ = recorded
     ask(page, "tok")

@@ -313,6 +313,18 @@ def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(pag
     assert page.input_value(INPUT) == "deploy revoke"
 
 
+def test_a_new_tab_asked_for_before_the_answer_opens_and_the_dialog_stays(page, site):
+    ask(page, site, "install")
+    released = threading.Event()
+    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    page.fill(INPUT, "deploy revoke")
+    with page.context.expect_page() as opened:
+        page.keyboard.press("Control+Enter")
+        released.set()
+    opened.value.wait_for_url("**/guide/auth/**#tokens")
+    assert page.locator("dialog[open]").count() == 1
+
+
 def test_titles_are_marked_where_they_have_words_that_the_engine_highlights(page, site):
     def only_token(body):
         body["results"][0]["page"]["title"] = "The tokens a client has"

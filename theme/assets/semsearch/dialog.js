@@ -104,7 +104,7 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   begin(search) {
-    this.keys.eager = false;
+    this.keys.eager = null;
     const { active } = this.store.state;
     const fresh = { open: true, literal: false, active: Math.min(active, 0), walked: false, opened: null };
     this.store.set({ ...fresh, mode: this.search.first?.mode ?? "online", ...search });
@@ -129,7 +129,7 @@ export class SemsearchDialog extends HTMLElement {
   #listen() {
     const { dialog, input } = this;
     const typed = ({ isComposing }) => {
-      this.keys.eager = false;
+      this.keys.eager = null;
       this.store.set({ query: input.value, literal: false, active: -1, walked: false });
       if (!isComposing) this.search.ask();
     };
@@ -198,7 +198,7 @@ export class SemsearchDialog extends HTMLElement {
   };
 
   setFilters = (filters) => {
-    this.keys.eager = false;
+    this.keys.eager = null;
     this.store.set({ filters, active: -1, walked: false });
     this.address.update(this.store.state);
     this.search.ask(0);

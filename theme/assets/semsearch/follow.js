@@ -24,7 +24,7 @@ function loadParts(box) {
     set(box.empty, "hidden", !none);
     if (none) box.later("./empty.js", box.empty);
     if (answer?.noted) box.later("./notice.js", box.notice);
-    if (box.keys.eager) box.keys.choose();
+    if (box.keys.eager) box.keys.choose(box.keys.eager.newTab);
   });
   store.onPainted(["answer", "nearest"], (state) => {
     if (!box.isOpen) return;

@@ -3,7 +3,6 @@
  * stored in the browser, and nothing that is sent connects two searches.
  */
 
-import { optionsOf } from "./results.js";
 import { activeFilters } from "./state.js";
 import { h } from "./ui.js";
 
@@ -12,7 +11,7 @@ const ENGLISH = {
 };
 const READ = 1000; // milliseconds after which an answer counts as read, not as an intermediate one while typing
 
-export function fill(foot, { store, search, t, config, main, dialog, input, list, mac }) {
+export function fill(foot, { store, search, t, config, main }) {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === "1") return;
   t.add(ENGLISH);
   foot.before(h("p.ss-note.ss-insights", { "data-semsearch": "insights" }, t("insights")));
@@ -69,12 +68,5 @@ export function fill(foot, { store, search, t, config, main, dialog, input, list
   });
   // The middle button.
   main.addEventListener("auxclick", ({ target, button }) => button === 1 && opened(target.closest("a[href]")?.hit));
-  // Opens a new tab without a click.
-  dialog.addEventListener(
-    "keydown",
-    ({ key, target, ctrlKey, metaKey }) =>
-      key === "Enter" && target === input && (mac ? metaKey : ctrlKey) && opened(optionsOf(list)[store.state.active]?.hit),
-    true,
-  );
   addEventListener("pagehide", () => isRead() && send());
 }

@@ -8,7 +8,7 @@ const TEXT = "input:not([type=checkbox])";
 
 export class Keys {
   #hovered = 0;
-  eager = false; // Enter was pressed before the answer came
+  eager = null; // {newTab} if Enter was pressed before the answer came
 
   constructor(parts) {
     this.parts = parts;
@@ -56,12 +56,13 @@ export class Keys {
   choose(newTab) {
     const { store, search, list, recents } = this.parts;
     const { active, answer, query } = store.state;
-    this.eager = isQuestion(store.state) && !sameQuestion(answer, store.state);
+    this.eager = isQuestion(store.state) && !sameQuestion(answer, store.state) ? { newTab } : null;
     if (this.eager) return search.ask(0);
     const options = optionsOf(list);
     const option = options[active] ?? options[0];
     if (!newTab || !option?.href) return option?.click();
     recents?.add(query);
+    store.set({ opened: option.hit });
     return open(option.href, "_blank", "noopener");
   }
 

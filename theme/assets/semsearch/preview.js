@@ -24,9 +24,9 @@ export async function fill(pane, { store, t, list, href }) {
 
   store.onPainted(["answer", "nearest", "active"], ({ active }) => {
     // A row such as "more on this page" has no section: the section before it stays.
-    const { hit } = optionsOf(list).findLast((option, index) => option.hit && index <= Math.max(active, 0)) ?? {};
+    const { hit } = optionsOf(list).findLast((option, index) => option.hit?.section && index <= Math.max(active, 0)) ?? {};
     if (hit) show(hit);
-    else if (!optionsOf(list).some((option) => option.hit)) clear();
+    else if (!optionsOf(list).some((option) => option.hit?.section)) clear();
   });
 
   function clear() {
@@ -54,7 +54,8 @@ export async function fill(pane, { store, t, list, href }) {
     }, REST);
   }
 
-  function render({ page, section }, sections) {
+  function render(hit, sections) {
+    const { page, section } = hit;
     const texts = textsOf(section, sections);
     const target = href(section);
     const headings = section.heading_hierarchy;
@@ -64,11 +65,11 @@ export async function fill(pane, { store, t, list, href }) {
       h(
         "div.ss-offers",
         {},
-        h("a.ss-button", { href: target, target: "_blank", rel: "noopener" }, t("open_tab")),
+        Object.assign(h("a.ss-button", { href: target, target: "_blank", rel: "noopener" }, t("open_tab")), { hit }),
         copyButton("copy_link", "copied", () => target),
       ),
       ...texts,
-      outline(sections, section),
+      outline(sections, hit),
     ];
     for (const code of texts.flatMap((text) => [...text.querySelectorAll("pre")]))
       code.after(copyButton("copy_code", "copied_code", () => code.textContent));
@@ -100,13 +101,13 @@ export async function fill(pane, { store, t, list, href }) {
   }
 
   /** Lists the other sections of the page. */
-  function outline(sections, current) {
+  function outline(sections, hit) {
     const urls = new Map(sections.map(({ url, heading_hierarchy: names }) => [url, names]));
     if (urls.size < 2) return "";
     const items = [...urls].map(([url, names]) => {
       const item = h("a", { href: href({ url, excerpt: "", highlights: [] }), dir: "auto" }, names.at(-1));
-      if (url === current.url) item.setAttribute("aria-current", "true");
-      return h(`li.ss-level${Math.min(names.length, 4)}`, {}, item);
+      if (url === hit.section.url) item.setAttribute("aria-current", "true");
+      return h(`li.ss-level${Math.min(names.length, 4)}`, {}, Object.assign(item, { hit }));
     });
     const name = t("on_page");
     return h("nav.ss-outline", { "aria-label": name }, h("div.ss-caption", {}, name), h("ul", {}, items));

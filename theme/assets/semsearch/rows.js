@@ -58,7 +58,7 @@ export class Rows {
     const text = this.t("more_sections", { count });
     if (!expanded) return this.action(`div${selector}`, text, () => this.search.extend("expand", page.path));
     const target = { href: this.href({ ...page, excerpt: "", highlights: [] }), tabindex: -1, draggable: "false" };
-    return this.#option(`a${selector}`, target, icon("page"), text);
+    return Object.assign(this.#option(`a${selector}`, target, icon("page"), text), { hit: { page } });
   }
 
   #link(selector, hit, ...children) {
