@@ -43,7 +43,9 @@ _REFERENCE_WORDS = frozenset({"api", "cli", "command", "commands", "reference"})
 _DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
 
 _CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|new features|(?:release|version) history)"
-_CHANGELOG_NAME = re.compile(rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?")
+_CHANGELOG_NAME = re.compile(
+    rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?|(?:.* )?[\w.]*\d[\w.]* (?:release )?announcement"
+)
 _CHANGELOG_MAYBE = re.compile(r"change(?:s| history)|history|news|releases|versions?")
 _NO_CHANGELOG = re.compile(r"\b(?:migrat|upgrad)")
 
