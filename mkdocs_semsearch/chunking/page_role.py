@@ -44,7 +44,7 @@ _DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
 
 _CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|new features|(?:release|version) history)"
 _CHANGELOG_NAME = re.compile(
-    rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?|(?:.* )?[\w.]*\d[\w.]* (?:release )?announcement"
+    rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?|(?:.* )?v?\d+(?:\.\w+)+ (?:announcement|notes)"
 )
 _CHANGELOG_MAYBE = re.compile(r"change(?:s| history)|history|news|releases|versions?")
 _NO_CHANGELOG = re.compile(r"\b(?:migrat|upgrad)")
