@@ -42,7 +42,7 @@ _PROPOSAL_FOLDERS = frozenset(
 _REFERENCE_WORDS = frozenset({"api", "cli", "command", "commands", "reference"})
 _DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
 
-_CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|new features|(?:release|version) history)"
+_CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|new features|breaking changes|(?:release|version) history)"
 _CHANGELOG_NAME = re.compile(
     rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?|(?:.* )?v?\d+(?:\.\w+)+ (?:announcement|notes)"
 )
@@ -138,10 +138,13 @@ def _is_changelog(folders: Sequence[str], name: str, title: str, headings: Seque
         return False
     if any(_CHANGELOG_NAME.fullmatch(text) for text in (*names, *map(_words, folders))):
         return True
-    top = _top_headings(headings)
-    dated = sum(_VERSION_OR_DATE.fullmatch(text) is not None for text in top)
     least = 1 if any(_CHANGELOG_MAYBE.fullmatch(text) for text in names) else LEAST_DATED
-    return dated >= least and dated >= DATED_SHARE * len(top)
+    # The list of versions may be one section of the page.
+    for texts in (_top_headings(headings), [path[-1] for path in headings if path]):
+        dated = sum(_VERSION_OR_DATE.fullmatch(text) is not None for text in texts)
+        if dated >= least and dated >= DATED_SHARE * len(texts):
+            return True
+    return False
 
 
 def _words(text: str) -> str:

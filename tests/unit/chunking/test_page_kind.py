@@ -36,6 +36,13 @@ NAMES = [
         ("new-features.md", "New features in v4.1 (2026-08-11)", PROSE, "changelog"),
         ("community/3.15-announcement.md", "Search 3.15", PROSE, "changelog"),
         ("releases/1.10-NOTES.md", "Significant changes", PROSE, "changelog"),
+        ("breaking-changes/0.146.0.md", "v0.146.0 renames the schema", PROSE, "changelog"),
+        (
+            "release.md",
+            "Release process/changelog",
+            [("Versioning",), *(("Changes", f"0.{n}.0") for n in range(5))],
+            "changelog",
+        ),
         ("CHANGELOG.md", "Index", PROSE, "changelog"),
         ("operator-manual/upgrading/2.0-2.1.md", "v2.0 to 2.1", PROSE, "changelog"),
         ("migrate/1.x-2.x.md", "1.x → 2.x", PROSE, "changelog"),
