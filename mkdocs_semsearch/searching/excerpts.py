@@ -41,7 +41,9 @@ _FENCE = re.compile(
 _BREAK = re.compile(r"\n{2,}")
 _FILE_NAME = re.compile(r"(?:\A|\n\n)[^ \t\n]{1,60}\Z")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n[ \t]*")
+_UNDIVIDED = re.compile(r"\||[ \t]*[0-9]+\.\Z")
+_BARS = re.compile(r"\n\|[\s|]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
     places: list[tuple[int, int]] = []
     sentences: list[str] = []
     for number, block in enumerate(blocks):
-        starts = [] if block.fenced else [0, *(match.end() for match in _SENTENCE_END.finditer(block.text))]
+        starts = [] if block.fenced else _sentence_starts(block.text)
         places += ((number, start) for start in starts)
         sentences += (block.text[start:end] for start, end in itertools.pairwise([*starts, len(block.text)]))
     chosen = nearest(sentences) if len(sentences) > 1 else None
@@ -145,6 +147,16 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
         return None
     number, start = places[chosen]
     return number, start if len(blocks[number].text) > MAX_CHARACTERS else 0
+
+
+def _sentence_starts(text: str) -> list[int]:
+    """Returns where sentences and lines begin, but no place inside a row of a table or after the number of an item."""
+    starts = [0]
+    for match in _SENTENCE_END.finditer(text):
+        line = text.rfind("\n", 0, match.start()) + 1
+        if "\n" in match[0] or not _UNDIVIDED.match(text, line, match.start()):
+            starts.append(match.end())
+    return starts
 
 
 def _blocks(content: str, matcher: Matcher) -> list[_Block]:
@@ -174,9 +186,9 @@ def _read(content: str) -> Iterator[_Passage]:
     fenced = _FENCE.finditer(content) if "```" in content or "~~~" in content else ()
     for match in (*fenced, None):
         yield from _prose(content, position, match.start() if match else len(content))
-        if match and (code := match["code"].removesuffix("\n")).strip():
+        if match and (code := match["code"].strip("\n")).strip():
             text = f"{match['open']}\n{code}\n{match['mark']}"  # closed, even where the chunk ends inside the code
-            begin = match.start("code")
+            begin = content.index(code, match.start("code"))
             yield _Passage(text, True, begin, begin + len(code), len(match["open"]) + 1 - begin)
         position = match.end() if match else position
 
@@ -281,19 +293,15 @@ def _cut_code(block: _Block, first: int, room: int) -> Excerpt:
             if end + 1 + len(line) - begin > room:
                 break
             end += 1 + len(line)
-    text = f"{fence}\n{block.text[begin:end]}\n{closing}"
-    return Excerpt(text, _moved(block, begin, end - begin, len(fence) + 1))
+    kept = block.text[begin:end].rstrip("\n")
+    return Excerpt(f"{fence}\n{kept}\n{closing}", _moved(block, begin, len(kept), len(fence) + 1))
 
 
 def _cut_prose(block: _Block) -> Excerpt:
     """Keeps the window with the most different query words; starts it at the beginning of a sentence if one is near."""
     window = begin = _window_start(block)
     if window:
-        begin = 0
-        for match in _SENTENCE_END.finditer(block.text):
-            if match.end() > window:
-                break
-            begin = match.end()
+        begin = max(start for start in _sentence_starts(block.text) if start <= window)
     if block.found and window - begin > MAX_CHARACTERS // 2:
         begin = _word_start(block.text, window - MAX_CHARACTERS // 4)
     return _prose_from(block, begin)
@@ -304,6 +312,8 @@ def _prose_from(block: _Block, begin: int, room: int = MAX_CHARACTERS) -> Excerp
     end = _before_code(block.text, _word_end(block.text, begin + room))
     before, after = ("… " if begin else ""), (" …" if end < len(block.text) else "")
     kept = block.text[begin:end].rstrip()
+    if after:
+        kept = _BARS.sub("", kept)  # those of a row of which nothing else is left
     return Excerpt(before + kept + after, _moved(block, begin, len(kept), len(before)))
 
 

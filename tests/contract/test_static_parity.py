@@ -61,6 +61,15 @@ NAMED = {
         ],
         {"draft": True},
     ),
+    "cut.md": (
+        [
+            "| no | Nothing at all here. |\n" * 14 + "| a | First. A mongoose. |\n" + "| no | Nothing here. |\n" * 20,
+            "1. Nothing at all is said here.\n" * 12 + "13. A mongoose sleeps.\n" + "14. Nothing is said here.\n" * 12,
+            "Nothing at all\n" * 25 + "  - A mongoose\n" + "  - Nothing at all\n" * 25,
+            "```sh\n\n\nmongoose --all\n\n" + "x = 1\n" * 48 + "\n\n" + "y" * 300 + "\n\n\n```",
+        ],
+        {},
+    ),
     "same/a.md": (
         ["Exactly the same words stand here twice."],
         {"status": "stable", "date": datetime.date(2023, 1, 1)},
@@ -115,6 +124,7 @@ page 7 section
 installing zebras
 run these zebra commands
 listing of items
+mongoose
 stopping and ending
 naming the file
 ключ

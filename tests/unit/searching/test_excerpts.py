@@ -208,6 +208,39 @@ def test_a_match_far_into_a_long_line_of_code_is_shown(searcher):
     assert marked(found) == ["restore"]
 
 
+@pytest.mark.parametrize("query", ["keys", "other"], ids=["whole", "cut"])
+def test_code_neither_begins_nor_ends_with_an_empty_line(searcher, query):
+    lines = "\n".join(["", "", "keys = 1", "", "# " + "x" * 290, "", "y = 2", "other = 3", "", "z" * 310, "", ""])
+    first, *inner, last = excerpt(searcher, query, f"```sh\n{lines}\n```").text.split("\n")
+    assert (first, last) == ("```sh", "```")
+    assert inner[0].startswith(query)
+    assert inner[-1]
+
+
+def test_an_item_that_begins_an_excerpt_keeps_its_number_and_loses_its_indentation(searcher):
+    for sign in ("12. ", "  - "):
+        found = excerpt(
+            searcher, "restore", f"Before\n{FILLER.replace('. ', '')}\n" * 5 + f"{sign}Restore it.\n{FILLER * 3}"
+        )
+        assert found.text.startswith(f"… {sign.lstrip()}Restore it.")
+
+
+def test_the_row_of_a_table_is_not_divided(searcher):
+    row = "| `auto` | It writes files. It restores keys. It ends. |\n"
+    table = "| a | b |\n" + "| no | Nothing at all here. |\n" * 15 + row + "| no | Nothing at all here. |\n" * 15
+    assert excerpt(searcher, "restore", table).text.startswith(f"… {row}")
+    found = make_excerpt(table, matcher_of(searcher, "zebra"), nearest("restores"))
+    assert found.text.startswith(f"… {row}")
+
+
+@pytest.mark.parametrize("width", range(20))
+def test_no_bars_are_left_of_a_row_that_is_cut_off(searcher, width):
+    table = f"| keys | {'x' * width} |\n" + "| one | two |\n" * 40
+    text = excerpt(searcher, "keys", table).text
+    assert not re.search(r"\n[\s|]*…$", text)
+    assert text.endswith(" …")
+
+
 BLOCKS = st.one_of(
     st.lists(st.sampled_from(["restore", "keys", "Rotated,", "the", "filler.", "日本語", "x" * 400, "\u00a0", "é",
                               "😀"]), min_size=1, max_size=80).map(" ".join),

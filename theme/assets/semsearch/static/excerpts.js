@@ -8,7 +8,9 @@ const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?!
 const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
 const LONGEST_UNCUT = 80; // a word or inline code of this length is left out rather than cut
 const CODE_SPAN = /`[^`\n]+`/g;
-const SENTENCE_END = /(?<=[.!?。！？])\s+|\n/g;
+const SENTENCE_END = /(?<=[.!?。！？])\s+|\n[ \t]*/g;
+const BARS = /\n\|[\s|]*$/; // those of a row of which nothing else is left
+const UNDIVIDED = /^(?:\||[ \t]*[0-9]+\.$)/;
 
 /** Cuts the piece with the most different words of the question, in whole blocks if they fit. */
 export function makeExcerpt({ text, introduced }, matcher) {
@@ -84,7 +86,7 @@ function blocksOf(content, matcher) {
     const [whole, open, mark] = match;
     addProse(content.slice(position, match.index));
     position = match.index + whole.length;
-    const code = match[3].replace(/\n$/, "");
+    const code = match[3].replace(/^\n+|\n+$/g, "");
     // The fence is closed even where the chunk ends inside the code.
     const text = `${open}\n${code}\n${mark}`;
     if (code.trim()) blocks.push({ text, fenced: true, found: matches(code, open.length + 1, matcher) });
@@ -159,25 +161,33 @@ function cutCode({ text, found }, first, room) {
       end += 1 + line.length;
     }
   }
-  const kept = text.slice(begin, end);
-  return { text: `${fence}\n${kept}\n${closing}`, highlights: moved(found, begin, end - begin, fence.length + 1) };
+  const kept = text.slice(begin, end).replace(/\n+$/, "");
+  return { text: `${fence}\n${kept}\n${closing}`, highlights: moved(found, begin, kept.length, fence.length + 1) };
 }
 
 /** Cuts the window with the most different words; it starts at the beginning of a sentence if one is near. */
 function cutProse(block) {
   const { text, found } = block;
   const window = windowStart(found);
-  const sentences = [0, ...[...text.matchAll(SENTENCE_END)].map(({ 0: gap, index }) => index + gap.length)];
-  let begin = Math.max(...sentences.filter((place) => place <= window));
+  let begin = Math.max(...sentenceStarts(text).filter((place) => place <= window));
   if (found.length && window - begin > MAX_CHARACTERS / 2) begin = wordStart(text, window - MAX_CHARACTERS / 4);
   return proseFrom(block, begin);
+}
+
+/** Returns where sentences and lines begin, but no place inside a row of a table or after the number of an item. */
+function sentenceStarts(text) {
+  const ends = [...text.matchAll(SENTENCE_END)].filter(
+    ({ 0: gap, index }) => gap.includes("\n") || !UNDIVIDED.test(text.slice(text.lastIndexOf("\n", index - 1) + 1, index)),
+  );
+  return [0, ...ends.map(({ 0: gap, index }) => index + gap.length)];
 }
 
 function proseFrom({ text, found }, place, room = MAX_CHARACTERS) {
   const begin = beforeCode(text, place);
   const end = beforeCode(text, wordEnd(text, begin + room));
   const before = begin ? "… " : "";
-  const kept = text.slice(begin, end).trimEnd();
+  let kept = text.slice(begin, end).trimEnd();
+  if (end < text.length) kept = kept.replace(BARS, "");
   return {
     text: before + kept + (end < text.length ? " …" : ""),
     highlights: moved(found, begin, kept.length, before.length),
