@@ -201,7 +201,7 @@ def test_indented_code_is_one_block_without_the_indentation_of_all_its_lines(pag
     ask(page, site, "token")
     listed = page.locator(OPTION).first.locator(".ss-excerpt pre")
     expect(listed).to_have_count(1)
-    assert listed.locator("code").text_content() == "shortcut: true\n\n  token: abc"
+    assert listed.locator("code").text_content() == "shortcut: true\n  token: abc"
     assert listed.locator("mark").all_text_contents() == ["token"]
     shown = page.locator(f"{PREVIEW} pre code").first
     shown.wait_for()

@@ -608,6 +608,38 @@ def test_the_file_name_of_code_leaves_its_line_to_the_code(page, site):
     assert first.locator("p, pre").all_text_contents() == ["You can lock it:", "[tool]"]
 
 
+def test_empty_lines_of_code_take_no_room(page, site):
+    excerpt = "```sh\n\nfirst\n\ntoken\n\n```"
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[14, 19]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("pre").all_text_contents() == ["first\ntoken"]
+
+
+def test_the_line_with_the_word_goes_before_one_with_a_longer_form_of_it(page, site):
+    rows = "| TOKEN | The first. |\n| TOKEN_LIFETIME_IN_DAYS | The second. |\n| …"
+    site.sidecar.change = lambda body: with_excerpt(body, rows, [[2, 7], [25, 47]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.inner_text() == "TOKENThe first."
+
+
+def test_an_item_after_a_cut_is_an_item(page, site):
+    site.sidecar.change = lambda body: with_excerpt(body, "… - rotate it", [[4, 10]])
+    ask(page, site, "token")
+    assert page.locator(".ss-main-option .ss-excerpt").first.inner_text() == "• rotate it"
+
+
+def test_a_mark_ends_where_a_part_of_a_name_ends(page, site):
+    def named(body):
+        body["results"][0]["page"]["title"] = "promptString promptsome"
+        return with_excerpt(body, "prompts the reader", [[0, 7]])
+
+    site.sidecar.change = named
+    ask(page, site, "token")
+    assert page.locator(".ss-title").first.locator("mark").all_text_contents() == ["prompt", "prompts"]
+
+
 def test_the_column_names_of_a_table_are_shown_with_its_first_row(page, site):
     rows = "| Option | Default |\n| --- | --- |\n| clean | false |\n| hooks | true |"
     site.sidecar.change = lambda body: with_excerpt(body, rows, [[2, 8]])

@@ -4,8 +4,8 @@ import { h } from "./ui.js";
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
-export const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+/;
-const RULE = /^[\s|:-]*$/;
+export const ITEM = /^\s*(?:…\s+)?(?:[-*+]|(\d+)[.)])\s+/;
+const RULE = /^[\s|:…-]*$/;
 const LINE = 80; // letters
 
 /** Converts to lower case without accents. Offsets stay valid. */
@@ -51,11 +51,14 @@ export function occurrences(folded, term) {
 export function marksIn(text, terms) {
   const folded = fold(text);
   return terms
-    .flatMap((term) => occurrences(folded, fold(term)).map((at) => [at, at + term.length]))
+    .flatMap((term) => occurrences(folded, fold(term)).map((at) => [at, endIn(text, at + term.length)]))
     .filter(([start, end]) => end - start > 3 || UNSPACED.test(folded[start]) || !isWord(folded[end]))
     .sort((a, b) => a[0] - b[0] || b[1] - a[1])
     .filter(([start], index, all) => !index || start >= all[index - 1][1]);
 }
+
+/** Moves an end off the first letter of a name's next word: `prompts` in `promptString` ends before the S. */
+const endIn = (text, end) => (/^\p{Ll}\p{Lu}\p{Ll}/u.test(text.slice(end - 2)) ? end - 1 : end);
 
 /** Writes text[start, end) with the highlights in <mark>. */
 export function write(parent, text, highlights, start = 0, end = text.length) {
@@ -93,6 +96,7 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
   const isHeader = lines[best].type === "table" && !type && range[1] > range[0]; // a rule follows
   const shown = lines
     .filter(({ type }, index) => type && (type !== "table" || index === best || (isHeader && index === best + 2)))
+    .filter(({ type, range }) => type !== "code" || text.slice(...range).trim())
     .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]));
   // A line that introduces the next one leaves room for it.
   for (const line of shown.slice(0, space > 1 ? -1 : 0))
@@ -132,19 +136,25 @@ function renderLine(text, highlights, type, [start, end]) {
   return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
 }
 
-/** Describes lines as {type, range, room: lines on screen, weight: marked letters}. */
+/**
+ * Describes lines as {type, range, room: lines on screen, weight: marked letters}. A longer form of a marked word, such
+ * as the completion of a name, weighs no more than that word.
+ */
 export function linesOf(text, highlights, kind) {
   const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
   // An excerpt cut out of fenced code has no fence, or only the closing one.
   let fenced = fences.length
     ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0])
     : kind === "code";
+  const words = wordsOf([{ excerpt: text, highlights }]).sort((a, b) => a.length - b.length);
+  const weightOf = ([from, to]) => words.find((word) => text.slice(from, to).toLowerCase().startsWith(word)).length;
   let start = 0;
   return text.split("\n").map((line) => {
     const range = [start, start + line.length];
     const fence = FENCE.test(line);
     const type = fence ? "" : fenced ? "code" : typeOf(line);
-    const weight = highlights.reduce((sum, [from, to]) => sum + (from >= start && to <= range[1] && to - from), 0);
+    const inside = highlights.filter(([from, to]) => from >= start && to <= range[1]);
+    const weight = inside.reduce((sum, range) => sum + weightOf(range), 0);
     if (fence) fenced = !fenced;
     start = range[1] + 1;
     return { type, range, weight, room: type && Math.ceil(line.length / LINE) };
