@@ -169,7 +169,8 @@ def read_alternates(html: str) -> tuple[str, ...]:
     """Returns the URLs of a page in other languages, from the links in its head."""
     from selectolax.lexbor import LexborHTMLParser
 
-    head = html.partition("</head>")[0]
+    end = html.find("</head>")
+    head = html if end < 0 else html[:end]
     return _alternates(LexborHTMLParser(head)) if "hreflang" in head else ()
 
 

@@ -42,7 +42,7 @@ class MkDocsPages:
     def __init__(self) -> None:
         self._exclude: tuple[str, ...] = ()
         self._unmatched: set[str] = set()
-        self._dates: PageDates | None = None
+        self._dates: dict[str, PageDates] = {}  # by docs folder; git runs once, not for every rebuild
         self._documents: dict[str, Document] = {}
         self._sources: dict[str, str] = {}
         self._problems: dict[str, str] = {}
@@ -117,12 +117,10 @@ class MkDocsPages:
         self._seen.add(key)
         self._documents.pop(key, None)
         if not self._is_left_out(page, context):
-            docs_dir = Path(config.docs_dir)
-            if self._dates is None or self._dates.docs_dir != docs_dir:  # git runs once, not for every rebuild
-                self._dates = PageDates(docs_dir)
-            self._documents[key] = _document(
-                page, self._sources.get(key), config, self._dates, listed=page.file.src_uri not in self._unlisted
-            )
+            if config.docs_dir not in self._dates:
+                self._dates[config.docs_dir] = PageDates(Path(config.docs_dir))
+            dates, listed = self._dates[config.docs_dir], page.file.src_uri not in self._unlisted
+            self._documents[key] = _document(page, self._sources.get(key), config, dates, listed=listed)
 
     def see(self, page: Page, output: str) -> None:
         """Reads links to translations from the output, and the visible text if the template omits the Markdown."""
@@ -177,7 +175,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
     content = page.content or ""
     file = page.file
     generated = _is_generated(file)
-    path = Path(str(file.abs_src_path))
+    path = str(file.abs_src_path)
     breadcrumbs = _breadcrumbs(page)
     return Document(
         path=file.dest_uri if generated else file.src_uri,
@@ -187,7 +185,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
         # Material's `meta` plugin adds a private field, `__extends`.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
         source=source,
-        file_size=len(content.encode()) if generated else path.stat().st_size,
+        file_size=len(content.encode()) if generated else os.stat(path).st_size,  # noqa: PTH116 - a `Path` would take longer
         section=breadcrumbs[0] if breadcrumbs else None,
         breadcrumbs=breadcrumbs,
         listed=listed,
@@ -220,7 +218,8 @@ def site_language(config: MkDocsConfig) -> str:
 
 
 def _is_generated(file: File) -> bool:
-    return file.generated_by is not None or file.abs_src_path is None or not Path(file.abs_src_path).is_file()
+    path = file.abs_src_path
+    return file.generated_by is not None or path is None or not os.path.isfile(path)  # noqa: PTH113 - as in `_document`
 
 
 def _has_source(file: File, config: MkDocsConfig) -> bool:

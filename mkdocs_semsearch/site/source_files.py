@@ -258,24 +258,24 @@ class PageDates:
 
     def __init__(self, docs_dir: Path) -> None:
         self.docs_dir = docs_dir
-        self._days: dict[Path, datetime.date | None] = {}
+        self._days: dict[str | Path, datetime.date | None] = {}
 
-    def committed(self, file: Path) -> datetime.date | None:
+    def committed(self, file: str | Path) -> datetime.date | None:
         """Returns the day of the last commit that changed a file, in UTC; None if git does not know the file."""
         if not self._committed:
             return None
         if file not in self._days:  # links are followed once for each file, not in every rebuild of a preview
             try:
-                path = file.resolve().relative_to(self._resolved).as_posix()
+                path = Path(file).resolve().relative_to(self._resolved).as_posix()
             except (OSError, ValueError):  # outside of the folder, or a circle of links
                 path = ""
             self._days[file] = self._committed.get(path)
         return self._days[file]
 
-    def written(self, file: Path) -> datetime.date | None:
+    def written(self, file: str | Path) -> datetime.date | None:
         """Returns the day on which a file was last written, in UTC; None if it is gone."""
         try:
-            return _day(file.stat().st_mtime)
+            return _day(os.stat(file).st_mtime)  # noqa: PTH116 - a `Path` would take longer to make
         except (OSError, ValueError, OverflowError):
             return None
 

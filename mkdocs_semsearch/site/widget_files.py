@@ -91,12 +91,23 @@ def place_script_first(html: str) -> str:
 
     There the script prevents the theme's search from loading its index before it is needed. Other pages are unchanged.
     """
-    ours, theirs = _OUR_TAG.search(html), _THEME_TAG.search(html)
+    ours, theirs = _last_tags(html)
     if not ours or not theirs:
         return html
-    rest = html[: ours.start()] + html[ours.end() :]
-    place = theirs.start() - (len(ours[0]) if ours.start() < theirs.start() else 0)
-    return f'{rest[:place]}<script src="{ours[1]}"></script>\n{rest[place:]}'
+    first, end = min(ours.start(), theirs.start()), max(ours.end(), theirs.end())
+    rest = html[first : ours.start()] + html[ours.end() : end]
+    place = rest.index(theirs[0])
+    return f'{html[:first]}{rest[:place]}<script src="{ours[1]}"></script>\n{rest[place:]}{html[end:]}'
+
+
+def _last_tags(html: str) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    """Returns the tags of our script and of the theme's search; from the end, because a page ends with its scripts."""
+    ours = theirs = None
+    place = len(html)
+    while (ours is None or theirs is None) and (place := html.rfind("<script src=", 0, place)) >= 0:
+        ours = ours or _OUR_TAG.match(html, place)
+        theirs = theirs or _THEME_TAG.match(html, place)
+    return ours, theirs
 
 
 def withdraw_static(site_dir: Path) -> None:
