@@ -239,7 +239,10 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         metavar="QUERIES.jsonl",
         help='lines {"query": "…", "answer_page": "guide/auth.md"}; answer_anchor, also_pages and corpus are optional',
     )
-    sub.add_argument("index", nargs="*", metavar="INDEX", help="folder of the index, or CORPUS=DIR for each corpus")
+    place = "folder of the index, or CORPUS=DIR for each corpus"
+    sub.add_argument(
+        "index", nargs="*", default=[], metavar="INDEX", help=place
+    )  # argparse requires one without default
     _add_granularity(sub, "page")
     _add_mode(sub)
     sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")

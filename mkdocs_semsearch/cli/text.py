@@ -52,7 +52,8 @@ def _reading(response: SearchResponse) -> list[str]:
     if response.corrected:
         read = ", ".join(response.corrected.values())
         typed = ", ".join(response.corrected)
-        lines.append(f"Showing results for {read} (add --literal for {typed} as typed).")
+        does = "Showing results" if response.total_results else "Searched"
+        lines.append(f"{does} for {read} (add --literal for {typed} as typed).")
     if response.missing_phrases:
         phrases = ", ".join(f"“{phrase.strip(chr(34))}”" for phrase in response.missing_phrases)
         lines.append(f"No phrase {phrases}: nearest results.")

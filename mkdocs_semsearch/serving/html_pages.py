@@ -95,20 +95,24 @@ def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
 
 
 def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Returns notes about corrected words, with a link that searches the words as typed, and about missing phrases."""
+    """Returns notes about corrected words, with a link that searches the words as typed, and about missing phrases.
+
+    Where nothing is found, only the link is left: the texts speak of results.
+    """
     notes: list[dict[str, Any]] = []
     corrected = (body or {}).get("corrected", {})
+    found = bool(body and body["total_results"])
     if corrected:
         literal = {"correct": ["false"], "offset": ["0"]}
         notes.append(
             {
-                "text": strings["corrected"].replace("{query}", ", ".join(corrected.values())),
+                "text": strings["corrected"].replace("{query}", ", ".join(corrected.values())) if found else "",
                 "link": strings["literal"].replace("{words}", ", ".join(corrected)),
                 "href": _changed(parameters, literal),
             }
         )
     missing = (body or {}).get("missing_phrases", [])
-    if missing:
+    if missing and found:
         phrases = ", ".join(f"“{phrase.strip(chr(34))}”" for phrase in missing)
         notes.append({"text": strings["missing"].replace("{phrases}", phrases)})
     return notes

@@ -488,6 +488,14 @@ def test_a_correction_is_shown_and_can_be_undone(page, site):
     assert "correct=" not in site.sidecar.searches[-1]
 
 
+def test_a_correction_that_finds_nothing_is_only_offered_to_be_undone(page, site):
+    site.sidecar.change = lambda body: body | {"corrected": {"zebar": "zebra"}}
+    page.goto(site.url + "#semsearch=zebar")
+    notice = page.locator("[data-semsearch=notice]")
+    notice.get_by_role("button", name="Search for zebar instead").wait_for()
+    expect(notice).to_have_text("Search for zebar instead")
+
+
 def test_only_relevant_lines_of_a_pasted_traceback_are_searched(page, site):
     frames = "".join(f'  File "app/{number}.py", line {number}, in run\n    call({number})\n' for number in range(60))
     pasted = f"It fails with tokens:\n\nTraceback (most recent call last):\n{frames}KeyError: 'access_token'\n"

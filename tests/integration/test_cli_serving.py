@@ -64,7 +64,9 @@ def test_one_index_or_several(command, capsys):
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("given", "sentence"), [("folder", "has no name"), ("api=folder", "is not allowed")])
+@pytest.mark.parametrize(
+    ("given", "sentence"), [("folder", "write it without --index"), ("api=folder", "is not allowed")]
+)
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_invalid_names_are_refused(command, given, sentence, capsys):
     pytest.importorskip("mcp")

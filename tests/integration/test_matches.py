@@ -111,6 +111,13 @@ def test_command_line_shows_corrections(capsys, index_dir):
     assert said(capsys, index_dir, '"keys of nobody"').startswith("No phrase “keys of nobody”: nearest results.\n")
 
 
+def test_corrections_without_results_do_not_speak_of_results(capsys, index_dir, api):
+    text = said(capsys, index_dir, "resstore", "--filter", "tags=nobody")
+    assert text.startswith("Searched for restore (add --literal for resstore as typed).\nNothing found here")
+    tree = page(api, "q=resstore&mode=lexical&f.tags=nobody")
+    assert tree.css_first("[role=status]").text().strip() == "Search for resstore instead"
+
+
 def test_command_line_names_the_nearest_result_where_nothing_is_found(capsys, index_dir):
     text = said(capsys, index_dir, "keys", "--filter", "tags=nobody")
     assert text.startswith("Nothing found here for “keys”.\n")
