@@ -185,8 +185,8 @@ def parse_named_index(text: str) -> tuple[str, str]:
     name, separator, place = (part.strip() for part in text.partition("="))
     if not (name and separator and place):
         raise ConfigurationError(
-            f"The index {text!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; if it is the "
-            "only one, write it without --index, or in SEMSEARCH_INDEX."
+            f"The index {text!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; "
+            "if it is the only one, write it without --index, or in SEMSEARCH_INDEX."
         )
     return name, place
 
