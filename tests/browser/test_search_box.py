@@ -624,6 +624,20 @@ def test_empty_lines_of_code_take_no_room(page, site):
     assert first.locator("pre").all_text_contents() == ["first\ntoken"]
 
 
+@pytest.mark.parametrize("site", ["mkdocs", "readthedocs"], indirect=True)
+def test_a_long_line_of_code_ends_with_an_ellipsis_and_cannot_be_scrolled(page, site):
+    excerpt = f"The token is set like this:\n\n```sh\nrun {'--option value ' * 15}\n```"
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[4, 9]])
+    ask(page, site, "token")
+    code = page.locator(".ss-main-option .ss-excerpt pre").first
+    assert code.evaluate("pre => pre.scrollWidth > pre.clientWidth")
+    assert code.evaluate("pre => [getComputedStyle(pre).overflowX, getComputedStyle(pre).textOverflow]") == [
+        "hidden",
+        "ellipsis",
+    ]
+    assert code.evaluate("pre => pre.previousSibling.scrollWidth <= pre.parentElement.clientWidth")
+
+
 def test_the_line_with_the_word_goes_before_one_with_a_longer_form_of_it(page, site):
     rows = "| TOKEN | The first. |\n| TOKEN_LIFETIME_IN_DAYS | The second. |\n| …"
     site.sidecar.change = lambda body: with_excerpt(body, rows, [[2, 7], [25, 47]])
