@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOUNT = "-/semsearch"
 SECONDS_TO_STOP = 2.0
+SECONDS_BEFORE_JOB = 0.2
+"""Seconds that a job waits, so that the browser first gets the page that it reloads; chosen, not measured."""
 REQUEST_SECONDS = 120.0
 """Time limit of a request in seconds; long, because the first query may have to wait for the model. Not measured."""
 
@@ -133,7 +135,7 @@ class Preview:
         while True:
             with self._wanted:
                 self._wanted.wait_for(lambda: self._job is not None or self._stopping)
-                if self._stopping:
+                if self._wanted.wait_for(lambda: self._stopping, SECONDS_BEFORE_JOB):
                     return
                 job, self._job = self._job, None
             assert job is not None

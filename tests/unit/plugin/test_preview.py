@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.plugin import preview as preview_module
 from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, preview_path
 
 SECONDS = 10
@@ -82,6 +83,16 @@ def test_only_the_last_waiting_job_runs(preview):
     preview.submit(lambda progress: ran.append("overtaken") or searcher())
     preview.submit(lambda progress: ran.append("last") or last_ran.set() or searcher())
     go_on.set()
+    assert last_ran.wait(SECONDS)
+    assert ran == ["last"]
+
+
+def test_a_job_waits_for_the_reload_so_quick_saves_make_one_index(preview, monkeypatch):
+    monkeypatch.setattr(preview_module, "SECONDS_BEFORE_JOB", 1.0)
+    last_ran, ran = threading.Event(), []
+    preview.submit(lambda progress: ran.append("first") or searcher())
+    assert not last_ran.wait(0.1)
+    preview.submit(lambda progress: ran.append("last") or last_ran.set() or searcher())
     assert last_ran.wait(SECONDS)
     assert ran == ["last"]
 
