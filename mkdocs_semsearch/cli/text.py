@@ -74,7 +74,8 @@ def _result_text(number: int, result: Result) -> str:
     head = f"{number:>2}. {result.page.title}{score}"
     body = [line for section in sections if section is not None for line in _section_lines(section, result)]
     if result.explain is not None:
-        body.append("    " + ", ".join(f"{name} {_short(value)}" for name, value in result.explain.items()))
+        parts = {name: value for name, value in result.explain.items() if value is not None}
+        body.append("    " + ", ".join(f"{name} {_short(value)}" for name, value in parts.items()))
     return "\n".join([head, *body])
 
 

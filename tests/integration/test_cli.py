@@ -215,6 +215,12 @@ def test_every_flag_of_a_question(run, index_dir):
     assert holds(set(), "nobody=x")
 
 
+def test_parts_of_a_score_that_a_result_lacks_are_not_printed(run, index_dir):
+    said = run("query", "keys of the vault", "--index", index_dir, *LEXICAL, "--explain").stdout
+    assert "boost 1.000" in said
+    assert "None" not in said
+
+
 def test_a_question_may_begin_with_a_dash(run, index_dir):
     for question in (("--keys",), ("--", "--keys"), ("-keys",)):
         arguments = ("query", "--index", index_dir, "--format", "json", *LEXICAL, *question)
