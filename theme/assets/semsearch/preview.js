@@ -16,83 +16,66 @@ const REST = 250; // milliseconds on a row before its page is fetched
 const PARTS = 5; // below a heading without text
 const SAID = 2000; // milliseconds for which a button says what it did
 
-export async function fill(pane, { store, t, list, href }) {
-  t.add(ENGLISH);
-  await loadStyle(pane.parentNode, new URL("preview.css", import.meta.url)).catch(() => {});
-  let shown = null;
-  let timer = 0;
+/** Shows sections in a pane. */
+class Preview {
+  #shown = null;
+  #timer = 0;
 
-  store.onPainted(["answer", "nearest", "active"], ({ active }) => {
-    // A row such as "more on this page" has no section: the section before it stays.
-    const { hit } = optionsOf(list).findLast((option, index) => option.hit?.section && index <= Math.max(active, 0)) ?? {};
-    if (hit) show(hit);
-    else if (!optionsOf(list).some((option) => option.hit?.section)) clear();
-  });
+  constructor(pane, { store, t, href }) {
+    Object.assign(this, { pane, store, t, href });
+  }
 
-  function clear() {
-    shown = null;
-    pane.replaceChildren();
+  clear() {
+    this.#shown = null;
+    this.pane.replaceChildren();
   }
 
   /** Shows the part of a section that the answer has; then the whole section, and the names of its neighbours. */
-  function show(hit) {
-    if (hit === shown) return;
-    shown = hit;
-    clearTimeout(timer);
+  show(hit) {
+    const { pane } = this;
+    if (hit === this.#shown) return;
+    this.#shown = hit;
+    clearTimeout(this.#timer);
     pane.scrollTop = 0;
-    render(hit, [hit.section]);
-    const { engine } = store.state.answer;
+    this.#render(hit, [hit.section]);
+    const { engine } = this.store.state.answer;
     if (!engine.page) return;
-    timer = setTimeout(async () => {
+    this.#timer = setTimeout(async () => {
       const page = await engine.page(hit.page.path).catch(() => null);
-      if (!page || hit !== shown) return;
+      if (!page || hit !== this.#shown) return;
       // A reader who has scrolled stays at the same line.
       const line = () => pane.querySelector(".ss-current")?.offsetTop ?? 0;
       const [scrolled, before] = [pane.scrollTop, line()];
-      render(hit, page.sections);
+      this.#render(hit, page.sections);
       if (scrolled) pane.scrollTop = scrolled + line() - before;
     }, REST);
   }
 
-  function render(hit, sections) {
+  #render(hit, sections) {
     const { page, section } = hit;
     const texts = textsOf(section, sections);
-    const target = href(section);
     const headings = section.heading_hierarchy;
     const parts = [
       headings.length > 1 && h("p.ss-crumbs", { dir: "auto" }, headings.slice(0, -1).join(" › ")),
       h("p.ss-title", { dir: "auto" }, headings.at(-1) ?? page.title),
-      h(
-        "div.ss-offers",
-        {},
-        Object.assign(h("a.ss-button", { href: target, target: "_blank", rel: "noopener" }, t("open_tab")), { hit }),
-        copyButton("copy_link", "copied", () => target),
-      ),
+      this.#offers(hit),
       ...texts,
-      outline(sections, hit),
+      this.#outline(sections, hit),
     ];
     for (const code of texts.flatMap((text) => [...text.querySelectorAll("pre")]))
-      code.after(copyButton("copy_code", "copied_code", () => code.textContent));
-    replace(pane, parts);
+      code.after(this.#copyButton("copy_code", "copied_code", () => code.textContent));
+    replace(this.pane, parts);
   }
 
-  /** Renders the text of a section; below a heading without text, what its first parts say. */
-  function textsOf(section, sections) {
-    const words = wordsOf([section]);
-    const same = sections.filter(({ url }) => url === section.url);
-    const own = (same.length ? same : [section]).filter((part) => !isBare(part));
-    const parts = own.length ? own : partsOf(section, sections).slice(0, PARTS);
-    return parts.flatMap((part, at) => {
-      const { content, kind, url, heading_hierarchy: names, chunk_index: index } = part;
-      const begins = !own.length && url !== parts[at - 1]?.url;
-      const text = !isBare(part) && renderMarkdown(content, marksIn(content, words), kind);
-      if (text) text.classList.toggle("ss-current", index === section.chunk_index);
-      return [begins && h("p.ss-part", { dir: "auto" }, names.at(-1)), text].filter(Boolean);
-    });
+  #offers(hit) {
+    const href = this.href(hit.section);
+    const link = h("a.ss-button", { href, target: "_blank", rel: "noopener" }, this.t("open_tab"));
+    return h("div.ss-offers", {}, Object.assign(link, { hit }), this.#copyButton("copy_link", "copied", () => href));
   }
 
   /** Creates a button that copies a text and says so for a while. */
-  function copyButton(name, done, text) {
+  #copyButton(name, done, text) {
+    const { t } = this;
     return button("ss-button.ss-copy", {}, ({ currentTarget: { firstChild } }) => {
       if (!copy(text())) return;
       firstChild.data = t(done);
@@ -101,17 +84,45 @@ export async function fill(pane, { store, t, list, href }) {
   }
 
   /** Lists the other sections of the page. */
-  function outline(sections, hit) {
+  #outline(sections, hit) {
     const urls = new Map(sections.map(({ url, heading_hierarchy: names }) => [url, names]));
     if (urls.size < 2) return "";
     const items = [...urls].map(([url, names]) => {
-      const item = h("a", { href: href({ url, excerpt: "", highlights: [] }), dir: "auto" }, names.at(-1));
+      const item = h("a", { href: this.href({ url, excerpt: "", highlights: [] }), dir: "auto" }, names.at(-1));
       if (url === hit.section.url) item.setAttribute("aria-current", "true");
       return h(`li.ss-level${Math.min(names.length, 4)}`, {}, Object.assign(item, { hit }));
     });
-    const name = t("on_page");
+    const name = this.t("on_page");
     return h("nav.ss-outline", { "aria-label": name }, h("div.ss-caption", {}, name), h("ul", {}, items));
   }
+}
+
+export async function fill(pane, { store, t, list, href }) {
+  t.add(ENGLISH);
+  await loadStyle(pane.parentNode, new URL("preview.css", import.meta.url)).catch(() => {});
+  const preview = new Preview(pane, { store, t, href });
+  store.onPainted(["answer", "nearest", "active"], ({ active }) => {
+    // A row such as "more on this page" has no section: the section before it stays.
+    const isBefore = ({ hit }, index) => hit?.section && index <= Math.max(active, 0);
+    const { hit } = optionsOf(list).findLast(isBefore) ?? {};
+    if (hit) preview.show(hit);
+    else if (!optionsOf(list).some((option) => option.hit?.section)) preview.clear();
+  });
+}
+
+/** Renders the text of a section; below a heading without text, what its first parts say. */
+function textsOf(section, sections) {
+  const words = wordsOf([section]);
+  const same = sections.filter(({ url }) => url === section.url);
+  const own = (same.length ? same : [section]).filter((part) => !isBare(part));
+  const parts = own.length ? own : partsOf(section, sections).slice(0, PARTS);
+  return parts.flatMap((part, at) => {
+    const { content, kind, url, heading_hierarchy: names, chunk_index: index } = part;
+    const begins = !own.length && url !== parts[at - 1]?.url;
+    const text = !isBare(part) && renderMarkdown(content, marksIn(content, words), kind);
+    if (text) text.classList.toggle("ss-current", index === section.chunk_index);
+    return [begins && h("p.ss-part", { dir: "auto" }, names.at(-1)), text].filter(Boolean);
+  });
 }
 
 /** Returns the sections below a heading. */
