@@ -134,7 +134,7 @@ _WORD = re.compile(r"\w+")
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
 """Of ASCII, what `_WORD` does not match, as spaces: splitting there takes half the time."""
 _SHORTEST_BEGINNING = 3  # shorter prefixes would highlight too many words
-_Known = tuple[dict[str, frozenset[str]], dict[str, set[str]]]
+_Known = tuple[dict[str, frozenset[str]], dict[str, set[str]], object]
 
 
 class WordStems:
@@ -149,7 +149,8 @@ class WordStems:
         self._stems_of = stems_of
         self._most = most
         # Both mappings are in one tuple, so that threads see them change together; words enter the second one first.
-        self._known: _Known = ({}, {})
+        # The object marks texts whose words are all in them, see `DistinctWords`.
+        self._known: _Known = ({}, {}, object())
 
     def of(self, word: str) -> frozenset[str]:
         """Returns the stems of a word."""
@@ -157,20 +158,23 @@ class WordStems:
         stems = known[0].get(word)
         return self._learn(word, known) if stems is None else stems
 
-    def with_any(self, stems: Set[str], words: frozenset[str]) -> set[str]:
-        """Returns the words that have at least one of the stems."""
+    def with_any(self, stems: Set[str], words: DistinctWords) -> set[str]:
+        """Returns the plain words of a text that have at least one of the stems."""
         known = self._memory()
-        for word in words.difference(known[0]):
-            self._learn(word, known)
-        return set().union(*(known[1][stem] & words for stem in stems if stem in known[1]))
+        plain = words.plain
+        if words.learned is not known[2]:
+            for word in plain.difference(known[0]):
+                self._learn(word, known)
+            words.learned = known[2]
+        return set().union(*(known[1][stem] & plain for stem in stems if stem in known[1]))
 
     def _memory(self) -> _Known:
         if len(self._known[0]) >= self._most:
-            self._known = ({}, {})
+            self._known = ({}, {}, object())
         return self._known
 
     def _learn(self, word: str, known: _Known) -> frozenset[str]:
-        stems_of, words_with = known
+        stems_of, words_with, _ = known
         stems = frozenset(self._stems_of(word))
         for stem in stems:
             words_with.setdefault(stem, set()).add(word)
@@ -178,7 +182,7 @@ class WordStems:
         return stems
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DistinctWords:
     """The distinct words of a text; in scripts without spaces, whole runs of characters.
 
@@ -187,10 +191,12 @@ class DistinctWords:
     Attributes:
         plain: words in ASCII; each is one term.
         others: all other words; they may consist of several terms.
+        learned: mark of the `WordStems` that last learned all plain words, so that it need not look up each again.
     """
 
     plain: frozenset[str]
     others: frozenset[str]
+    learned: object = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, text: str) -> DistinctWords:
@@ -236,7 +242,7 @@ class Matcher:
 
     def may_mean(self, text: str, words: DistinctWords) -> set[str]:
         """Returns the words of a text that may match; `stems_in` decides."""
-        found = self.words.with_any(self.stems, words.plain) | words.others
+        found = self.words.with_any(self.stems, words) | words.others
         # Searching the whole text is fast, and most texts do not contain the prefix.
         if self._beginning and self._beginning in text.lower():
             found |= {word for word in words.plain if word.lower().startswith(self._beginning)}

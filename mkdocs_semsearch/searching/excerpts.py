@@ -39,7 +39,7 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BREAK = re.compile(r"\n{2,}")
-_FILE_NAME = re.compile(r"(?:\A|\n\n)[^ \t\n]{1,60}\Z")
+_FILE_NAME = re.compile(r"[^ \t\n]{1,60}")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n[ \t]*")
 _UNDIVIDED = re.compile(r"\||[ \t]*[0-9]+\.\Z")
@@ -131,7 +131,9 @@ def make_excerpt(
 
 def _introduces(text: str, following: _Block) -> bool:
     """Returns whether a text announces the next block: it ends with a colon, or with the file name of code."""
-    return text.endswith((":", "：")) or (following.fenced and _FILE_NAME.search(text) is not None)
+    if text.endswith((":", "：")):
+        return True
+    return following.fenced and _FILE_NAME.fullmatch(text.rpartition("\n\n")[2]) is not None
 
 
 def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[int, int] | None:

@@ -53,8 +53,9 @@ def test_parts_of_words_outside_ascii_may_match():
 def test_a_word_is_stemmed_once():
     stems = Stems()
     words = WordStems(stems)
+    text = DistinctWords.of("keys rings pumps")
     for _ in range(2):
-        assert words.with_any({"key", "pump"}, frozenset({"keys", "rings", "pumps"})) == {"keys", "pumps"}
+        assert words.with_any({"key", "pump"}, text) == {"keys", "pumps"}
     assert words.of("rings") == {"ring"}
     assert sorted(stems.asked) == ["keys", "pumps", "rings"]
 
@@ -69,6 +70,15 @@ def test_a_word_without_stems_is_remembered_too():
 def test_the_memory_is_bounded():
     words = WordStems(Stems(), most=10)
     for number in range(100):
-        text = frozenset({f"word{number}s", "keys", "locks"})
+        text = DistinctWords.of(f"word{number}s keys locks")
         assert words.with_any({"lock", f"word{number}"}, text) == {f"word{number}s", "locks"}
-        assert len(words._known[0]) < 10 + len(text)
+        assert len(words._known[0]) < 10 + len(text.plain)
+
+
+def test_a_text_is_learned_again_by_other_word_stems_and_after_the_memory_was_cleared():
+    text = DistinctWords.of("keys rings")
+    words, others = WordStems(Stems(), most=3), WordStems(lambda word: [word.upper()])
+    for _ in range(2):
+        assert words.with_any({"key"}, text) == {"keys"}
+        assert others.with_any({"RINGS"}, text) == {"rings"}
+        words.with_any(set(), DistinctWords.of("more words than it keeps"))
