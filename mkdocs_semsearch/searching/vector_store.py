@@ -197,8 +197,8 @@ Stored = NDArray[np.float16] | NDArray[np.float32]
 _LARGEST = 127
 """The largest code, because codes are signed bytes."""
 
-_BLOCK_ROWS = 1024
-"""Number of rows that are converted to float32 at once: 1.5 MB with 384 dimensions."""
+_BLOCK_ROWS = 256
+"""Number of rows that are converted to float32 at once: 0.4 MB with 384 dimensions, so they stay in a core's cache."""
 
 _ROUNDING = 1e-5
 """Upper bound of the rounding error of a dot product of two unit vectors in float32."""
