@@ -646,6 +646,15 @@ def test_the_line_with_the_word_goes_before_one_with_a_longer_form_of_it(page, s
     assert first.inner_text() == "TOKENThe first."
 
 
+def test_the_line_with_a_name_of_the_question_goes_before_one_with_its_parts(page, site):
+    rows = "| token_project_name | The name of a name. |\n| token_name | The second. |"
+    marks = [[2, 20], [27, 31], [37, 41], [47, 57]]
+    site.sidecar.change = lambda body: with_excerpt(body, rows, marks)
+    ask(page, site, "what is Token_name?")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.inner_text() == "token_nameThe second."
+
+
 def test_an_item_after_a_cut_is_an_item(page, site):
     site.sidecar.change = lambda body: with_excerpt(body, "… - rotate it", [[4, 10]])
     ask(page, site, "token")

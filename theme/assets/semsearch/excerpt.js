@@ -86,10 +86,18 @@ export function writeInline(parent, text, highlights, start, end) {
   return parent;
 }
 
-/** Renders `space` lines around the one with the most marked letters. */
-export function renderExcerpt({ excerpt: text, highlights, kind }, space) {
+/** Returns the names in a question that are not plain words: `app_name`, `appName`, `--all`. */
+export const namesIn = (query) =>
+  query
+    .split(/[\s`"'()]+/)
+    .map((word) => word.replace(/[.,:;?!]+$/, ""))
+    .filter((word) => /[^\p{L}]|\p{Ll}\p{Lu}/u.test(word))
+    .map((word) => word.toLowerCase());
+
+/** Renders `space` lines around the one with a name of the question, or with the most marked letters. */
+export function renderExcerpt({ excerpt: text, highlights, kind }, space, names = []) {
   const root = h("div.ss-excerpt", { dir: "auto" });
-  const lines = linesOf(text, highlights, kind);
+  const lines = linesOf(text, highlights, kind, names);
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
   // Of a table the best row is shown; with its column names alone, the first row too.
   const { type = "text", range = [0, 0] } = lines[best + 1] ?? {};
@@ -138,16 +146,19 @@ function renderLine(text, highlights, type, [start, end]) {
 
 /**
  * Describes lines as {type, range, room: lines on screen, weight: marked letters}. A longer form of a marked word, such
- * as the completion of a name, weighs no more than that word.
+ * as the completion of a name, weighs no more than that word, and one of the `names` weighs more than all other words.
  */
-export function linesOf(text, highlights, kind) {
+export function linesOf(text, highlights, kind, names = []) {
   const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
   // An excerpt cut out of fenced code has no fence, or only the closing one.
   let fenced = fences.length
     ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0])
     : kind === "code";
   const words = wordsOf([{ excerpt: text, highlights }]).sort((a, b) => a.length - b.length);
-  const weightOf = ([from, to]) => words.find((word) => text.slice(from, to).toLowerCase().startsWith(word)).length;
+  const weightOf = ([from, to]) => {
+    const marked = text.slice(from, to).toLowerCase();
+    return names.includes(marked) ? text.length : words.find((word) => marked.startsWith(word)).length;
+  };
   let start = 0;
   return text.split("\n").map((line) => {
     const range = [start, start + line.length];

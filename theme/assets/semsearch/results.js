@@ -27,7 +27,7 @@ function groupsOf(parts, { answer, nearest }) {
   const { t, search } = parts;
   const results = answer?.results.length ? answer.results : nearest;
   // The engine decides which words count.
-  const rows = new Rows(parts, wordsOf(results.flatMap(({ sections }) => sections)));
+  const rows = new Rows(parts, wordsOf(results.flatMap(({ sections }) => sections)), answer?.query ?? "");
   const matches = results.filter(({ weak }) => !weak);
   const weaker = results.filter(({ weak }) => weak);
   const groups = matches.map((result) => rows.group(result));

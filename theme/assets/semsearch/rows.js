@@ -1,6 +1,6 @@
 /* The rows of a page in the list: its best section, the names of others, and how many more there are. */
 
-import { isBare, marked, renderExcerpt, sameName } from "./excerpt.js";
+import { isBare, marked, namesIn, renderExcerpt, sameName } from "./excerpt.js";
 import { h, icon } from "./ui.js";
 
 const SECTIONS = 3; // named with a page, as many as the API returns
@@ -10,8 +10,8 @@ const LINES = 2; // of an excerpt
 export class Rows {
   #count = 0;
 
-  constructor({ t, href, search, prefix }, terms) {
-    Object.assign(this, { t, href, search, prefix, terms });
+  constructor({ t, href, search, prefix }, terms, query) {
+    Object.assign(this, { t, href, search, prefix, terms, names: namesIn(query) });
   }
 
   group(result) {
@@ -36,7 +36,7 @@ export class Rows {
     const { page } = result;
     const heading = titleOf(page, section, this.terms);
     heading[0].append(" ", this.#badge(section));
-    const text = h("div.ss-text", {}, heading, !repeatsHeading(section) && renderExcerpt(section, LINES));
+    const text = h("div.ss-text", {}, heading, !repeatsHeading(section) && renderExcerpt(section, LINES, this.names));
     return this.#link("a.ss-option.ss-main-option", { page, section, result }, icon("page"), text);
   }
 
@@ -48,7 +48,7 @@ export class Rows {
       icon(section.kind === "code" ? "code" : "section"),
       this.#nameOf(page, section, expanded),
       this.#badge(section),
-      expanded && !repeatsHeading(section) && renderExcerpt(section, 1),
+      expanded && !repeatsHeading(section) && renderExcerpt(section, 1, this.names),
     );
   }
 
