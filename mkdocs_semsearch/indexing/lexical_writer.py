@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
@@ -53,6 +53,9 @@ _CUT_BELOW = 16
 """A page whose digest begins with a byte below this, one page in sixteen, may begin a segment; chosen, not measured."""
 
 
+_Words = TypeVar("_Words")
+
+
 def common_words_of(
     pages: Sequence[ChunkedPage], digests: Sequence[bytes], contents: ContentCache, stemmer: str | None
 ) -> tuple[str, ...]:
@@ -65,33 +68,34 @@ def common_words_of(
         stemmer: stemmer of the site's default language.
     """
 
-    def words_of(page: ChunkedPage) -> set[str]:
-        return page_words(text for chunk in page.chunks for text in (*chunk.heading_hierarchy, chunk.content))
+    def words_of(page: ChunkedPage) -> Mapping[str, int]:
+        return page_words((*chunk.heading_hierarchy, chunk.content) for chunk in page.chunks)
 
-    words = _words_by_page(b"words of a page\0", sampled_pages(len(pages)), pages, digests, contents, words_of)
-    return common_words(list(words.values()), stemmer)
+    numbers = sampled_pages(len(pages))
+    words = _by_page(b"words of a page\0", numbers, pages, digests, contents, words_of)
+    return common_words(list(words.values()), sum(len(pages[number].chunks) for number in numbers), stemmer)
 
 
-def _words_by_page(
+def _by_page(
     kind: bytes,
     numbers: Iterable[int],
     pages: Sequence[ChunkedPage],
     digests: Sequence[bytes],
     contents: ContentCache,
-    words_of: Callable[[ChunkedPage], Iterable[str]],
-) -> dict[int, list[str]]:
-    """Returns the words of some pages in alphabetical order, from the cache where they are in it."""
+    words_of: Callable[[ChunkedPage], _Words],
+) -> dict[int, _Words]:
+    """Returns a JSON value for each of some pages, from the cache where it is in it."""
     prefix = kind + _code().encode()
     keys = {number: digest_of(prefix + digests[number]) for number in numbers}
     known = contents.get(keys.values())
     new: dict[bytes, bytes] = {}
-    words: dict[int, list[str]] = {}
+    words: dict[int, _Words] = {}
     for number, key in keys.items():
-        if key in known:
-            words[number] = known[key].decode().split()
-        else:
-            words[number] = sorted(words_of(pages[number]))
-            new[key] = " ".join(words[number]).encode()
+        try:
+            words[number] = json.loads(known.get(key, b""))
+        except ValueError:  # not there, or damaged
+            words[number] = words_of(pages[number])
+            new[key] = json.dumps(words[number]).encode()
     contents.put(new)
     contents.touch(list(keys.values()))
     return words
@@ -140,12 +144,12 @@ def site_compounds(
         page may split words of another page, whose hash then changes.
     """
 
-    def words_of(page: ChunkedPage) -> set[str]:
+    def words_of(page: ChunkedPage) -> Sequence[str]:
         texts = (exact_text(chunk.heading_hierarchy, chunk.content) for chunk in page.chunks)
-        return {word for text in texts for word in plain_words(text)}
+        return sorted({word for text in texts for word in plain_words(text)})
 
     numbers = (number for number, stemmer in enumerate(stemmers) if joins_words(stemmer))
-    words = _words_by_page(b"compound words of a page\0", numbers, pages, digests, contents, words_of)
+    words = _by_page(b"compound words of a page\0", numbers, pages, digests, contents, words_of)
     of_stemmer: dict[str, set[str]] = {}
     for number, found in words.items():
         of_stemmer.setdefault(stemmers[number] or "", set()).update(found)

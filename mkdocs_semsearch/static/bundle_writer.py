@@ -191,7 +191,9 @@ def planes_for(chunks: int) -> Planes:
 
 def _made_with(manifest: Manifest) -> bytes:
     """Returns a hash of what all parts of a bundle depend on: the code that makes them, and the site's own words."""
-    return hash_of(code_digest(), manifest.generator.encode(), json.dumps(manifest.lexical, sort_keys=True).encode())
+    # Common words are only in the pointer, and one edit may change them.
+    settings = {name: value for name, value in manifest.lexical.items() if name != "common"}
+    return hash_of(code_digest(), manifest.generator.encode(), json.dumps(settings, sort_keys=True).encode())
 
 
 @functools.cache

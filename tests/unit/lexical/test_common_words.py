@@ -11,24 +11,32 @@ from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
 
 
-def texts(pages, holding, word="Acme"):
-    return [(f"{word} keeps number {n}.",) if n < holding else (f"Number {n}.",) for n in range(pages)]
+def texts(pages, holding, word="Acme", chunks=1):
+    """Pages of some chunks; some pages have a word in their first chunk."""
+    others = [("Number.",)] * (chunks - 1)
+    return [[(f"{word} keeps number {n}." if n < holding else f"Number {n}.",), *others] for n in range(pages)]
 
 
 def found(pages, stemmer):
-    return common_words([page_words(pages[number]) for number in sampled_pages(len(pages))], stemmer)
+    sample = [pages[number] for number in sampled_pages(len(pages))]
+    return common_words([page_words(page) for page in sample], sum(map(len, sample)), stemmer)
 
 
 @pytest.mark.parametrize(
     ("pages", "holding", "common"),
-    [(10, 8, ("acme", "keeps", "number")), (10, 7, ("number",)), (9, 9, ()), (1000, 800, ("acme", "keeps", "number"))],
+    [(10, 7, ("acme", "keeps", "number")), (10, 6, ("number",)), (9, 9, ()), (1000, 700, ("acme", "keeps", "number"))],
 )
-def test_a_word_of_four_in_five_pages_is_common(pages, holding, common):
+def test_a_word_of_seven_in_ten_pages_is_common(pages, holding, common):
     assert found(texts(pages, holding), "english") == common
 
 
+@pytest.mark.parametrize(("chunks", "common"), [(5, ("acme", "keeps", "number")), (6, ("number",))])
+def test_a_common_word_is_in_a_fifth_of_the_chunks(chunks, common):
+    assert found(texts(10, 10, chunks=chunks), "english") == common
+
+
 def test_stop_words_and_repetitions_do_not_count():
-    pages = [("the manual of the manual", "the and")] * 7 + [("the manual", "x x x x x x x x x x x x")] * 5
+    pages = [[("the manual of the manual", "the and")]] * 7 + [[("the manual", "x x x x x x x x x x x x")]] * 5
     assert found(pages, "english") == ("manual",)
     assert found(pages, None)[0] == "manual"
 
