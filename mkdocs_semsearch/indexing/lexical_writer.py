@@ -1,4 +1,4 @@
-"""Writes the lexical index: one Tantivy document for each chunk, whose field `row` gives its row, see `RowNumbers`."""
+"""Writes the lexical index: one Tantivy document for each chunk, whose field `row` is the row of the chunk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +28,6 @@ from mkdocs_semsearch.lexical.analyzers import (
 )
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.index import lexical_schema, register_analyzers
-from mkdocs_semsearch.lexical.row_numbers import META
 from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 
 _HEAP_BYTES = 256_000_000
 _PAGES_AT_ONCE = 100
+_META = "meta.json"
 
 _LEAST_RUN_ROWS, _MOST_RUNS = 600, 6
 """Least number of rows in a segment, and greatest number of segments. An edit rewrites one segment, in 0.06 ms of
@@ -45,9 +44,6 @@ with four, 1.4 with seven), and from eight on Tantivy would merge them."""
 
 _RUN_GROWTH = 1.1
 """Ratio of two neighbouring least sizes of a segment; with few sizes, an edit rarely changes the size for all runs."""
-
-_ROW_BITS = 24
-"""Number of bits of a row within its segment; the bits above are a hash of the segment's content."""
 
 _CUT_BELOW = 16
 """A page whose digest begins with a byte below this, one page in sixteen, may begin a segment; chosen, not measured."""
@@ -233,15 +229,11 @@ class SiteTexts:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Pages that share a segment of the index, wherever they are; runs with equal keys have equal segments."""
+    """Pages that share a segment of the index; runs with equal keys have equal segments."""
 
     pages: slice
+    first_row: int
     key: str
-
-    @property
-    def first_number(self) -> int:
-        """The number of the first row in this segment, which does not depend on the rows before it."""
-        return int(self.key[:9], 16) << _ROW_BITS
 
 
 def write_lexical_runs(
@@ -274,9 +266,9 @@ def write_lexical_runs(
                 _copy_segment(known[run.key], earlier[1], folder)
         # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
-        meta = json.loads((folder / META).read_text(encoding="utf-8"))
-        (folder / META).unlink()  # Tantivy lets only its own user read it; a new file gets the usual permissions
-        (folder / META).write_text(json.dumps({**meta, "segments": segments}), encoding="utf-8")
+        meta = json.loads((folder / _META).read_text(encoding="utf-8"))
+        (folder / _META).unlink()  # Tantivy lets only its own user read it; a new file gets the usual permissions
+        (folder / _META).write_text(json.dumps({**meta, "segments": segments}), encoding="utf-8")
     entries = {run.key: segment for run, segment in zip(runs, segments, strict=True)}
     site.contents.put({_segments_key(build_id): json.dumps(entries).encode()})
 
@@ -302,21 +294,17 @@ def _runs(site: SiteTexts) -> list[_Run]:
             rows = 0
         rows += size
     starts = [0, *accumulate(sizes)]
-    seen: Counter[bytes] = Counter()
-    runs = []
-    for first, end in zip(cuts, [*cuts[1:], len(sizes)], strict=True):
-        if starts[first] < starts[end]:  # Tantivy does not write segments without documents
-            pages = slice(first, end)
-            content = b"".join(site.digests[pages])
-            runs.append(_Run(pages, _run_key(site, pages, content, seen[content])))
-            seen[content] += 1
-    return runs
+    places = zip(cuts, [*cuts[1:], len(sizes)], strict=True)
+    return [
+        _Run(slice(first, end), starts[first], _run_key(site, slice(first, end), starts[first]))
+        for first, end in places
+        if starts[first] < starts[end]  # Tantivy does not write segments without documents
+    ]
 
 
-def _run_key(site: SiteTexts, pages: slice, content: bytes, copies: int) -> str:
-    """Returns the key of a run; `copies` is the number of runs with the same content before it."""
-    settings = [_code(), version("tantivy"), copies, list(site.analysis.stemmers), list(site.stemmers[pages])]
-    return digest_of(json.dumps(settings).encode() + content).hex()
+def _run_key(site: SiteTexts, pages: slice, first_row: int) -> str:
+    settings = [_code(), version("tantivy"), first_row, list(site.analysis.stemmers), list(site.stemmers[pages])]
+    return digest_of(json.dumps(settings).encode() + b"".join(site.digests[pages])).hex()
 
 
 def _segments_key(build_id: str) -> bytes:
@@ -330,7 +318,7 @@ def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) ->
     value = contents.get([_segments_key(earlier[0])]).get(_segments_key(earlier[0]))
     try:
         known: dict[str, Any] = json.loads(value or b"{}")
-        present = json.loads((earlier[1] / META).read_text(encoding="utf-8"))["segments"]
+        present = json.loads((earlier[1] / _META).read_text(encoding="utf-8"))["segments"]
     except (OSError, ValueError, KeyError):
         return {}
     return {key: segment for key, segment in known.items() if segment in present}
@@ -347,11 +335,11 @@ def _write_segments(
             if not site.analysis.is_single:
                 pages = zip(site.pages[run.pages], site.stemmers[run.pages], strict=True)
                 texts = _stemmed(texts, site.analysis, (stemmer for page, stemmer in pages for _ in page.chunks))
-            _add_documents(writer, texts, run.first_number)
+            _add_documents(writer, texts, run.first_row)
             if run is runs[-1]:
                 handed_over()
             writer.commit()
-            segments = json.loads((folder / META).read_text(encoding="utf-8"))["segments"]
+            segments = json.loads((folder / _META).read_text(encoding="utf-8"))["segments"]
             written[run.key] = next(segment for segment in segments if segment not in written.values())
     return written
 
@@ -411,12 +399,12 @@ def _lexical_writer(folder: Path, analysis: Analysis) -> Iterator[tantivy.IndexW
     writer.wait_merging_threads()
 
 
-def _add_documents(writer: tantivy.IndexWriter, texts: Iterable[Sequence[str]], first_number: int) -> None:
+def _add_documents(writer: tantivy.IndexWriter, texts: Iterable[Sequence[str]], first_row: int) -> None:
     import tantivy
 
-    for number, fields in enumerate(texts, first_number):
+    for row, fields in enumerate(texts, first_row):
         document = tantivy.Document()
-        document.add_unsigned("row", number)
+        document.add_unsigned("row", row)
         for name, content in zip(FIELDS, fields, strict=True):
             document.add_text(name, content)
         writer.add_document(document)

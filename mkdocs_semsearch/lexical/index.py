@@ -30,7 +30,6 @@ from mkdocs_semsearch.lexical.analyzers import (
 )
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.question import Matcher, Question
-from mkdocs_semsearch.lexical.row_numbers import RowNumbers
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ _KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact"
 
 
 def lexical_schema() -> tantivy.Schema:
-    """Returns the schema: the text fields of `FIELDS`, and `row`, see `RowNumbers`."""
+    """Returns the schema: the text fields of `FIELDS`, and `row`, the row in `chunks.parquet`."""
     import tantivy
 
     builder = tantivy.SchemaBuilder()
@@ -84,11 +83,11 @@ class LexicalQueries:
             return None
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
 
-    def among(self, query: tantivy.Query, numbers: Sequence[int]) -> tantivy.Query:
-        """Returns the query restricted to some rows, given by their `RowNumbers`; their scores do not change."""
+    def among(self, query: tantivy.Query, rows: Sequence[int]) -> tantivy.Query:
+        """Returns the query restricted to some rows; their scores do not change."""
         import tantivy
 
-        chosen = tantivy.Query.boost_query(tantivy.Query.term_set_query(self._schema, "row", numbers), 0.0)
+        chosen = tantivy.Query.boost_query(tantivy.Query.term_set_query(self._schema, "row", rows), 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
     def phrase(self, terms: Sequence[str]) -> tantivy.Query:
@@ -221,7 +220,6 @@ class LexicalIndex:
         searcher: tantivy.Searcher,
         clauses: Clauses,
         rows: int,
-        numbers: RowNumbers,
         phrases: Phrases,
         texts: ExactTexts,
         headings: Callable[[], Iterable[str]],
@@ -233,7 +231,6 @@ class LexicalIndex:
         self._clauses = clauses
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
-        self._numbers = numbers
         self._last = threading.local()
         # The cache helps because ranking, counting, paging and filtering all search for the same phrase.
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
@@ -270,7 +267,6 @@ class LexicalIndex:
                 register_analyzers(index, analysis)
                 index.reload()
                 searcher = index.searcher()
-                numbers = RowNumbers.read(searcher, folder)
         except (OSError, ValueError) as error:
             raise IndexCorruptError(
                 f"The lexical index in {build_dir} cannot be read ({error}): build again."
@@ -278,7 +274,7 @@ class LexicalIndex:
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
         phrases = Phrases(lambda text: analysis.terms("exact", text))
-        return cls(searcher, Clauses(searcher, analysis, common), rows, numbers, phrases, texts, headings)
+        return cls(searcher, Clauses(searcher, analysis, common), rows, phrases, texts, headings)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with its corrections, weights and telling words, see `read_words`."""
@@ -302,7 +298,7 @@ class LexicalIndex:
         # Tantivy has no bit set filter, so request more hits and drop those that are not allowed.
         reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
         if _HITS_A_NAMED_ROW * allowed < reach:
-            return self._run(self._queries.among(query, self._numbers.of(np.flatnonzero(rows)).tolist()), wanted)
+            return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         while True:
             found = self._best(query, reach)
             kept = np.flatnonzero(rows[found.rows])[:wanted]
@@ -358,8 +354,7 @@ class LexicalIndex:
         hits = self._searcher.search(
             self._queries.phrase(terms), limit=self._rows, count=False, order_by_field="row", order=tantivy.Order.Asc
         ).hits
-        numbers = np.fromiter(map(itemgetter(0), hits), np.int64, len(hits))
-        rows = np.sort(self._numbers.rows(numbers)).astype(np.int32)
+        rows = np.fromiter(map(itemgetter(0), hits), np.int32, len(hits))
         if len(terms) == 1:
             return rows
         return rows[np.fromiter(self._phrases.occur(terms, self._texts(rows)), np.bool_, len(rows))]
@@ -384,10 +379,10 @@ class LexicalIndex:
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits
-        numbers = self._searcher.fast_field_values("row", list(map(itemgetter(1), hits)))
+        rows = self._searcher.fast_field_values("row", list(map(itemgetter(1), hits)))
         # Reading the hits one by one avoids temporary copies of thousands of hits.
         scores = np.fromiter(map(itemgetter(0), hits), np.float32, len(hits))
-        return LexicalHits(self._numbers.rows(np.fromiter(numbers, np.int64, len(numbers))), scores)
+        return LexicalHits(np.fromiter(rows, np.int64, len(rows)), scores)
 
 
 @contextlib.contextmanager
