@@ -44,7 +44,7 @@ LOOK_UP_WORDS = 2
 """In a query of at most this many words, the last word may be completed even if it is a complete word itself."""
 
 LEAST_TELLING = 2
-"""Least number of words that must remain when words that occur on nearly every page are not embedded."""
+"""Least number of words that must remain when words that occur on most pages are not embedded."""
 
 SHORTEST_BEGINNING = 2
 """Least number of letters of a last word that is completed."""
@@ -93,7 +93,7 @@ class QueryWords(Protocol):
         ...
 
     def is_common(self, word: str) -> bool:
-        """Returns whether a word occurs on nearly every page and is not a stop word, see `common_words`."""
+        """Returns whether a word occurs on most pages and is not a stop word, see `common_words`."""
         ...
 
     def knows(self, term: str) -> bool:
@@ -204,7 +204,7 @@ def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[s
 
 
 def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns a text with corrected typos and without the words that occur on nearly every page."""
+    """Returns a text with corrected typos and without the words that occur on most pages."""
     written = text.split()
     kept = [word for word in written if not words.is_common(word)]
     if len(kept) < len(written) and sum(map(words.tells, kept)) < LEAST_TELLING:
@@ -244,7 +244,7 @@ class Clauses:
         Args:
             terms: terms of the index.
             analysis: text analysis of the site.
-            common: words that occur on nearly every page, see `common_words`.
+            common: words that occur on most pages, see `common_words`.
         """
         self._terms = terms
         self._analysis = analysis
@@ -311,7 +311,7 @@ class Clauses:
         return any(map(self._tells, self.terms(word)))
 
     def is_common(self, word: str) -> bool:
-        """Returns whether a word occurs on nearly every page."""
+        """Returns whether a word occurs on most pages."""
         terms = self.terms(word) if self._common else ()
         return bool(terms) and self._common.issuperset(terms) and self.tells(word)
 

@@ -252,7 +252,7 @@ class LexicalIndex:
             rows: number of chunks.
             analysis: text analysis of the site.
             texts: returns the `exact_text` of the chunks in some rows.
-            common: words that occur on nearly every page, see `common_words`.
+            common: words that occur on most pages, see `common_words`.
             headings: returns the heading of every chunk.
 
         Raises:

@@ -28,7 +28,7 @@ class Question:
         phrases: the whole question, if it is completely in double quotes; it must occur word for word.
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
-        embedded: the text that is embedded: `text` without the words that occur on nearly every page.
+        embedded: the text that is embedded: `text` without the words that occur on most pages.
         corrections: words that are not in the index, each with its possible corrections, best first.
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
         weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.

@@ -285,7 +285,7 @@ class StaticLexical:
         return not self._stop_words.issuperset(terms_of(word))
 
     def is_common(self, word: str) -> bool:
-        """Returns whether a word occurs on nearly every page."""
+        """Returns whether a word occurs on most pages."""
         terms = terms_of(word)
         return bool(terms) and self._common.issuperset(terms)
 

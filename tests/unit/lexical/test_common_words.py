@@ -1,4 +1,4 @@
-"""Words on nearly every page do not distinguish pages, so they are left out of the embedded text."""
+"""Words on most pages do not distinguish pages, so they are left out of the embedded text."""
 
 from __future__ import annotations
 
