@@ -240,9 +240,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         help='lines {"query": "…", "answer_page": "guide/auth.md"}; answer_anchor, also_pages and corpus are optional',
     )
     place = "folder of the index, or CORPUS=DIR for each corpus"
-    sub.add_argument(
-        "index", nargs="*", default=[], metavar="INDEX", help=place
-    )  # argparse requires one without default
+    # Without a default, argparse would require one.
+    sub.add_argument("index", nargs="*", default=[], metavar="INDEX", help=place)
     _add_granularity(sub, "page")
     _add_mode(sub)
     sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")
