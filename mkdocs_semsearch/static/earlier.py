@@ -169,18 +169,13 @@ def _present(values: Any) -> NDArray[np.bool_]:
     return bits[values.offset : values.offset + len(values)].astype(np.bool_)
 
 
-def _hash() -> Any:
-    return hashlib.blake2b(digest_size=_DIGEST_BYTES)
-
-
 def hash_of(*parts: bytes | memoryview) -> bytes:
     """Returns a hash of 16 bytes."""
-    digest = _hash()
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
-    found: bytes = digest.digest()
-    return found
+    return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)
