@@ -48,7 +48,7 @@ PROGRAM = """
     from pathlib import Path
     if {memory}:
         import resource
-        from mkdocs_semsearch.serving.admission import keep_within_limit
+        from mkdocs_semsearch.memory import keep_within_limit
         resource.setrlimit(resource.RLIMIT_AS, ({memory} << 20,) * 2)
         keep_within_limit(0)
     from mkdocs_semsearch.errors import EmbedderUnavailableError

@@ -73,7 +73,7 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # further threads would spin after each matrix product
     from mkdocs_semsearch.artifact import read_manifest
-    from mkdocs_semsearch.serving.admission import keep_within_limit
+    from mkdocs_semsearch.memory import keep_within_limit
     from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
 
     names = {field.name for field in fields(ServerSettings)}

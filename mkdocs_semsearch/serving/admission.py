@@ -1,31 +1,23 @@
-"""Decides which requests are admitted: authentication, rate limits, and limits by worker threads and memory.
-
-If the address space is limited (`ulimit -v`, RLIMIT_AS), libraries must reserve little of it. By default Arrow's
-allocator reserves 1 GB, the C library 64 MB for each of a few threads, OpenBLAS 32 MB for each concurrent matrix
-product, and each thread 8 MB for its stack. Without a limit this costs nothing. With a limit, a failed allocation ends
-the process; in OpenBLAS even without an exception.
-"""
+"""Decides which requests are admitted: authentication, rate limits, and a limited number of worker threads."""
 
 from __future__ import annotations
 
-import ctypes
 import hmac
 import ipaddress
 import math
 import os
 import re
-import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.memory import threads_that_fit
 from mkdocs_semsearch.serving.responses import HttpError
 
 MAX_CLIENTS = 10_000
@@ -242,101 +234,3 @@ class _Turn:
         with self._lock:
             first, self._taken = not self._taken, True
         return first
-
-
-NEEDED = 400 << 20
-"""Bytes that searching needs in addition to the index, with one request at a time; chosen, not measured."""
-
-FOR_A_THREAD = 48 << 20
-"""Bytes for each concurrent request: a stack (8 MB), an OpenBLAS buffer (32 MB), and the encoder's memory."""
-
-STACK = 2 << 20
-_RESERVE_LITTLE = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
-_ARENAS = 2
-"""Arenas of glibc: with one for each thread, memory in use grows by some 10 MB more under load."""
-
-_M_ARENA_MAX = -8
-"""The constant `M_ARENA_MAX` of glibc, see `mallopt(3)`."""
-
-
-def keep_within_limit(index_bytes: int) -> None:
-    """Makes libraries reserve less if the address space is limited; must be called before they are loaded.
-
-    Without a limit, only the arenas of glibc are limited, in which freed memory stays.
-
-    Args:
-        index_bytes: size of the indexes that will be opened, 0 if unknown.
-
-    Raises:
-        ConfigurationError: the limit is too low.
-    """
-    limit = _limit()
-    if limit is None:
-        _limit_arenas(_ARENAS)
-        return
-    needed = NEEDED + index_bytes
-    if limit < needed:
-        raise ConfigurationError(
-            f"Searching this index needs {_megabytes(needed)} MB of address space, {_megabytes(limit)} MB are allowed "
-            f"(ulimit -v {limit >> 10}): allow more, or limit the memory in use instead, as containers do."
-        )
-    threading.stack_size(STACK)
-    for name, value in _RESERVE_LITTLE.items():
-        os.environ.setdefault(name, value)
-    library = _limit_arenas(1)
-    if library is not None:
-        _limit_stacks(library)
-
-
-def _limit_arenas(most: int) -> ctypes.CDLL | None:
-    """Limits the arenas of glibc, unless `MALLOC_ARENA_MAX` does, which is read only when a process starts.
-
-    Returns:
-        The C library, or None if it is another one or the limit was set already.
-    """
-    if "MALLOC_ARENA_MAX" in os.environ:
-        return None
-    os.environ["MALLOC_ARENA_MAX"] = str(most)  # for the processes that this one starts
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if library is None or not hasattr(library, "pthread_setattr_default_np"):
-        return None
-    library.mallopt(_M_ARENA_MAX, most)
-    return library
-
-
-def _limit_stacks(library: ctypes.CDLL) -> None:
-    """Makes the stacks of threads that libraries start in this process smaller."""
-    attributes = ctypes.create_string_buffer(64)  # a pthread_attr_t, of 56 bytes at most
-    library.pthread_attr_init(attributes)
-    library.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK))
-    library.pthread_setattr_default_np(attributes)
-
-
-def threads_that_fit(most: int) -> int:
-    """Returns the number of threads that may answer requests at the same time, from 1 to `most`."""
-    limit = _limit()
-    if limit is None:
-        return most
-    return max(1, min(most, (limit - _reserved()) // FOR_A_THREAD))
-
-
-def _limit() -> int | None:
-    try:
-        import resource
-    except ImportError:  # this system has no such limits
-        return None
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if soft == resource.RLIM_INFINITY else soft
-
-
-def _reserved() -> int:
-    """Returns the address space of this process in bytes; 0 if it is unknown."""
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-    except OSError:
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _megabytes(size: int) -> int:
-    return -(-size >> 20)

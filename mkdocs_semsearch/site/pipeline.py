@@ -210,7 +210,9 @@ def index_site(
             untouched.
     """
     from mkdocs_semsearch.indexing import BuildOptions, build_index
+    from mkdocs_semsearch.memory import limit_arenas
 
+    limit_arenas()
     started = time.perf_counter()
     pages, misfits = _chunked(tuple(documents), site, settings, embedder)
     facets = settings.facets

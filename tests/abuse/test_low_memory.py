@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.serving.admission import NEEDED
+from mkdocs_semsearch.memory import NEEDED
 from tests.made_index import built, made_page
 
 resource = pytest.importorskip("resource")

@@ -20,6 +20,7 @@ NAME = PACKAGE.name
 MAY_IMPORT = {
     "errors": set(),
     "http_client": set(),
+    "memory": {"errors"},
     "artifact": {"errors"},
     "insights": {"errors", "artifact", "lexical", "searching"},
     "lexical": {"errors", "artifact"},
@@ -28,7 +29,7 @@ MAY_IMPORT = {
     "indexing": {"errors", "artifact", "lexical", "chunking", "embedding"},
     "searching": {"errors", "artifact", "lexical", "embedding"},
     "qdrant": {"errors", "artifact", "embedding", "lexical", "chunking", "indexing", "searching"},
-    "serving": {"errors", "artifact", "embedding", "http_client", "insights", "searching", "theme_files"},
+    "serving": {"errors", "artifact", "embedding", "http_client", "insights", "memory", "searching", "theme_files"},
     "site": {
         "errors",
         "artifact",
@@ -36,6 +37,7 @@ MAY_IMPORT = {
         "chunking",
         "embedding",
         "indexing",
+        "memory",
         "searching",
         "static",
         "theme_files",

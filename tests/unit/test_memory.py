@@ -1,0 +1,69 @@
+"""The number of glibc's memory arenas."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SERVER = """
+from mkdocs_semsearch.memory import keep_within_limit
+
+keep_within_limit(0)
+"""
+
+BUILD = """
+from pathlib import Path
+from mkdocs_semsearch.chunking import Document
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.site.pipeline import Site, index_site
+from tests.word_hash import WordHashEmbedder
+
+settings = read_settings({}, Path(sys.argv[1]).parent / "mkdocs.yml")
+page = Document("index.md", "", "Home", "<p>Some words.</p>")
+index_site([page], site=Site("Site", "", "en"), settings=settings, embedder=WordHashEmbedder())
+"""
+
+COUNT = """
+import ctypes, threading
+
+barrier = threading.Barrier(12)
+
+def work():
+    held = bytearray(100_000)
+    barrier.wait()
+
+threads = [threading.Thread(target=work) for _ in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+library = ctypes.CDLL(None)
+library.fopen.restype = ctypes.c_void_p
+stream = library.fopen(sys.argv[1].encode(), b"w")
+library.malloc_info(0, ctypes.c_void_p(stream))
+library.fclose(ctypes.c_void_p(stream))
+"""
+
+
+def arenas(program, path, **variables):
+    """Returns the number of arenas of a process that runs a program and then twelve threads."""
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    code = f"import sys\n{program}\n{COUNT}"
+    subprocess.run([sys.executable, "-c", code, str(path)], env=environment | variables, cwd=ROOT, check=True)
+    return path.read_text().count("<heap nr=")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_info"), reason="this C library is not glibc"
+)
+@pytest.mark.parametrize("program", [SERVER, BUILD], ids=["server", "build"])
+def test_servers_and_builds_use_two_arenas_unless_the_environment_says_otherwise(program, tmp_path):
+    assert arenas(program, tmp_path / "default") <= 2
+    assert 2 < arenas(program, tmp_path / "chosen", MALLOC_ARENA_MAX="5") <= 5
