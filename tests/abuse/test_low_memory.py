@@ -40,7 +40,10 @@ def serve(index_dir, megabytes):
     )
 
 
-def test_a_server_with_400_megabytes_of_address_space_answers_by_meaning(index_dir):
+@pytest.mark.parametrize("arenas", [None, "2"])
+def test_a_server_with_400_megabytes_of_address_space_answers_by_meaning(index_dir, arenas, monkeypatch):
+    if arenas is not None:  # many container images set it
+        monkeypatch.setenv("MALLOC_ARENA_MAX", arenas)
     process = serve(index_dir, NEEDED >> 20)
     try:
         url = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]

@@ -67,3 +67,11 @@ def arenas(program, path, **variables):
 def test_servers_and_builds_use_two_arenas_unless_the_environment_says_otherwise(program, tmp_path):
     assert arenas(program, tmp_path / "default") <= 2
     assert 2 < arenas(program, tmp_path / "chosen", MALLOC_ARENA_MAX="5") <= 5
+
+
+def test_a_build_leaves_the_environment_of_other_processes_alone(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    code = f"import os, sys\n{BUILD}\nprint(os.environ.get('MALLOC_ARENA_MAX'))"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    ended = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "None"
