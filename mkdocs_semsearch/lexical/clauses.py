@@ -32,6 +32,7 @@ from mkdocs_semsearch.lexical.terms import (
     PART_WEIGHT,
     PREFIX_WEIGHT,
     QUOTED_PAIR_WEIGHT,
+    STOP_PAIR_WEIGHT,
     TermDictionary,
     Terms,
     inverse_frequency,
@@ -326,13 +327,16 @@ class Clauses:
     def _pairs(self, question: Question) -> Iterator[Clause]:
         """Yields pairs of neighbouring words of a question, except pairs of two stop words."""
         telling = frozenset(question.telling)
-        pairs: list[tuple[str, str]] = []
-        quoted: set[tuple[str, str]] = set()
+        weights: dict[tuple[str, str], float] = {}
         for stemmer in self._analysis.stemmers:
             analyse = self._analysis.of_page(stemmer)["text"].analyze
             stems = [(stem, word in telling) for word in question.words for stem in analyse(prepare(word))]
-            pairs += ((a, b) for (a, tells), (b, tells_too) in itertools.pairwise(stems) if tells or tells_too)
+            for (a, tells), (b, tells_too) in itertools.pairwise(stems):
+                if tells or tells_too:
+                    weight = PAIR_WEIGHT if tells and tells_too else STOP_PAIR_WEIGHT
+                    weights[a, b] = max(weight, weights.get((a, b), 0.0))
             for phrase in question.quoted:
-                quoted.update(itertools.pairwise(stem for word in raw_words(phrase) for stem in analyse(prepare(word))))
-        for pair in dict.fromkeys(pairs):
-            yield Clause("pair", pair, QUOTED_PAIR_WEIGHT if pair in quoted else PAIR_WEIGHT)
+                quoted = itertools.pairwise(stem for word in raw_words(phrase) for stem in analyse(prepare(word)))
+                weights.update((pair, QUOTED_PAIR_WEIGHT) for pair in quoted if pair in weights)
+        for pair, weight in weights.items():
+            yield Clause("pair", pair, weight)

@@ -182,6 +182,9 @@ PART_WEIGHT: float = WEIGHTS["clauses"]["part"]
 PAIR_WEIGHT: float = WEIGHTS["clauses"]["pair"]
 """Weight of two neighbouring words of the query that are neighbours in the text."""
 
+STOP_PAIR_WEIGHT: float = WEIGHTS["clauses"]["stop_pair"]
+"""The same where one of the two is a stop word, as in *to run*; it says less about the subject."""
+
 QUOTED_PAIR_WEIGHT: float = WEIGHTS["clauses"]["quoted_pair"]
 """Weight of two neighbouring words in quotes that are neighbours in the text."""
 

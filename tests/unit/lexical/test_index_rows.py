@@ -45,3 +45,18 @@ def test_the_best_are_the_first_of_all(lexical):
     assert len(every.rows) > 200
     assert best.rows.tolist() == every.rows[:50].tolist()
     assert (np.diff(every.scores) <= 0).all()
+
+
+def test_neighbouring_words_count_less_if_one_of_them_is_a_stop_word(tmp_path):
+    # Every word is in two texts of the same length, so the pairs differ in nothing but their stop word.
+    texts = ["blue token here now", "token blue here now", "with vector here now", "vector with here now"]
+    chunks = [made_chunk(0, ["Page"], None, text) for text in texts]
+    write_lexical_index(map(prepared_texts, chunks), tmp_path / LEXICAL, ENGLISH)
+    index = LexicalIndex.load(tmp_path, len(texts), ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])
+
+    def gain(question, neighbours, apart):
+        found = index.search(index.read(read_question(question)), None, 10)
+        score = dict(zip(found.rows.tolist(), found.scores.tolist(), strict=True))
+        return score[neighbours] - score[apart]
+
+    assert 0 < gain("with vector", 2, 3) < gain("blue token", 0, 1) / 2
