@@ -172,8 +172,13 @@ def _is_reference(folders: Sequence[str], title: str, headings: Sequence[Sequenc
         return True
     if among_references and (_LOWER_OR_CODE.match(title) or len(_COMMAND_HEADINGS & lower) > 1):
         return True
-    in_code = sum(_NAME_IN_CODE.fullmatch(text) is not None for text in names)
+    in_code = sum(map(_is_name_in_code, names))
     return len(names) >= LEAST_NAMED and in_code >= NAMED_SHARE * len(names)
+
+
+def _is_name_in_code(text: str) -> bool:
+    """Returns whether a heading is a name in code; a version is not, though it looks like an attribute."""
+    return _NAME_IN_CODE.fullmatch(text) is not None and _VERSION_OR_DATE.fullmatch(text) is None
 
 
 _NEWEST = ("stable", "latest", "current")

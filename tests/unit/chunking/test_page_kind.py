@@ -91,6 +91,7 @@ def test_kind_follows_path_title_and_headings(path, title, headings, kind):
     ("path", "title", "headings"),
     [
         ("upgrade.md", "How to upgrade", [("9.0",), ("8.0",), ("7.0",)]),
+        ("upgrade.md", "How to upgrade", [("5.0.1",), ("5.0",), ("v4.2.0",), ("v4.1.0-rc1",), ("4.0",), ("3.x",)]),
         ("migration.md", "Migrate from 1.x", VERSIONS),
         ("plugins/development/releases.md", "Releases", PROSE),
         ("migrate/v2.md", "From 1.x to 2.x", PROSE),
