@@ -1,8 +1,9 @@
 """Measures what the plugin adds to a build: beside pure encoding, on a rebuild, after an edit, on disk, and at import.
 
 The plugin's own share is the time inside its hooks and its import, in a fresh process for each build; builds of a kind
-take turns, medians are taken. Pure encoding is the same chunks' texts, in a fresh process that does nothing else:
-once with `SentenceTransformer.encode`, and once with the encoder that the build used, already exported.
+take turns, medians are taken. Pure encoding is a fresh process that does nothing else. Once it is
+`SentenceTransformer.encode` with the text of every chunk, and once the encoder of the build with all that a first build
+encodes: every distinct text and every distinct heading path.
 
     python benchmarks/build_cost.py SITE/mkdocs.yml --json build_cost.json     without a site: example-site
 """
@@ -10,6 +11,7 @@ once with `SentenceTransformer.encode`, and once with the encoder that the build
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -154,48 +156,51 @@ def _processor_seconds() -> float:
     return round(used.ru_utime + used.ru_stime, 2)
 
 
-def _texts(config: Path) -> list[str]:
+def _headings_and_texts(config: Path) -> list[tuple[str, str]]:
+    """Returns the heading path and the text of each chunk, as they are embedded."""
     import pyarrow.parquet as pq
 
     from mkdocs_semsearch.artifact import open_index
-    from mkdocs_semsearch.chunking import embedding_text
+    from mkdocs_semsearch.chunking import embedding_text, heading_text
 
     rows = pq.read_table(open_index(config.parent / "semsearch-index").build_dir / "chunks.parquet").to_pylist()
-    return [embedding_text(tuple(row["heading_hierarchy"]), row["content"]) for row in rows]
+    paths = [tuple(row["heading_hierarchy"]) for row in rows]
+    return [(heading_text(path), embedding_text(path, row["content"])) for path, row in zip(paths, rows, strict=True)]
 
 
 def _encode_with_torch(config: Path) -> dict[str, Any]:
     from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL, resolve_model
 
-    texts = _texts(config)
+    texts = [text for _, text in _headings_and_texts(config)]
     started = time.perf_counter()
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(resolve_model(DEFAULT_MODEL)))
     loaded = time.perf_counter()
     model.encode(texts, show_progress_bar=False)
-    return _encoding(texts, started, loaded)
+    return _encoding(len(texts), started, loaded)
 
 
 def _encode_alike(config: Path) -> dict[str, Any]:
     from mkdocs_semsearch.embedding import open_embedder
 
-    texts = sorted(_texts(config), key=len)
+    chunks = _headings_and_texts(config)
+    texts = sorted(dict.fromkeys(itertools.chain.from_iterable(chunks)), key=len)
     started = time.perf_counter()
     encoder = open_embedder()
     encoder.embed(["probe"], "document")
     loaded = time.perf_counter()
     encoder.embed(texts, "document")
-    return _encoding(texts, started, loaded)
+    return _encoding(len(chunks), started, loaded)
 
 
-def _encoding(texts: list[str], started: float, loaded: float) -> dict[str, Any]:
+def _encoding(chunks: int, started: float, loaded: float) -> dict[str, Any]:
     done = time.perf_counter()
     return {
         "seconds": round(done - started, 2),
         "of_these_loading_s": round(loaded - started, 2),
         "processor_s": _processor_seconds(),
-        "chunks_per_s": round(len(texts) / (done - loaded), 1),
+        "chunks_per_s": round(chunks / (done - loaded), 1),
     }
 
 
