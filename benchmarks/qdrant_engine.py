@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.writers import IndexedRows
-from mkdocs_semsearch.lexical.analyzers import page_stemmers
+from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.qdrant.backend import QdrantBackend
 from mkdocs_semsearch.qdrant.writer import QdrantWriter
 from mkdocs_semsearch.searching.filters import Equals

@@ -46,7 +46,7 @@ from mkdocs_semsearch.chunking.markdown_source import NO_SPAN, SourceMap, read_m
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.page_role import kind_in_site, page_kind, page_language, written_language
 from mkdocs_semsearch.embedding.protocol import TokenCounter
-from mkdocs_semsearch.lexical import analyzers
+from mkdocs_semsearch.lexical import analyzers, languages
 
 _CHARACTERS_PER_TOKEN = 32
 """Greatest number of characters that count as one token; chosen, not measured.
@@ -285,7 +285,7 @@ def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
 def _code() -> str:
     """Returns a hash of the code that makes chunks and of the versions of its parsers."""
     digest = hashlib.sha256()
-    others = (Path(analyzers.__file__), Path(artifact_fields.__file__))
+    others = map(Path, (analyzers.__file__, languages.__file__, artifact_fields.__file__))
     for file in (*sorted(Path(__file__).parent.rglob("*.py")), *others):
         digest.update(file.read_bytes())
     for name in _PARSERS:

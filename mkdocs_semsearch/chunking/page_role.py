@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
 from mkdocs_semsearch.chunking.document import ChunkedPage, Document
-from mkdocs_semsearch.lexical.analyzers import STEMMERS, primary_subtag, script_of, telling_words
+from mkdocs_semsearch.lexical.analyzers import telling_words
+from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_of
 
 if TYPE_CHECKING:
     import tantivy

@@ -44,8 +44,9 @@ from mkdocs_semsearch.indexing.lexical_writer import (
     write_lexical_runs,
 )
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
-from mkdocs_semsearch.lexical.analyzers import Analysis, page_stemmers, stemmer_for
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords
+from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
 

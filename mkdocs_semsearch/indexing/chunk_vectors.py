@@ -20,7 +20,7 @@ from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress, embedded
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
-from mkdocs_semsearch.lexical.analyzers import primary_subtag, script_of
+from mkdocs_semsearch.lexical.languages import primary_subtag, script_of
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.tokens import Tokenizer

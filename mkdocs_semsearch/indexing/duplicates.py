@@ -26,7 +26,7 @@ from mkdocs_semsearch.chunking.page_role import (
 )
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_digest, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
-from mkdocs_semsearch.lexical.analyzers import STEMMERS, primary_subtag
+from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag
 
 LEAST_SIMILARITY = 0.9
 """Sections with a lower cosine similarity are not compared word for word; chosen, not measured."""

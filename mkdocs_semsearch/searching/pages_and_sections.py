@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, PAGE_KINDS, ChunkRecord
-from mkdocs_semsearch.lexical.analyzers import primary_subtag
+from mkdocs_semsearch.lexical.languages import primary_subtag
 
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
 """Score factor of pages in other languages than the reader's, if the site has pages in that language.

@@ -32,13 +32,13 @@ from mkdocs_semsearch.lexical.analyzers import (
     joined_stems,
     lexical_texts,
     listed_stop_words,
-    page_stemmers,
     plain_words,
     stems_with,
     telling_words,
 )
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.bundle import WrittenShards
