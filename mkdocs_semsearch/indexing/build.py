@@ -9,7 +9,6 @@ import json
 import tempfile
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -265,8 +264,12 @@ class _Contents:
     def after(self, manifest: Manifest, index_dir: Path) -> _Contents:
         """Returns a copy that reuses graph, rows and words of an earlier build."""
         folder = index_dir / manifest.build_id
+        earlier = None
+        if manifest.embedder == self.embedder.identity:
+            earlier = EarlierGraph.load(folder, str(manifest.graph.get("method")))
         with self._open_cache() as known:
-            earlier = _earlier_graph(folder, manifest, self.embedder, EdgeCache(known))
+            if earlier is not None:
+                earlier = replace(earlier, similar=EdgeCache(known).get(manifest.build_id, earlier.graph))
             rows = RowCache(known).earlier(manifest.build_id, folder)
         return replace(self, earlier=earlier, earlier_rows=rows, earlier_build=folder)
 
@@ -292,7 +295,7 @@ class _Contents:
             groups = self._duplicate_groups(vectors, graph)
             if self.store is None:
                 np.save(folder / VECTORS, self.vectors, allow_pickle=False)
-                _save_compressed(folder / GRAPH, indptr=graph.indptr, indices=graph.indices)
+                graph.save(folder / GRAPH)
                 self._write_tables(groups, folder)
             else:
                 rows = IndexedRows(
@@ -300,6 +303,12 @@ class _Contents:
                 )
                 store = self.store.write(folder, rows)
             words.result()
+        return self._manifest(graph.method, self._lexical(analysis), self._export_encoder(folder / ENCODER), store)
+
+    def _manifest(
+        self, graph_method: str, lexical: Mapping[str, Any], encoder: EncoderInfo, store: Mapping[str, Any]
+    ) -> Manifest:
+        options = self.options
         return Manifest(
             build_id=self.build_id,
             generator=GENERATOR,
@@ -310,9 +319,9 @@ class _Contents:
             sections=sum(len(set(section_indexes(page))) for page in self.pages),
             chunks=len(self.vectors),
             files=(),
-            graph={"method": graph.method, "neighbors": NEIGHBORS},
-            lexical=self._lexical(analysis),
-            encoder=self._export_encoder(folder / ENCODER),
+            graph={"method": graph_method, "neighbors": NEIGHBORS},
+            lexical=lexical,
+            encoder=encoder,
             site_name=options.site_name,
             site_url=options.site_url,
             language=options.language,
@@ -384,25 +393,3 @@ class _Contents:
         sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]
         export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
         return EncoderInfo(export.exported, quantized=export.quantized, reason=export.reason)
-
-
-def _earlier_graph(folder: Path, manifest: Manifest, embedder: Embedder, edges: EdgeCache) -> EarlierGraph | None:
-    """Reads the graph of an earlier build; None if there is none or if it belongs to another embedder."""
-    if manifest.embedder != embedder.identity:
-        return None
-    try:
-        vectors = np.load(folder / VECTORS, allow_pickle=False)
-        with np.load(folder / GRAPH, allow_pickle=False) as arrays:
-            graph = KnnGraph(arrays["indptr"], arrays["indices"], str(manifest.graph.get("method")))
-    except (OSError, ValueError, KeyError):
-        return None
-    fits = vectors.ndim == 2 and vectors.dtype == np.float16 and len(graph.indptr) == len(vectors) + 1
-    return EarlierGraph(vectors, graph, edges.get(manifest.build_id, graph)) if fits else None
-
-
-def _save_compressed(path: Path, **arrays: NDArray[Any]) -> None:
-    """Writes arrays like `np.savez_compressed`, in a fifth of the time and with files that are a tenth larger."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, array, allow_pickle=False)
