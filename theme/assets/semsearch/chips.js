@@ -1,7 +1,7 @@
 /* The active filters, each with a button to remove it. Loaded with the first of them. */
 
 import { activeFilters, toggled } from "./state.js";
-import { button, h, icon, replace, set } from "./ui.js";
+import { button, h, icon, isolated, replace, set } from "./ui.js";
 import { valueText } from "./values.js";
 
 const ENGLISH = {
@@ -17,7 +17,7 @@ export function chipsOf(t, { filters, fields }) {
     if (!Array.isArray(filter))
       return { text: `${label}: ${filter.min || "…"}–${filter.max || "…"}`, without: { ...filters, [name]: null } };
     return filter.map((value) => ({
-      text: `${label}: ${valueText(t, field, value)}`,
+      text: `${label}: ${isolated(valueText(t, field, value), label)}`,
       without: toggled(filters, name, value),
     }));
   });

@@ -14,7 +14,7 @@ export function draw(box) {
   const rows = [box.bar, box.active, box.mode, box.summary, box.main, box.foot, box.status, box.alert];
   box.dialog = box.frame(...rows);
   set(box.dialog, "lang", t.language);
-  set(box.dialog, "dir", t.rtl && "rtl");
+  set(box.dialog, "dir", t.dir);
 }
 
 function drawField(box) {

@@ -1,6 +1,6 @@
 /* Shows the best lines of a section, with the matching words marked. */
 
-import { h } from "./ui.js";
+import { directionOf, h } from "./ui.js";
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
@@ -72,10 +72,10 @@ export function write(parent, text, highlights, start = 0, end = text.length) {
 }
 
 /** Writes text[start, end) with the highlights in <mark> and `code spans` in <code>. */
-export function writeInline(parent, text, highlights, start, end) {
+function writeInline(parent, text, highlights, start, end) {
   let at = start;
   for (const { index, 0: span, 1: ticks } of text.slice(start, end).matchAll(/(`+)[^`]+\1/g)) {
-    const code = h("code");
+    const code = h("code", { dir: "ltr" });
     const from = start + index;
     write(parent, text, highlights, at, from);
     at = from + span.length;
@@ -85,6 +85,17 @@ export function writeInline(parent, text, highlights, start, end) {
   write(parent, text, highlights, at, end);
   return parent;
 }
+
+/** Writes text[start, end) in its own direction. */
+export const writeLine = (text, highlights, start, end) =>
+  writeInline(h("bdi", { dir: directionOf(proseOf(text.slice(start, end))) }), text, highlights, start, end);
+
+/** Returns a text without its `code spans`. */
+const proseOf = (text) => text.replace(/(`+)[^`]+\1/g, " ");
+
+/** Returns the direction of the lines that are not code. */
+export const directionOfLines = (text, lines) =>
+  directionOf(lines.map(({ type, range }) => (type === "code" ? "" : proseOf(text.slice(...range)))).join(" "));
 
 /** Returns the names in a question that are not plain words: `app_name`, `appName`, `--all`. */
 export const namesIn = (query) =>
@@ -96,7 +107,6 @@ export const namesIn = (query) =>
 
 /** Renders `space` lines around the one with a name of the question, or with the most marked letters. */
 export function renderExcerpt({ excerpt: text, highlights, kind }, space, names = []) {
-  const root = h("div.ss-excerpt", { dir: "auto" });
   const lines = linesOf(text, highlights, kind, names);
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
   // Of a table the best row is shown; with its column names alone, the first row too.
@@ -114,6 +124,7 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space, names 
   while (shown[first] !== lines[best] && roomOf(shown.slice(first, shown.indexOf(lines[best]) + 1)) > space) first += 1;
   const fitting = [];
   for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
+  const root = h("div.ss-excerpt", { dir: directionOfLines(text, fitting) });
   for (const { type, ranges } of blocksOf(fitting)) {
     if (type === "code") root.append(renderCode(text, highlights, ranges));
     else root.append(...ranges.map((range) => renderLine(text, highlights, type, range)));
@@ -139,7 +150,7 @@ export function renderCode(text, highlights, ranges) {
 function renderLine(text, highlights, type, [start, end]) {
   if (type !== "table") {
     const sign = type === "ul" ? ITEM.exec(text.slice(start, end))[0].length : 0;
-    return writeInline(h(type === "lead" ? "p.ss-lead" : "p", {}, sign && "• "), text, highlights, start + sign, end);
+    return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && "• ", writeLine(text, highlights, start + sign, end));
   }
   return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
 }
@@ -194,11 +205,12 @@ export function cellsOf(text, highlights, [start, end], selector) {
   return cells
     .map((match) => [start + match.index + match[0].indexOf(match[1], 1), match[1].length])
     .filter(([from, length], index) => length || index < cells.length - 1)
-    .map(([from, length]) => writeInline(h(selector), text, highlights, from, from + length));
+    .map(([from, length]) => h(selector, {}, writeLine(text, highlights, from, from + length)));
 }
 
-export function marked(selector, text, terms) {
-  const element = h(selector, { dir: "auto" });
+/** Shows a name in its own direction, with the terms marked. */
+export function marked(text = "", terms = []) {
+  const element = h("bdi", { dir: directionOf(text) });
   write(element, text, marksIn(text, terms));
   return element;
 }

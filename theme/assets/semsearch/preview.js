@@ -1,8 +1,9 @@
 /* Shows the section of the active row beside the list. Loaded with the first answer if there is room. */
 
-import { isBare, marksIn, wordsOf } from "./excerpt.js";
+import { isBare, marked, marksIn, wordsOf } from "./excerpt.js";
 import { renderMarkdown } from "./markdown.js";
 import { optionsOf } from "./results.js";
+import { crumbs } from "./rows.js";
 import { button, h, loadStyle, replace } from "./ui.js";
 
 const ENGLISH = {
@@ -56,8 +57,8 @@ class Preview {
     const texts = textsOf(section, sections);
     const headings = section.heading_hierarchy;
     const parts = [
-      headings.length > 1 && h("p.ss-crumbs", { dir: "auto" }, headings.slice(0, -1).join(" › ")),
-      h("p.ss-title", { dir: "auto" }, headings.at(-1) ?? page.title),
+      headings.length > 1 && crumbs(headings.slice(0, -1)),
+      h("p.ss-title", {}, marked(headings.at(-1) ?? page.title)),
       this.#offers(hit),
       ...texts,
       this.#outline(sections, hit),
@@ -88,7 +89,7 @@ class Preview {
     const urls = new Map(sections.map(({ url, heading_hierarchy: names }) => [url, names]));
     if (urls.size < 2) return "";
     const items = [...urls].map(([url, names]) => {
-      const item = h("a", { href: this.href({ url, excerpt: "", highlights: [] }), dir: "auto" }, names.at(-1));
+      const item = h("a", { href: this.href({ url, excerpt: "", highlights: [] }) }, marked(names.at(-1)));
       if (url === hit.section.url) item.setAttribute("aria-current", "true");
       return h(`li.ss-level${Math.min(names.length, 4)}`, {}, Object.assign(item, { hit }));
     });
@@ -121,7 +122,7 @@ function textsOf(section, sections) {
     const begins = !own.length && url !== parts[at - 1]?.url;
     const text = !isBare(part) && renderMarkdown(content, marksIn(content, words), kind);
     if (text) text.classList.toggle("ss-current", index === section.chunk_index);
-    return [begins && h("p.ss-part", { dir: "auto" }, names.at(-1)), text].filter(Boolean);
+    return [begins && h("p.ss-part", {}, marked(names.at(-1))), text].filter(Boolean);
   });
 }
 

@@ -81,7 +81,7 @@ export class Rows {
     const last = headings.pop();
     if (!last) return h("span.ss-heading", {}, this.t("intro"));
     const path = whole && headings.length > 0 && crumbs(headings, this.terms);
-    return h("span.ss-heading", {}, path, path && " › ", marked("span", last, this.terms));
+    return h("span.ss-heading", {}, path, path && " › ", marked(last, this.terms));
   }
 }
 
@@ -104,12 +104,12 @@ function placeOf({ path, title, breadcrumbs = [] }) {
 
 function titleOf(page, section, terms) {
   return [
-    marked("div.ss-title", page.title || page.url, terms),
+    h("div.ss-title", {}, marked(page.title || page.url, terms)),
     crumbs([...placeOf(page), ...headingsOf(page, section)], terms),
   ].filter(Boolean);
 }
 
-function crumbs(names, terms) {
-  const parts = names.flatMap((name, index) => [index && " › ", marked("span", name, terms)]);
+export function crumbs(names, terms) {
+  const parts = names.flatMap((name, index) => [index && " › ", marked(name, terms)]);
   return names.length > 0 && h("div.ss-crumbs", {}, parts);
 }

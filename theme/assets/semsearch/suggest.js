@@ -2,7 +2,7 @@
 
 import { plain } from "./excerpt.js";
 import { toggled } from "./state.js";
-import { button, h, replace } from "./ui.js";
+import { button, h, isolated, replace } from "./ui.js";
 import { valueText } from "./values.js";
 
 const ENGLISH = {
@@ -12,16 +12,19 @@ const SHORTEST = 3; // letters
 
 export function fill(place, { store, t, setFilters, input, status }) {
   t.add(ENGLISH);
-  const key = t.rtl ? "ArrowLeft" : "ArrowRight";
+  // The field has the direction of its text.
+  const towardsEnd = () => (getComputedStyle(input).direction === "rtl" ? ["ArrowLeft", "←"] : ["ArrowRight", "→"]);
   let take = null;
 
   store.on(["answer", "filters", "fields"], ({ answer, filters, fields }) => {
     const found = answer?.facets ? named(answer, fields, filters) : null;
     take = found && (() => setFilters(toggled(store.state.filters, found.field.name, found.value, true)));
     if (!found) return replace(place);
-    const filter = `${found.field.label}: ${valueText(t, found.field, found.value)}`;
+    const { label } = found.field;
+    const filter = `${label}: ${isolated(valueText(t, found.field, found.value), label)}`;
     const text = t("suggest_filter", { filter });
-    const hint = h("kbd", { "aria-hidden": "true" }, t.rtl ? "←" : "→");
+    const [key, arrow] = towardsEnd();
+    const hint = h("kbd", { "aria-hidden": "true" }, arrow);
     return replace(place, button("ss-chip", { "aria-keyshortcuts": key }, () => take?.(), text, hint));
   });
 
@@ -29,7 +32,7 @@ export function fill(place, { store, t, setFilters, input, status }) {
   input.addEventListener("keydown", (event) => {
     const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey && !event.isComposing;
     const atEnd = input.selectionStart === input.value.length;
-    if (event.key !== key || !plain || !atEnd || !take) return;
+    if (event.key !== towardsEnd()[0] || !plain || !atEnd || !take) return;
     event.preventDefault();
     take();
     status.textContent = place.textContent;

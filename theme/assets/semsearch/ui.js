@@ -59,7 +59,22 @@ export function icon(name) {
   return svg;
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/; // letters
+const LEAST = 0.4; // share of the words
+
+/** Returns the direction of a text: that of its words, since a Hebrew sentence may begin with the name of a program. */
+export function directionOf(text) {
+  if (!RIGHT_TO_LEFT.test(text)) return "ltr";
+  const words = text.match(/\p{L}[\p{L}\p{M}\p{N}_]*/gu) ?? [];
+  return words.filter((word) => RIGHT_TO_LEFT.test(word)).length > words.length * LEAST ? "rtl" : "ltr";
+}
+
+/** Keeps the signs of a text that stands in another one on their side, with U+2068 and U+2069. */
+export const isolated = (text, around = "") =>
+  RIGHT_TO_LEFT.test(around + text) ? `\u2068${text}\u2069` : `${text}`;
+
 export const ENGLISH = {
+  dir: "ltr",
   search: "Search",
   placeholder: "Search the documentation",
   close: "Close search",
@@ -87,7 +102,7 @@ export const ENGLISH = {
   mode_offline: "Search is unavailable right now. Trying again…",
 };
 
-const LANGUAGES = ["ar", "de", "es", "fr", "ja", "zh"];
+const LANGUAGES = ["ar", "de", "es", "fa", "fr", "he", "ja", "zh"];
 
 /** Returns `t(key, values)`. Texts that a language lacks are in English. */
 export async function loadStrings(base, language, overrides) {
@@ -100,9 +115,11 @@ export async function loadStrings(base, language, overrides) {
   const { format: number } = new Intl.NumberFormat(code);
   const t = (key, values = {}) => {
     const text = strings[`${key}_${plurals.select(values.count)}`] ?? strings[key] ?? strings[`${key}_other`];
-    return text.replace(/\{(\w+)\}/g, (_, name) => (name === "count" ? number(values.count) : values[name]));
+    return text.replace(/\{(\w+)\}/g, (_, name) =>
+      name === "count" ? number(values.count) : isolated(values[name], text),
+    );
   };
   // Modules that are loaded later bring their own English texts.
   const add = (english) => Object.assign(strings, { ...english, ...strings });
-  return Object.assign(t, { language: code, number, rtl: code === "ar", add });
+  return Object.assign(t, { language: code, number, dir: { ...found, ...overrides }.dir, add });
 }
