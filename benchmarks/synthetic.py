@@ -29,7 +29,8 @@ from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
+from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.writers import write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 

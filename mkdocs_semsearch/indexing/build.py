@@ -35,13 +35,8 @@ from mkdocs_semsearch.indexing.chunk_vectors import (
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest, section_indexes
 from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_writer import (
-    SiteTexts,
-    common_words_of,
-    site_compounds,
-    with_reader_words,
-    write_lexical_runs,
-)
+from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, common_words_of, site_compounds, with_reader_words
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords

@@ -26,7 +26,7 @@ from mkdocs_semsearch.artifact.fields import (
     stored_field,
 )
 from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.indexing.lexical_writer import added_words
+from mkdocs_semsearch.indexing.lexical_texts import added_words
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.indexing import chunk_vectors as vectors_module
-from mkdocs_semsearch.indexing import lexical_writer
+from mkdocs_semsearch.indexing import lexical_texts
 from mkdocs_semsearch.indexing.chunk_vectors import chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache, page_digest
-from mkdocs_semsearch.indexing.lexical_writer import SiteTexts, prepared_texts
+from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, prepared_texts
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from tests.made_index import made_page
 from tests.word_hash import WordHashEmbedder
@@ -86,6 +86,6 @@ def test_damaged_values_of_pages_are_computed_again(tmp_path):
 def test_texts_of_known_pages_are_not_prepared_again(tmp_path, monkeypatch):
     with ContentCache.open(tmp_path) as contents:
         first = prepared(contents)
-    monkeypatch.setattr(lexical_writer, "prepared_texts", None)
+    monkeypatch.setattr(lexical_texts, "prepared_texts", None)
     with ContentCache.open(tmp_path) as contents:
         assert prepared(contents) == first

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
-from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
+from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question

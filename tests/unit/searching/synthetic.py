@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
-from mkdocs_semsearch.indexing.lexical_writer import prepared_texts, write_lexical_index
+from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
