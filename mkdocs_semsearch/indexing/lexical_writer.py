@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, texts_code
-from mkdocs_semsearch.lexical import index
-from mkdocs_semsearch.lexical.analyzers import FIELDS, STEMMED_FIELDS, Analysis
-from mkdocs_semsearch.lexical.index import lexical_schema, register_analyzers
+from mkdocs_semsearch.lexical.analyzers import FIELDS, STEMMED_FIELDS, Analysis, lexical_schema, register_analyzers
 
 if TYPE_CHECKING:
     import tantivy
@@ -115,8 +113,7 @@ def _runs(site: SiteTexts) -> list[_Run]:
 @cache
 def _code() -> str:
     """Returns a hash of the code that prepares and writes texts, so that a new version copies no old segments."""
-    files = (index.__file__, __file__)
-    return digest_of(texts_code().encode() + b"".join(Path(file).read_bytes() for file in files)).hex()
+    return digest_of(texts_code().encode() + Path(__file__).read_bytes()).hex()
 
 
 def _run_key(site: SiteTexts, pages: slice, first_row: int) -> str:

@@ -1,4 +1,4 @@
-"""Turns text into terms, for indexing and searching alike: the fields of the lexical index, analyzers and stemmers.
+"""Turns text into terms, for indexing and searching alike: the fields, the schema and the analyzers of the index.
 
 Text is prepared here, in Python, and then tokenised by Tantivy's analyzers, so that builder and searcher cannot differ:
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,6 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"|^[A-Za-z](?:\+\+|#)$"
 )
 _VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
-_NOT_WORDS = re.compile(r"[\W_]+")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
@@ -192,45 +191,6 @@ def identifier_parts(word: str) -> tuple[str, ...]:
     return tuple(parts) if len(parts) > 1 else ()
 
 
-def literal_name(text: str) -> str:
-    """Returns the words of a text, case-folded and joined by spaces, so that `site_url` equals `Site URL`."""
-    return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
-
-
-def generic_headings(
-    sections: Iterable[tuple[int, Sequence[str]]], name_of: Callable[[str], str] = literal_name
-) -> frozenset[str]:
-    """Returns the `literal_name` of every heading that occurs on several pages, such as `Options`.
-
-    Args:
-        sections: page row and heading path of each section.
-        name_of: `literal_name`, or a cached version of it.
-    """
-    pages: dict[str, int] = {}
-    found = set()
-    for page, path in sections:
-        name = name_of(path[-1])
-        if pages.setdefault(name, page) != page:
-            found.add(name)
-    return frozenset(found)
-
-
-def section_names(
-    path: Sequence[str], generic: Set[str], name_of: Callable[[str], str] = literal_name
-) -> tuple[str, ...]:
-    """Returns the names of a section: its heading, and for a generic heading also the title followed by the heading.
-
-    Args:
-        path: headings of the section; the first one is the title of its page.
-        generic: see `generic_headings`.
-        name_of: `literal_name`, or a cached version of it.
-    """
-    title, heading = path[0], path[-1]
-    if len(path) < 2 or name_of(heading) not in generic:
-        return (heading,)
-    return heading, f"{title} {heading}", f"{heading} {title}"
-
-
 FIELDS = ("title", "headings", "text", "code", "exact", "identifiers", "parts")
 STEMMED_FIELDS = ("title", "headings", "text")
 """`title`, `headings` and `text` are stemmed; `code`, `exact` (headings, text and code together) and `parts` are
@@ -286,6 +246,33 @@ def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
     whole = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: whole}
     return {field: analyzers[TOKENIZERS[field]] for field in FIELDS}
+
+
+# Positions are stored only for fields in which neighbouring words count. The fields `exact` and `identifiers` do not
+# even store frequencies. Phrases are searched in the texts themselves, because positions of every word would take a
+# quarter of the index.
+_KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
+
+
+def lexical_schema() -> tantivy.Schema:
+    """Returns the schema: the text fields of `FIELDS`, and `row`, the row in `chunks.parquet`."""
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in FIELDS:
+        option = _KEPT.get(name, "freq")
+        builder.add_text_field(name, stored=False, tokenizer_name=TOKENIZERS[name], index_option=option)
+    builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
+    return builder.build()
+
+
+def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
+    """Registers the analyzers of the schema with an open index.
+
+    If the pages of a site need different stemmers, the stemmed fields are passed to the index as stems.
+    """
+    for field, analyzer in lexical_analyzers(analysis.stemmers[0] if analysis.is_single else None).items():
+        index.register_tokenizer(TOKENIZERS[field], analyzer)
 
 
 def plain_words(text: str) -> list[str]:

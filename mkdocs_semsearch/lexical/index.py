@@ -20,14 +20,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import (
-    FIELDS,
-    TOKENIZERS,
-    Analysis,
-    identifier_forms,
-    lexical_analyzers,
-    prepare,
-)
+from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, lexical_schema, prepare, register_analyzers
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.question import Matcher, Question
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
@@ -37,33 +30,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED_CLAUSES = 4096
 """Clauses that are kept as queries: questions share words, and one that is being typed has all but the last."""
-
-
-# Positions are stored only for fields in which neighbouring words count. The fields `exact` and `identifiers` do not
-# even store frequencies. Phrases are searched in the texts themselves, because positions of every word would take a
-# quarter of the index.
-_KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
-
-
-def lexical_schema() -> tantivy.Schema:
-    """Returns the schema: the text fields of `FIELDS`, and `row`, the row in `chunks.parquet`."""
-    import tantivy
-
-    builder = tantivy.SchemaBuilder()
-    for name in FIELDS:
-        option = _KEPT.get(name, "freq")
-        builder.add_text_field(name, stored=False, tokenizer_name=TOKENIZERS[name], index_option=option)
-    builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
-    return builder.build()
-
-
-def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
-    """Registers the analyzers of the schema with an open index.
-
-    If the pages of a site need different stemmers, the stemmed fields are passed to the index as stems.
-    """
-    for field, analyzer in lexical_analyzers(analysis.stemmers[0] if analysis.is_single else None).items():
-        index.register_tokenizer(TOKENIZERS[field], analyzer)
 
 
 class LexicalQueries:

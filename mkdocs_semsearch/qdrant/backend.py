@@ -21,9 +21,10 @@ from mkdocs_semsearch.artifact.fields import Value, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import Analysis, literal_name
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
+from mkdocs_semsearch.lexical.names import literal_name
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.embedding.model_files import is_default_model
-from mkdocs_semsearch.lexical.analyzers import Analysis, generic_headings, literal_name, section_names
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.lexical.names import generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.question import Matcher, Question, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records

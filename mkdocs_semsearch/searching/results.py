@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.analyzers import literal_name
 from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.names import literal_name
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
 from mkdocs_semsearch.searching.pages_and_sections import (
