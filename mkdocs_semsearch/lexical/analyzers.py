@@ -175,13 +175,14 @@ def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
 def _bounded(name: str, *, unfinished: bool) -> str:
     """Returns a pattern for a name that is not part of a longer word or number."""
     begin = (
-        r"(?<!\w)(?<![0-9]\.)v?" if name[0].isdecimal() else r"(?<!\w)" if _in_word(name[0]) or name[0] == "-" else ""
+        r"(?<!\w)(?<![0-9]\.)v?" if name[0].isdecimal() else r"(?<!\w)" if in_word(name[0]) or name[0] == "-" else ""
     )
-    end = "" if not _in_word(name[-1]) else r"\w*" if unfinished and not name[-1].isdecimal() else r"(?!\w)"
+    end = "" if not in_word(name[-1]) else r"\w*" if unfinished and not name[-1].isdecimal() else r"(?!\w)"
     return begin + re.escape(name) + end
 
 
-def _in_word(character: str) -> bool:
+def in_word(character: str) -> bool:
+    """Returns whether a character can be part of a word."""
     return character.isalnum() or character == "_"
 
 

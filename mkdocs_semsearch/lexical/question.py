@@ -1,13 +1,15 @@
-"""Parses the text of a query: its words and phrases, the relevant lines of a pasted message, and which words match."""
+"""Parses the text of a query, words, phrases and the relevant lines of a pasted message; finds its words in texts."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, raw_words
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, in_word, prepare, raw_words
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 
@@ -224,6 +226,10 @@ def matches_alone(term: str, word: str) -> bool:
     return not (len(term) < _SHORTEST_BEGINNING or term.isdecimal()) or not identifier_forms(word)
 
 
+Found = tuple[int, int, frozenset[str]]
+"""Start and end of a word that matches, and the stems by which it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Matcher:
     """Decides which words of a text match a query.
@@ -255,6 +261,64 @@ class Matcher:
             return frozenset((self._beginning,))
         return found
 
+    def found_in(self, text: str, words: DistinctWords) -> list[Found]:
+        """Returns where a text matches, in its order; in scripts without spaces, the matching parts of a run."""
+        found: list[Found] = []
+        # Few words of a text match, so searching for the candidates is faster than checking every word.
+        for word in self.may_mean(text, words):
+            parts = self._matching_parts(word)
+            for start in _places(text, word) if parts else ():
+                found += ((start + begin, start + end, stems) for begin, end, stems in parts)
+        found.sort(key=itemgetter(0))
+        return found if self.whole is None else _with_identifiers(found, text, self.whole)
+
+    def _matching_parts(self, word: str) -> list[Found]:
+        """Returns the matching parts of a word, overlapping ones joined; the whole word in scripts with spaces."""
+        if word.isascii() or prepare(word) == word:
+            stems = self.stems_in(word)
+            return [(0, len(word), stems)] if stems else []
+        parts: list[Found] = []
+        for begin, end in _pieces(word):
+            stems = self.stems_in(word[begin:end])
+            if stems and parts and begin < parts[-1][1]:
+                first, _, others = parts.pop()
+                begin, stems = first, others | stems
+            if stems:
+                parts.append((begin, end, stems))
+        return parts
+
     @property
     def _beginning(self) -> str | None:
         return self.last if self.last and len(self.last) >= _SHORTEST_BEGINNING else None
+
+
+def _with_identifiers(found: list[Found], text: str, whole: re.Pattern[str]) -> list[Found]:
+    """Adds the identifiers of the query that a text has as a whole; what matches inside of them is part of them."""
+    for match in whole.finditer(text):
+        start, end = match.span()
+        inside = [part for part in found if start <= part[0] and part[1] <= end]
+        stems = frozenset((f"#{match.lastindex}",)).union(*(stems for _, _, stems in inside))
+        found = [*(part for part in found if part not in inside), (start, end, stems)]
+    return sorted(found, key=itemgetter(0))
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yields the positions where a word occurs on its own, not inside a longer word."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (start and in_word(text[start - 1])) and not in_word(text[end : end + 1]):
+            yield start
+        start = text.find(word, end)
+
+
+def _pieces(word: str) -> Iterator[tuple[int, int]]:
+    """Yields the character ranges of the terms of a word: overlapping pairs in scripts without spaces, else words."""
+    begin = 0
+    for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
+        end = begin + len(list(run))
+        if unspaced and end - begin > 1:
+            yield from ((place, place + 2) for place in range(begin, end - 1))
+        else:
+            yield begin, end
+        begin = end

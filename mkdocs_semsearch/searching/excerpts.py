@@ -10,10 +10,8 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
-from mkdocs_semsearch.lexical.analyzers import prepare
-from mkdocs_semsearch.lexical.question import DistinctWords, Matcher
+from mkdocs_semsearch.lexical.question import DistinctWords, Found, Matcher
 from mkdocs_semsearch.searching.pages_and_sections import Records
 
 NearestSentence = Callable[[Sequence[str]], int | None]
@@ -59,10 +57,6 @@ class Excerpt:
     highlights: tuple[tuple[int, int], ...]
 
 
-_Found = tuple[int, int, frozenset[str]]
-"""Start and end of a word that matches, and the stems by which it does."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Passage:
     """A block of a text; fenced code begins and ends with its fence.
@@ -87,7 +81,7 @@ class _Block:
 
     text: str
     fenced: bool
-    found: list[_Found]
+    found: list[Found]
 
     @property
     def stems(self) -> frozenset[str]:
@@ -166,7 +160,7 @@ def _blocks(content: str, matcher: Matcher) -> list[_Block]:
     passages, words = _passages(content)
     blocks = [_Block(part.text, part.fenced, []) for part in passages]
     number = 0
-    for start, end, stems in _matches(content, words, matcher):
+    for start, end, stems in matcher.found_in(content, words):
         while number < len(passages) and passages[number].end <= start:
             number += 1
         if number == len(passages):
@@ -204,71 +198,6 @@ def _prose(content: str, begin: int, end: int) -> Iterator[_Passage]:
             block = text.strip("\n")
             yield _Passage(block, False, begin, begin + len(block), -begin)
         begin = match.end() if match else end
-
-
-def _matches(content: str, words: DistinctWords, matcher: Matcher) -> list[_Found]:
-    """Finds the query words in a text; in scripts without spaces, the matching parts of a run of characters."""
-    found: list[_Found] = []
-    # Few words of a text match, so searching for the candidates is faster than checking every word.
-    for word in matcher.may_mean(content, words):
-        parts = _matching_parts(word, matcher)
-        for start in _places(content, word) if parts else ():
-            found += ((start + begin, start + end, stems) for begin, end, stems in parts)
-    found.sort(key=itemgetter(0))
-    return found if matcher.whole is None else _with_identifiers(found, content, matcher.whole)
-
-
-def _with_identifiers(found: list[_Found], content: str, whole: re.Pattern[str]) -> list[_Found]:
-    """Adds the identifiers of the query that a text has as a whole; what matches inside of them is part of them."""
-    for match in whole.finditer(content):
-        start, end = match.span()
-        inside = [part for part in found if start <= part[0] and part[1] <= end]
-        stems = frozenset((f"#{match.lastindex}",)).union(*(stems for _, _, stems in inside))
-        found = [*(part for part in found if part not in inside), (start, end, stems)]
-    return sorted(found, key=itemgetter(0))
-
-
-def _matching_parts(word: str, matcher: Matcher) -> list[_Found]:
-    """Returns the matching parts of a word, overlapping ones joined; the whole word in scripts with spaces."""
-    if word.isascii() or prepare(word) == word:
-        stems = matcher.stems_in(word)
-        return [(0, len(word), stems)] if stems else []
-    parts: list[_Found] = []
-    for begin, end in _pieces(word):
-        stems = matcher.stems_in(word[begin:end])
-        if stems and parts and begin < parts[-1][1]:
-            first, _, others = parts.pop()
-            begin, stems = first, others | stems
-        if stems:
-            parts.append((begin, end, stems))
-    return parts
-
-
-def _places(text: str, word: str) -> Iterator[int]:
-    """Yields the positions where a word occurs on its own, not inside a longer word."""
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        if not (start and _in_word(text[start - 1])) and not _in_word(text[end : end + 1]):
-            yield start
-        start = text.find(word, end)
-
-
-def _in_word(character: str) -> bool:
-    """Returns whether a character can be part of a word, see `DistinctWords`."""
-    return character.isalnum() or character == "_"
-
-
-def _pieces(word: str) -> Iterator[tuple[int, int]]:
-    """Yields the character ranges of the terms of a word: overlapping pairs in scripts without spaces, else words."""
-    begin = 0
-    for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
-        end = begin + len(list(run))
-        if unspaced and end - begin > 1:
-            yield from ((place, place + 2) for place in range(begin, end - 1))
-        else:
-            yield begin, end
-        begin = end
 
 
 def _cut(block: _Block) -> Excerpt:
