@@ -45,6 +45,7 @@ from mkdocs_semsearch.qdrant.reader import (
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import (
     ChunkMap,
     PageLanguages,
@@ -65,7 +66,7 @@ from mkdocs_semsearch.searching.ranking import (
     semantic_share,
 )
 from mkdocs_semsearch.searching.response import FacetCount
-from mkdocs_semsearch.searching.results import DATE_FIELD, Listing, listed_pages, matching_rows, one_translation, rank
+from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 _QUERY_SECONDS = 10

@@ -1,14 +1,10 @@
-"""Makes results from scored chunks: ranks sections or pages, and lists pages for a query without text.
-
-A query without text lists the pages that pass its filters: newest first, then by boost, then in the order of the site.
-The date of a page is its field `date`, a declared facet or front matter.
-"""
+"""Makes results: ranks sections or pages by their chunks, and gives them text and metadata."""
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +15,7 @@ from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, k
 from mkdocs_semsearch.lexical.names import literal_name
 from mkdocs_semsearch.lexical.question import Matcher, WordStems
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
+from mkdocs_semsearch.searching.listing import ListedPage
 from mkdocs_semsearch.searching.pages_and_sections import (
     ChunkMap,
     PageInfo,
@@ -29,7 +26,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
 )
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, top
-from mkdocs_semsearch.searching.response import FacetCount, PageResult, Result, Scores, SectionResult, presented_score
+from mkdocs_semsearch.searching.response import PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 
@@ -337,69 +334,8 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
     return tuple(RelatedPage(other, totals[other], nearest[other][1], nearest[other][0]) for other in ranked)
 
 
-DATE_FIELD = "date"
-"""The field by which listed pages are ordered, newest first; with `sort=newest` the last change is used instead."""
-
 _NO_WORDS = Matcher(frozenset(), None, WordStems(lambda word: ()))
 _NO_SCORES = Scores(None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedPage:
-    """A page of a list.
-
-    Attributes:
-        rows: rows of the first chunks of the displayed sections.
-        more_sections: number of further sections that pass the filters.
-    """
-
-    rows: tuple[int, ...]
-    more_sections: int
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One page of a list of pages, with the total and the facet counts of the whole list.
-
-    Attributes:
-        pages: the displayed pages.
-        total: number of pages that pass the filters.
-        counts: returns the values of a field with their counts over all these pages; the query's own filter on that
-            field is ignored.
-    """
-
-    pages: tuple[ListedPage, ...]
-    total: int
-    counts: Callable[[str], tuple[FacetCount, ...]]
-
-
-def listed_pages(
-    rows: NDArray[np.int64],
-    chunk_map: ChunkMap,
-    days_of: Callable[[NDArray[np.int32]], Sequence[int] | NDArray[np.int64]],
-    query: SearchQuery,
-) -> tuple[tuple[ListedPage, ...], int]:
-    """Returns the pages between a query's offset and its limit, and the total number.
-
-    Args:
-        rows: int64 `[k]`, ascending; the chunks that pass the filters.
-        chunk_map: the structure of the index.
-        days_of: returns the day of each of some page rows, see `day_of`.
-        query: a query without text.
-    """
-    page_of = chunk_map.page_of[rows]
-    pages = np.unique(page_of)
-    days = chunk_map.modified[pages] if query.sort == "newest" else days_of(pages)
-    order = np.lexsort((pages, -chunk_map.boost[pages], -np.asarray(days, np.int64)))
-    shown = pages[order][query.offset : query.offset + query.limit]
-    most = query.sections_per_page if query.granularity == "page" else 1
-    listed = []
-    begins, ends = np.searchsorted(page_of, shown, "left"), np.searchsorted(page_of, shown, "right")
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        _, first = np.unique(chunk_map.section_of[rows[begin:end]], return_index=True)
-        best = tuple(rows[begin:end][first[:most]].tolist())
-        listed.append(ListedPage(best, len(first) - len(best)))
-    return tuple(listed), len(pages)
 
 
 def written_page(listed: ListedPage, records: Records, query: SearchQuery) -> Result:

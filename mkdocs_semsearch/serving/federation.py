@@ -12,10 +12,10 @@ from typing import Any
 
 from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.artifact.manifest import Manifest
+from mkdocs_semsearch.searching.listing import DATE_FIELD
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.response import presented_score
-from mkdocs_semsearch.searching.results import DATE_FIELD
 from mkdocs_semsearch.serving.metrics import Gauges
 from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
 from mkdocs_semsearch.serving.responses import HttpError

@@ -114,7 +114,7 @@ export class Searcher {
     return [...(await first), ...(others ?? [])];
   }
 
-  /** Lists the pages that pass filters, newest first: the answer to an empty question. See searching/results.py. */
+  /** Lists the pages that pass filters, newest first: the answer to an empty question. See searching/listing.py. */
   async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3, sort }) {
     if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
     const day = this.fields.column(sort === "newest" ? "page.last_modified" : "date");
