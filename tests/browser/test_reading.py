@@ -339,3 +339,59 @@ def test_suggestions_are_offered_before_a_question(page, configure, serving):
         page.keyboard.press("Control+k")
         page.get_by_role("region", name="Recent searches").wait_for()
         expect(offers.get_by_role("button")).to_have_text(["install"])
+
+
+DEFINITIONS = """Retention
+: How long records are kept.
+  A second paragraph.
+Quota
+Limit
+: The number of records, and that of each token."""
+
+
+def test_a_definition_is_shown_with_its_term_and_without_its_sign(page, site):
+    def with_definitions(body):
+        at = DEFINITIONS.index("token")
+        section = body["results"][0]["sections"][0]
+        section |= {"content": DEFINITIONS, "excerpt": DEFINITIONS, "highlights": [[at, at + 5]]}
+        return body
+
+    site.sidecar.change = with_definitions
+    ask(page, site, "token")
+    excerpt = page.locator(f"{OPTION} .ss-excerpt").first
+    assert excerpt.locator("p").all_inner_texts() == ["Limit", "The number of records, and that of each token."]
+    shown = page.locator(f"{PREVIEW} .ss-excerpt").first
+    expect(shown.locator(".ss-dt")).to_have_text(["Retention", "Quota", "Limit"])
+    expect(shown.locator(".ss-dd")).to_have_text(
+        ["How long records are kept.", "The number of records, and that of each token."]
+    )
+
+
+def test_a_term_that_matches_is_shown_with_its_definition(page, site):
+    text = "Quota\n: The number of records.\nToken\n: A secret word."
+
+    def with_definitions(body):
+        at = text.index("Token")
+        body["results"][0]["sections"][0] |= {"excerpt": text, "highlights": [[at, at + 5]]}
+        return body
+
+    site.sidecar.change = with_definitions
+    ask(page, site, "token")
+    excerpt = page.locator(f"{OPTION} .ss-excerpt").first
+    assert excerpt.locator("p").all_inner_texts() == ["Token", "A secret word."]
+
+
+def test_tasks_have_boxes_and_a_bar_in_code_ends_no_cell(page, site):
+    text = "- [x] rotate the token\n- [ ] revoke it\n\n| `token` | `str | None` | The token. |"
+
+    def with_tasks(body):
+        body["results"][0]["sections"][0] |= {"content": text, "excerpt": text, "highlights": [[17, 22]]}
+        return body
+
+    site.sidecar.change = with_tasks
+    ask(page, site, "token")
+    excerpt = page.locator(f"{OPTION} .ss-excerpt").first
+    assert excerpt.locator("p").all_inner_texts() == ["☑ rotate the token", "☐ revoke it"]
+    shown = page.locator(f"{PREVIEW} .ss-excerpt").first
+    expect(shown.locator("li")).to_have_text(["☑ rotate the token", "☐ revoke it"])
+    expect(shown.locator("td")).to_have_text(["token", "str | None", "The token."])

@@ -4,7 +4,8 @@ import { directionOf, h } from "./ui.js";
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
-export const ITEM = /^\s*(?:…\s+)?(?:[-*+]|(\d+)[.)])\s+/;
+export const ITEM = /^\s*(?:…\s+)?(?:[-*+]|(\d+)[.)])\s+(?:\[([ x])\]\s+)?/; // [x] is a done task
+const DEFINITION = /^\s*(?:…\s+)?:\s+/;
 const RULE = /^[\s|:…-]*$/;
 const LINE = 80; // letters
 
@@ -107,8 +108,18 @@ export const namesIn = (query) =>
 
 /** Renders `space` lines around the one with a name of the question, or with the most marked letters. */
 export function renderExcerpt({ excerpt: text, highlights, kind }, space, names = []) {
-  const lines = linesOf(text, highlights, kind, names);
+  const fitting = fittingLines(text, linesOf(text, highlights, kind, names), space);
+  const root = h("div.ss-excerpt", { dir: directionOfLines(text, fitting) });
+  for (const { type, ranges } of blocksOf(fitting)) {
+    if (type === "code") root.append(renderCode(text, highlights, ranges));
+    else root.append(...ranges.map((range) => renderLine(text, highlights, type, range)));
+  }
+  return root;
+}
+
+function fittingLines(text, lines, space) {
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
+  const isTerm = lines[best].type === "dt";
   // Of a table the best row is shown; with its column names alone, the first row too.
   const { type = "text", range = [0, 0] } = lines[best + 1] ?? {};
   const isHeader = lines[best].type === "table" && !type && range[1] > range[0]; // a rule follows
@@ -116,20 +127,23 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space, names 
     .filter(({ type }, index) => type && (type !== "table" || index === best || (isHeader && index === best + 2)))
     .filter(({ type, range }) => type !== "code" || text.slice(...range).trim())
     .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]));
-  // A line that introduces the next one leaves room for it.
-  for (const line of shown.slice(0, space > 1 ? -1 : 0))
-    if (line.type === "text" && /[:：]\s*$/.test(text.slice(...line.range))) Object.assign(line, { type: "lead", room: 1 });
+  if (space > 1) makeRoom(text, shown);
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
+  const end = shown.indexOf(lines[best]) + (isTerm ? 2 : 1);
   let first = 0;
-  while (shown[first] !== lines[best] && roomOf(shown.slice(first, shown.indexOf(lines[best]) + 1)) > space) first += 1;
+  while (shown[first] !== lines[best] && roomOf(shown.slice(first, end)) > space) first += 1;
   const fitting = [];
   for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
-  const root = h("div.ss-excerpt", { dir: directionOfLines(text, fitting) });
-  for (const { type, ranges } of blocksOf(fitting)) {
-    if (type === "code") root.append(renderCode(text, highlights, ranges));
-    else root.append(...ranges.map((range) => renderLine(text, highlights, type, range)));
-  }
-  return root;
+  return fitting;
+}
+
+/** Gives one line to a text that introduces the next one, to a term and to its definition. */
+function makeRoom(text, lines) {
+  const short = (...some) => some.forEach((line) => Object.assign(line, { type: "lead", room: 1 }));
+  lines.slice(0, -1).forEach((line, index) => {
+    if (line.type === "text" && /[:：]\s*$/.test(text.slice(...line.range))) short(line);
+    if (line.type === "dt") short(line, lines[index + 1]);
+  });
 }
 
 /** Returns whether a line is the file name of the code below it, which leaves its room to the code. */
@@ -149,8 +163,9 @@ export function renderCode(text, highlights, ranges) {
 
 function renderLine(text, highlights, type, [start, end]) {
   if (type !== "table") {
-    const sign = type === "ul" ? ITEM.exec(text.slice(start, end))[0].length : 0;
-    return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && "• ", writeLine(text, highlights, start + sign, end));
+    const [sign, , task] = (type === "ul" && ITEM.exec(text.slice(start, end))) || [""];
+    const line = writeLine(text, highlights, start + sign.length, end);
+    return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && !task && "• ", task && boxOf(task), line);
   }
   return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
 }
@@ -171,7 +186,7 @@ export function linesOf(text, highlights, kind, names = []) {
     return names.includes(marked) ? text.length : words.find((word) => marked.startsWith(word)).length;
   };
   let start = 0;
-  return text.split("\n").map((line) => {
+  const lines = text.split("\n").map((line) => {
     const range = [start, start + line.length];
     const fence = FENCE.test(line);
     const type = fence ? "" : fenced ? "code" : typeOf(line);
@@ -179,12 +194,20 @@ export function linesOf(text, highlights, kind, names = []) {
     const weight = inside.reduce((sum, range) => sum + weightOf(range), 0);
     if (fence) fenced = !fenced;
     start = range[1] + 1;
+    if (type === "dd") range[0] += DEFINITION.exec(line)[0].length;
     return { type, range, weight, room: type && Math.ceil(line.length / LINE) };
   });
+  // The lines above a definition are its terms; those of a second paragraph are indented.
+  lines.reduceRight((below, line) => {
+    if (line.type === "text" && /^d[dt]$/.test(below) && /\S/.test(text[line.range[0]])) line.type = "dt";
+    return line.type;
+  }, "");
+  return lines;
 }
 
 function typeOf(line) {
   if (RULE.test(line)) return "";
+  if (DEFINITION.test(line)) return "dd";
   if (/^\s*(?:…\s*)?\|.*\|/.test(line)) return "table";
   const item = ITEM.exec(line);
   return item ? (item[1] ? "ol" : "ul") : "text";
@@ -200,8 +223,11 @@ export function blocksOf(lines) {
   return blocks.filter(({ type }) => type);
 }
 
+/** Returns the check box of an item that is a task. */
+export const boxOf = (task) => (task === "x" ? "☑ " : "☐ ");
+
 export function cellsOf(text, highlights, [start, end], selector) {
-  const cells = [...text.slice(start, end).matchAll(/\|\s*((?:\\\||[^|])*?)\s*(?=\||$)/g)];
+  const cells = [...text.slice(start, end).matchAll(/\|\s*((?:`[^`]*`|\\\||[^|])*?)\s*(?=\||$)/g)];
   return cells
     .map((match) => [start + match.index + match[0].indexOf(match[1], 1), match[1].length])
     .filter(([from, length], index) => length || index < cells.length - 1)

@@ -1,6 +1,6 @@
 /* Turns the light Markdown of a whole section into elements, with the matching words marked. Loaded by the preview. */
 
-import { blocksOf, cellsOf, directionOfLines, ITEM, linesOf, renderCode, writeLine } from "./excerpt.js";
+import { blocksOf, boxOf, cellsOf, directionOfLines, ITEM, linesOf, renderCode, writeLine } from "./excerpt.js";
 import { h } from "./ui.js";
 
 export function renderMarkdown(text, highlights, kind) {
@@ -11,14 +11,17 @@ export function renderMarkdown(text, highlights, kind) {
     if (type === "code") root.append(renderCode(text, highlights, ranges));
     else if (type === "ol" || type === "ul") {
       const items = ranges.map(([from, to]) => {
-        const [sign, value] = ITEM.exec(text.slice(from, to));
-        return h("li", { value }, writeLine(text, highlights, from + sign.length, to));
+        const [sign, value, task] = ITEM.exec(text.slice(from, to));
+        const item = writeLine(text, highlights, from + sign.length, to);
+        return h(task ? "li.ss-task" : "li", { value }, task && boxOf(task), item);
       });
       root.append(h(type, {}, items));
     } else if (type === "table") {
       const rows = ranges.map((range) => h("tr", {}, cellsOf(text, highlights, range, "td")));
       root.append(h("table", {}, h("tbody", {}, rows)));
-    } else root.append(h("p", {}, writeLine(text, highlights, start, end)));
+    } else if (type === "dt" || type === "dd")
+      root.append(...ranges.map((range) => h(`p.ss-${type}`, {}, writeLine(text, highlights, ...range))));
+    else root.append(h("p", {}, writeLine(text, highlights, start, end)));
   }
   return root;
 }
