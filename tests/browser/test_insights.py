@@ -91,6 +91,19 @@ def test_the_link_to_a_page_with_very_many_sections_is_reported(recorded):
     assert (body["opened"], body["rank"]) == ("guide/auth.md", 1)
 
 
+def test_a_result_that_the_filters_hide_is_reported_with_its_rank(recorded):
+    page, told, server = recorded
+    page.goto(f"{server.url}#semsearch=token&f.tags=nothing")
+    rows = page.locator(".ss-page")
+    rows.nth(1).wait_for()
+    page.locator("[data-semsearch=insights]").wait_for()
+    path = rows.nth(1).locator("[data-semsearch=option]").first.evaluate("link => link.hit.page.path")
+    rows.nth(1).locator("[data-semsearch=option]").first.click()
+    (body,) = eventually(page, told, 1)
+    assert (body["opened"], body["rank"], body["matches"]) == (path, 2, 0)
+    assert body["filters"] == {"tags": ["nothing"]}
+
+
 def test_an_unfinished_query_is_not_recorded(recorded):
     page, told, _ = recorded
     ask(page, "tok")

@@ -3,7 +3,7 @@
  * stored in the browser, and nothing that is sent connects two searches.
  */
 
-import { activeFilters } from "./state.js";
+import { activeFilters, listed } from "./state.js";
 import { h } from "./ui.js";
 
 const ENGLISH = {
@@ -54,8 +54,7 @@ export function fill(foot, { store, search, t, config, main }) {
   }
 
   function opened(hit) {
-    const { answer } = store.state;
-    const rank = answer?.results.findIndex(({ page }) => page.path === hit?.page.path) + 1;
+    const rank = listed(store.state).findIndex(({ page }) => page.path === hit?.page.path) + 1;
     if (rank) send({ opened: hit.page.path, rank });
   }
 

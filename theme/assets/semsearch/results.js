@@ -2,6 +2,7 @@
 
 import { wordsOf } from "./excerpt.js";
 import { Rows } from "./rows.js";
+import { listed } from "./state.js";
 import { h, set } from "./ui.js";
 
 export const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
@@ -23,9 +24,10 @@ export function createResults(parts) {
   return list;
 }
 
-function groupsOf(parts, { answer, nearest }) {
+function groupsOf(parts, state) {
   const { t, search } = parts;
-  const results = answer?.results.length ? answer.results : nearest;
+  const { answer } = state;
+  const results = listed(state);
   // The engine decides which words count.
   const rows = new Rows(parts, wordsOf(results.flatMap(({ sections }) => sections)), answer?.query ?? "");
   const matches = results.filter(({ weak }) => !weak);

@@ -52,6 +52,9 @@ export function toggled(filters, field, value, on) {
   return { ...filters, [field]: on ? [...others, value] : others };
 }
 
+/** Returns the results in the list: those of the answer, or those that the filters hide. */
+export const listed = ({ answer, nearest }) => (answer?.results.length ? answer.results : nearest);
+
 /** Returns whether there is anything to search for: words, or filters to browse by. */
 export const isQuestion = ({ query, filters }) => !!query.trim() || activeFilters(filters).length > 0;
 

@@ -1,6 +1,7 @@
 /* Says beside a result why it is in the list if its text does not show this. Loaded with the first results. */
 
 import { fold } from "./excerpt.js";
+import { listed } from "./state.js";
 import { h } from "./ui.js";
 
 const ENGLISH = {
@@ -19,9 +20,10 @@ const wordsIn = (text) => fold(text).match(WORDS) ?? [];
 
 export function fill(list, { store, t }) {
   t.add(ENGLISH);
-  store.on(["answer", "nearest"], ({ answer, nearest }) => {
+  store.on(["answer", "nearest"], (state) => {
+    const { answer } = state;
     if (!answer?.query.trim()) return;
-    const results = answer.results.length ? answer.results : nearest;
+    const results = listed(state);
     const read = Object.entries(answer.corrected ?? {}).reduce((text, typo) => text.replace(...typo), answer.query);
     const asked = [...new Set(wordsIn(read))];
     const inAny = (texts) => asked.filter((word) => texts.some((words) => words.some((other) => akin(word, other))));
