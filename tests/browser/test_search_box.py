@@ -850,6 +850,7 @@ def test_recent_searches_are_kept_removed_and_switched_off(page, site):
     page.keyboard.press("Control+k")
     recent = page.locator(".ss-query")
     expect(recent).to_have_text(["token", "rotate"])
+    assert page.locator("semsearch-dialog path:not([d])").count() == 0, "an icon is empty"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

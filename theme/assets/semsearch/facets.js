@@ -23,9 +23,10 @@ export async function fill(panel, parts) {
   store.on(["answer", "filters"], ({ answer, filters, fields }) => {
     if (!answer?.facets) return;
     for (const field of fields) {
-      if (RANGES.includes(field.type) && !ranges) continue;
-      groups[field.name] ??= RANGES.includes(field.type) ? rangeGroup(parts, field, ranges) : valueGroup(parts, field);
-      const { group, badge, update } = groups[field.name];
+      const isRange = RANGES.includes(field.type);
+      if (isRange && !ranges) continue;
+      const shown = (groups[field.name] ??= isRange ? rangeGroup(parts, field, ranges) : new ValueGroup(parts, field));
+      const { group, badge } = shown;
       if (!group.parentNode) {
         group.open = opened++ < OPEN;
         group.addEventListener("toggle", () => {
@@ -35,7 +36,7 @@ export async function fill(panel, parts) {
       } else if (!group.matches(":hover, :focus-within")) renew(group);
       const filter = filters[field.name];
       const chosen = countFilters({ filter });
-      const empty = !update(answer.facets[field.name] ?? [], filter);
+      const empty = !shown.update(answer.facets[field.name] ?? [], filter);
       // A group that disappears would take the focus with it.
       set(group, "hidden", empty && !group.contains(document.activeElement));
       badge.textContent = chosen || "";
@@ -59,52 +60,26 @@ function groupOf(field, ...content) {
   };
 }
 
-function valueGroup(parts, field) {
-  const { t } = parts;
-  const label = t("find_in", { field: field.label });
-  const find = h("input.ss-find", { type: "text", placeholder: label, "aria-label": label });
-  const list = h("div.ss-values", { role: "group", "aria-label": field.label });
-  const all = button("ss-quiet", { tabindex: -1 }, () => {
-    whole = true;
-    narrow();
-    boxes.get([...boxes.keys()][FEW])?.box.focus();
-  });
-  const { group, badge } = groupOf(field, find, list, all);
-  const boxes = new Map();
-  let whole = false;
+/** The check boxes of a facet; of a long list the first ones, with a field that finds others. */
+class ValueGroup {
+  #boxes = new Map(); // by value
+  #whole = false; // the reader wants all values
 
-  function narrow() {
-    const has = (field) => field === document.activeElement; // the focused element stays
-    const wanted = find.value.trim().toLowerCase();
-    const rows = [...list.children].map((row) => [row, boxes.get(row.firstChild.value)]);
-    const long = !whole && !wanted;
-    rows.forEach(([row, { box, text }], index) =>
-      set(row, "hidden", !has(box) && (!text.includes(wanted) || (long && index >= FEW && !box.checked))),
-    );
-    set(find, "hidden", !has(find) && rows.length <= FEW && !wanted);
-    set(all, "hidden", !long || rows.length <= FEW);
-    all.textContent = t("show_all", { count: rows.length });
-    rove();
+  constructor(parts, field) {
+    const label = parts.t("find_in", { field: field.label });
+    const find = h("input.ss-find", { type: "text", placeholder: label, "aria-label": label });
+    const list = h("div.ss-values", { role: "group", "aria-label": field.label });
+    const all = button("ss-quiet", { tabindex: -1 }, () => this.#showAll());
+    Object.assign(this, { parts, field, find, list, all, ...groupOf(field, find, list, all) });
+    find.addEventListener("input", () => this.#narrow());
+    find.addEventListener("keydown", ({ key }) => key === "Enter" && list.querySelector("label:not([hidden])")?.click());
+    this.group.addEventListener("keydown", (event) => this.#walk(event));
   }
 
-  /** Makes the group one Tab stop: the focused value, or the first. */
-  function rove(to = list.querySelector(":focus") ?? list.querySelector("label:not([hidden]) input")) {
-    for (const { box } of boxes.values()) set(box, "tabindex", box !== to && "-1");
-  }
-
-  find.addEventListener("input", narrow);
-  find.addEventListener("keydown", ({ key }) => key === "Enter" && list.querySelector("label:not([hidden])")?.click());
-  group.addEventListener("keydown", (event) => {
-    const stops = [...group.querySelectorAll("input, .ss-quiet")].filter((stop) => stop.checkVisibility());
-    const at = stops.indexOf(event.target);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
-    if (at < 0 || to === undefined || (event.target === find && event.key !== "ArrowDown")) return;
-    event.preventDefault();
-    if (boxes.has(stops[to]?.value)) rove(stops[to]);
-    stops[to]?.focus();
-  });
-
-  function update(counts, chosen = []) {
+  /** Shows the values of an answer; returns their number. */
+  update(counts, chosen = []) {
+    const { list } = this;
+    const boxes = this.#boxes;
     const shown = new Map(counts.filter(({ count }) => count).map(({ value, count }) => [`${value}`, count]));
     // Rows do not move below the pointer or the focus.
     const still = list.matches(":hover, :focus-within");
@@ -112,16 +87,52 @@ function valueGroup(parts, field) {
     for (const [value, { row }] of boxes) if (!shown.has(value)) (row.remove(), boxes.delete(value));
     const ordered = [...shown].sort(([a], [b]) => chosen.includes(b) - chosen.includes(a));
     ordered.forEach(([value, count], index) => {
-      if (!boxes.has(value)) boxes.set(value, facetBox(parts, field, value));
+      if (!boxes.has(value)) boxes.set(value, facetBox(this.parts, this.field, value));
       const { row, update: refresh } = boxes.get(value);
       refresh(count, chosen.includes(value));
       const place = list.children[index] ?? null;
       if (still ? !row.isConnected : row !== place) list.insertBefore(row, place);
     });
-    narrow();
+    this.#narrow();
     return shown.size;
   }
-  return { group, badge, update };
+
+  #showAll() {
+    this.#whole = true;
+    this.#narrow();
+    this.#boxes.get([...this.#boxes.keys()][FEW])?.box.focus();
+  }
+
+  /** Hides the values that the reader does not look for, and the end of a long list. */
+  #narrow() {
+    const { find, list, all } = this;
+    const has = (field) => field === document.activeElement; // the focused element stays
+    const wanted = find.value.trim().toLowerCase();
+    const rows = [...list.children].map((row) => [row, this.#boxes.get(row.firstChild.value)]);
+    const long = !this.#whole && !wanted;
+    rows.forEach(([row, { box, text }], index) =>
+      set(row, "hidden", !has(box) && (!text.includes(wanted) || (long && index >= FEW && !box.checked))),
+    );
+    set(find, "hidden", !has(find) && rows.length <= FEW && !wanted);
+    set(all, "hidden", !long || rows.length <= FEW);
+    all.textContent = this.parts.t("show_all", { count: rows.length });
+    this.#rove();
+  }
+
+  /** Makes the group one Tab stop: the focused value, or the first. */
+  #rove(to = this.list.querySelector(":focus") ?? this.list.querySelector("label:not([hidden]) input")) {
+    for (const { box } of this.#boxes.values()) set(box, "tabindex", box !== to && "-1");
+  }
+
+  #walk(event) {
+    const stops = [...this.group.querySelectorAll("input, .ss-quiet")].filter((stop) => stop.checkVisibility());
+    const at = stops.indexOf(event.target);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
+    if (at < 0 || to === undefined || (event.target === this.find && event.key !== "ArrowDown")) return;
+    event.preventDefault();
+    if (this.#boxes.has(stops[to]?.value)) this.#rove(stops[to]);
+    stops[to]?.focus();
+  }
 }
 
 function rangeGroup(parts, field, ranges) {

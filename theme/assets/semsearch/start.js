@@ -10,7 +10,6 @@ const ENGLISH = {
   start: "Ask a question or type a word.",
   start_offline: "Search is unavailable right now. Your question is sent once the search service is back.",
   suggestions: "Try",
-  recent: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16Zm0 4v4.5l3 2",
   remove_recent: "Remove “{query}” from the recent searches",
   stop_recent: "Don’t keep",
   keep_recent: "Keep recent searches",
@@ -51,46 +50,18 @@ const captioned = (label, content, offers) =>
   h("section", { "aria-label": label }, h("div.ss-caption", {}, label, offers), content);
 
 export async function fill(view, parts) {
-  const { store, t, ask, config, chips } = parts;
+  const { store, t, config, chips } = parts;
   t.add(ENGLISH);
   if (config.languages) parts.later("./spoken.js", parts.list, "spoken");
   await loadStyle(parts, new URL("panels.css", import.meta.url));
-  const recents = (parts.recents = new Recents(parts.root, config.recents !== false));
-  const queryButton = (query, name) =>
-    button("ss-query", {}, () => ask(query), icon(name), h("span", { dir: "auto" }, query));
-
-  function recentSection({ mode }) {
-    const { queries, enabled } = recents;
-    const keep = (some) => () => {
-      recents.queries = some;
-      render(store.state);
-      parts.input.focus();
-    };
-    const offer = (key, some) => button("ss-quiet", {}, keep(some), t(key));
-    if (mode === "offline") return h("p.ss-note", {}, t("start_offline"));
-    if (!enabled || queries?.length === 0) return h("p.ss-note", {}, t("start"));
-    if (!queries) return h("div.ss-caption", {}, offer("keep_recent", []));
-    const rows = queries.map((query) => {
-      const forget = keep(queries.filter((item) => item !== query));
-      const name = { "aria-label": t("remove_recent", { query }) };
-      return h("li.ss-recent", {}, queryButton(query, "recent"), button("ss-round", name, forget, icon("close")));
-    });
-    const offers = h("span", {}, offer("clear_recent", []), offer("stop_recent", null));
-    return captioned(t("recent"), h("ul", {}, rows), offers);
-  }
-
-  function suggestions() {
-    const queries = config.suggestions?.filter((query) => !recents.queries?.includes(query));
-    if (!queries?.length) return "";
-    const rows = queries.map((query) => h("li.ss-recent", {}, queryButton(query, "search")));
-    return captioned(t("suggestions"), h("ul", {}, rows));
-  }
+  parts.recents = new Recents(parts.root, config.recents !== false);
 
   function render(state) {
     // The view stays until an answer replaces it.
     set(view, "hidden", !!state.answer);
-    if (!state.answer) replace(view, recentSection(state), suggestions(), chips);
+    if (!state.answer) replace(view, recentSection(parts, state.mode, again), suggestions(parts), chips);
   }
+  const again = () => render(store.state);
 
   store.on(["answer"], ({ answer }) => {
     if (answer && (answer.insights || config.insights_url)) parts.later("./insights.js", parts.foot);
@@ -98,6 +69,39 @@ export async function fill(view, parts) {
   fillFoot(parts);
   store.on(["open", "answer", "mode"], render);
   if (store.state.fields.length) import("./values.js").then((values) => fillChips(chips, parts, values));
+}
+
+const queryButton = ({ ask }, query, name) =>
+  button("ss-query", {}, () => ask(query), icon(name), h("span", { dir: "auto" }, query));
+
+/** The recent searches, each with a button that forgets it. `again` draws the view after a change. */
+function recentSection(parts, mode, again) {
+  const { t, recents, input } = parts;
+  const { queries, enabled } = recents;
+  const keep = (some) => () => {
+    recents.queries = some;
+    again();
+    input.focus();
+  };
+  const offer = (key, some) => button("ss-quiet", {}, keep(some), t(key));
+  if (mode === "offline") return h("p.ss-note", {}, t("start_offline"));
+  if (!enabled || queries?.length === 0) return h("p.ss-note", {}, t("start"));
+  if (!queries) return h("div.ss-caption", {}, offer("keep_recent", []));
+  const rows = queries.map((query) => {
+    const forget = keep(queries.filter((item) => item !== query));
+    const name = { "aria-label": t("remove_recent", { query }) };
+    return h("li.ss-recent", {}, queryButton(parts, query, "recent"), button("ss-round", name, forget, icon("close")));
+  });
+  const offers = h("span", {}, offer("clear_recent", []), offer("stop_recent", null));
+  return captioned(t("recent"), h("ul", {}, rows), offers);
+}
+
+function suggestions(parts) {
+  const { t, config, recents } = parts;
+  const queries = config.suggestions?.filter((query) => !recents.queries?.includes(query));
+  if (!queries?.length) return "";
+  const rows = queries.map((query) => h("li.ss-recent", {}, queryButton(parts, query, "search")));
+  return captioned(t("suggestions"), h("ul", {}, rows));
 }
 
 /** A facet's most frequent values before a question: a click lists their pages. */

@@ -47,6 +47,7 @@ const PATHS = {
   code: "m8.5 7-5 5 5 5m7-10 5 5-5 5",
   filter: "M4 6h16M7 12h10m-7 6h4",
   more: "m7 10 5 5 5-5",
+  recent: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16Zm0 4v4.5l3 2",
 };
 
 export function icon(name) {
