@@ -52,17 +52,9 @@ from mkdocs_semsearch.static.format import (
     terms_of,
 )
 from mkdocs_semsearch.static.meaning import Planes, fit_reduction, write_meaning
-from mkdocs_semsearch.static.postings import (
-    CLAUSE_UNIT,
-    WEIGHT_UNIT,
-    Postings,
-    index_words,
-    suffix_rules,
-    write_positions,
-    write_terms,
-    write_words,
-)
+from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, Postings, index_words, suffix_rules
 from mkdocs_semsearch.static.site_writer import NameHashes, Record, language_tags, write_site
+from mkdocs_semsearch.static.word_shards import write_positions, write_terms, write_words
 
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000

@@ -24,7 +24,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import SemanticScale, is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
 from mkdocs_semsearch.searching.scoring import lexical_depth
-from mkdocs_semsearch.static import postings
+from mkdocs_semsearch.static import word_shards
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
 from mkdocs_semsearch.static.search import open_static_searcher
@@ -351,7 +351,7 @@ def test_facets_and_pages_are_the_same(engine, searcher):
 
 
 def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(postings, "TERM_BYTES", 40)
+    monkeypatch.setattr(word_shards, "TERM_BYTES", 40)
     texts = (
         "We add an adapter.",
         "Adding what was added adds up.",

@@ -21,8 +21,9 @@ from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
-from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules, write_positions
+from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules
 from mkdocs_semsearch.static.tuning import site_sentences
+from mkdocs_semsearch.static.word_shards import write_positions
 
 
 @pytest.mark.parametrize(
