@@ -45,6 +45,7 @@ from mkdocs_semsearch.qdrant.reader import (
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.judgement import kind_priors, match_share
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import (
     ChunkMap,
@@ -55,16 +56,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     page_info,
 )
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import (
-    MATCH_SHARE,
-    RULES,
-    SEMANTIC_WEIGHT,
-    Candidates,
-    kind_priors,
-    match_share,
-    score,
-    semantic_share,
-)
+from mkdocs_semsearch.searching.ranking import MATCH_SHARE, RULES, SEMANTIC_WEIGHT, Candidates, score, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.vector_store import Neighbors

@@ -21,10 +21,11 @@ from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.names import generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.question import Matcher, Question, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
+from mkdocs_semsearch.searching.judgement import kind_priors
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, kind_priors, semantic_share
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.scoring import Scoring, Sides

@@ -5,8 +5,6 @@ The constants come from `artifact/weights.json`; `benchmarks/fit_ranking.py` fit
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.searching.judgement import is_answerable
 from mkdocs_semsearch.searching.pages_and_sections import group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
@@ -56,69 +54,6 @@ PAGE_EACH_SIDE: float = WEIGHTS["pages"]["each_side"]
 MATCH_SHARE: float = WEIGHTS["matches"]["share"]
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
 """A chunk matches from this share of the best score on, and in semantic mode from this share of the best similarity."""
-
-_ASKS_FOR_CHANGES = re.compile(
-    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
-    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
-    re.IGNORECASE,
-)
-
-_ASKS_FOR_DEVELOPMENT = re.compile(
-    r"\b(?:contribut\w+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)\b",
-    re.IGNORECASE,
-)
-
-
-def kind_priors(question: Question) -> Mapping[str, float]:
-    """Returns the score factor for each kind of page; kinds that the question is about are missing.
-
-    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
-    unless the question is about versions. Proposals and pages for contributors rank below guides unless the question is
-    about development, reference entries unless it has an identifier.
-    """
-    wanted: list[str] = []
-    if _ASKS_FOR_CHANGES.search(question.text):
-        wanted += ["changelog", "blog", "archive"]
-    if _ASKS_FOR_DEVELOPMENT.search(question.text):
-        wanted += ["contributing", "proposal"]
-    if any(identifier_forms(word) for word in question.words):
-        wanted += ["reference"]
-    return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
-
-
-def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
-    """Returns whether a site can answer a question, judged by its best chunks; calibrated for the default model.
-
-    Args:
-        question: the question as `Backend.read` returns it.
-        similarity: the best cosine similarity.
-        words: the best BM25 score.
-        chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
-            so a small site needs less similarity.
-    """
-    rule = WEIGHTS["nothing"]
-    if question.known == 1 and len(question.telling) <= rule["short"]:
-        return True
-    held = min(1.0, _held(question, words))
-    size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
-    return bool(similarity >= rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held)
-
-
-def match_share(question: Question, similarity: float, words: float) -> float:
-    """Returns the share of the best score from which a chunk matches; calibrated for the default model.
-
-    If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
-    of them match.
-    """
-    rule = WEIGHTS["matches"]
-    near = min(1.0, similarity / rule["similarity"])
-    held = min(1.0, _held(question, words) / rule["words"])
-    return float(max(rule["least"], rule["share"] * near * held))
-
-
-def _held(question: Question, words: float) -> float:
-    """Returns the best BM25 score relative to that of a chunk with every word of the question once."""
-    return words / question.weight if question.weight else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,29 +288,17 @@ def score(
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
         share: share of the best score from which a chunk matches, see `match_share`.
     """
-    ranks = np.zeros(len(rows), np.int8)
-    semantic = None
-    if similarities is not None:
-        semantic = (scale or SemanticScale.of(similarities)).apply(similarities)
     if words is None:
         assert similarities is not None
-        sides = np.clip(similarities, 0, 1)
-        scores = (sides * priors).astype(np.float32)
-        of_pages = scores
-        if places is not None:
-            of_pages = (page_scores(sides, (semantic, None), *places) * priors).astype(np.float32)
-        matching = _reaches(scores, SEMANTIC_MATCH_SHARE)
-        return Candidates(rows, scores, of_pages, matching, similarities, None, ranks, (semantic, None))
+        return _score_by_meaning(rows, similarities, priors, places, scale or SemanticScale.of(similarities))
     bm25 = _spread(words, rows)
     lexical = bm25 / words.scores.max(initial=1e-9) * lengths
-    semantic = None if semantic is None else semantic * lengths
+    semantic = None
+    if similarities is not None:
+        semantic = (scale or SemanticScale.of(similarities)).apply(similarities) * lengths
     sides = lexical if semantic is None else fuse(semantic, lexical, weight)
-    matching = _reaches(sides * priors, share)
-    if literal:
-        named = np.array(sorted(literal.items()), np.int64)
-        here = np.isin(named[:, 0], rows)
-        ranks[np.searchsorted(rows, named[here, 0])] = named[here, 1]
-        matching |= ranks > 0
+    ranks = _ranks_of(rows, literal)
+    matching = _reaches(sides * priors, share) | (ranks > 0)
     if headed is not None and not headed.any():
         headed = None
     if headed is not None:
@@ -386,6 +309,34 @@ def score(
         of_pages = page_scores(sides, (semantic, lexical), *places, weight=weight)
         of_pages = _apply_rules(of_pages, headed, priors, ranks)
     return Candidates(rows, scores, of_pages, matching, similarities, bm25, ranks, (semantic, lexical), headed)
+
+
+def _score_by_meaning(
+    rows: NDArray[np.int64],
+    similarities: NDArray[np.float32],
+    priors: NDArray[np.float32],
+    places: tuple[NDArray[np.int32], NDArray[np.int32]] | None,
+    scale: SemanticScale,
+) -> Candidates:
+    """Scores chunks in semantic mode, in which neither words nor headings count, see `score`."""
+    semantic = scale.apply(similarities)
+    sides = np.clip(similarities, 0, 1)
+    scores = of_pages = (sides * priors).astype(np.float32)
+    if places is not None:
+        of_pages = (page_scores(sides, (semantic, None), *places) * priors).astype(np.float32)
+    matching = _reaches(scores, SEMANTIC_MATCH_SHARE)
+    ranks = np.zeros(len(rows), np.int8)
+    return Candidates(rows, scores, of_pages, matching, similarities, None, ranks, (semantic, None))
+
+
+def _ranks_of(rows: NDArray[np.int64], literal: Mapping[int, int]) -> NDArray[np.int8]:
+    """Returns the rank of the literal rule for every row, int8 `[m]`; 0 where it does not apply."""
+    ranks = np.zeros(len(rows), np.int8)
+    if literal:
+        named = np.array(sorted(literal.items()), np.int64)
+        here = np.isin(named[:, 0], rows)
+        ranks[np.searchsorted(rows, named[here, 0])] = named[here, 1]
+    return ranks
 
 
 def _apply_rules(

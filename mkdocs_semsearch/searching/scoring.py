@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question
+from mkdocs_semsearch.searching.judgement import match_share
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
@@ -25,7 +26,6 @@ from mkdocs_semsearch.searching.ranking import (
     Candidates,
     SemanticScale,
     at_rank,
-    match_share,
     score,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors

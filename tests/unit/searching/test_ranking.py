@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.pages_and_sections import group_best, length_factors
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
@@ -19,9 +20,6 @@ from mkdocs_semsearch.searching.ranking import (
     MATCH_SHARE,
     SemanticScale,
     fuse,
-    is_answerable,
-    kind_priors,
-    match_share,
     page_scores,
     score,
     top,

@@ -1,0 +1,74 @@
+"""Judges a question: which kinds of pages it asks for, whether the site answers it, and how good a match must be."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from mkdocs_semsearch.artifact import WEIGHTS
+from mkdocs_semsearch.lexical.analyzers import identifier_forms
+from mkdocs_semsearch.lexical.question import Question
+
+_ASKS_FOR_CHANGES = re.compile(
+    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
+    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
+    re.IGNORECASE,
+)
+
+_ASKS_FOR_DEVELOPMENT = re.compile(
+    r"\b(?:contribut\w+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)\b",
+    re.IGNORECASE,
+)
+
+
+def kind_priors(question: Question) -> Mapping[str, float]:
+    """Returns the score factor for each kind of page; kinds that the question is about are missing.
+
+    Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
+    unless the question is about versions. Proposals and pages for contributors rank below guides unless the question is
+    about development, reference entries unless it has an identifier.
+    """
+    wanted: list[str] = []
+    if _ASKS_FOR_CHANGES.search(question.text):
+        wanted += ["changelog", "blog", "archive"]
+    if _ASKS_FOR_DEVELOPMENT.search(question.text):
+        wanted += ["contributing", "proposal"]
+    if any(identifier_forms(word) for word in question.words):
+        wanted += ["reference"]
+    return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
+
+
+def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
+    """Returns whether a site can answer a question, judged by its best chunks; calibrated for the default model.
+
+    Args:
+        question: the question as `Backend.read` returns it.
+        similarity: the best cosine similarity.
+        words: the best BM25 score.
+        chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
+            so a small site needs less similarity.
+    """
+    rule = WEIGHTS["nothing"]
+    if question.known == 1 and len(question.telling) <= rule["short"]:
+        return True
+    held = min(1.0, _held(question, words))
+    size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
+    return bool(similarity >= rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held)
+
+
+def match_share(question: Question, similarity: float, words: float) -> float:
+    """Returns the share of the best score from which a chunk matches; calibrated for the default model.
+
+    If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
+    of them match.
+    """
+    rule = WEIGHTS["matches"]
+    near = min(1.0, similarity / rule["similarity"])
+    held = min(1.0, _held(question, words) / rule["words"])
+    return float(max(rule["least"], rule["share"] * near * held))
+
+
+def _held(question: Question, words: float) -> float:
+    """Returns the best BM25 score relative to that of a chunk with every word of the question once."""
+    return words / question.weight if question.weight else 0.0
