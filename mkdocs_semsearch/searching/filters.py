@@ -92,7 +92,7 @@ def _scalars(value: Any, info: ValidationInfo) -> tuple[Scalar, ...]:
     if isinstance(value, str) and not is_from_outside(info):
         value = (value,)  # a string is one value, not a sequence of letters
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
-        raise ValueError("must be a list")
+        raise PydanticCustomError("list_type", "must be a list")
     values = tuple(_scalar(item, info) for item in value)
     if is_from_outside(info):
         if not values:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -30,6 +31,22 @@ _EXPECTED = {
     "dataclass_exact_type": "an object",
     "model_attributes_type": "an object",
 }
+
+_WRONG_FORM = {
+    "string_type",
+    "list_type",
+    "tuple_type",
+    "dataclass_type",
+    "dataclass_exact_type",
+    "model_attributes_type",
+    "missing",
+    "unexpected_keyword_argument",
+    "union_tag_not_found",
+    "union_tag_invalid",
+    "filter_value",
+    "string_pattern_mismatch",
+}
+"""Errors that an example of a valid value explains."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, Field))
@@ -74,8 +91,23 @@ def _query_error(error: ValidationError, kind: type[Any]) -> QueryError:
     return FilterError(named, field="filters")
 
 
-def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] = ()) -> tuple[str, str | None]:
-    """Returns a sentence about the first error, and the name of the top-level field that has it (or None)."""
+_NONE: Mapping[str, Any] = {}
+
+
+def complaint(
+    error: ValidationError,
+    kind: type[Any],
+    examples: Mapping[str, Any] = _NONE,
+    filters: Mapping[str, Any] = _NONE,
+) -> tuple[str, str | None]:
+    """Returns a sentence about the first error, and the name of the top-level field that has it (or None).
+
+    Args:
+        error: the errors that pydantic found.
+        kind: the class that was validated.
+        examples: valid values of fields, one of which a message shows if a value has another form.
+        filters: the same for a filter of each operator.
+    """
     first = error.errors(include_url=False, include_input=False)[0]
     fields = kind.__dataclass_fields__
     if first["type"] == "empty_query":
@@ -93,11 +125,29 @@ def complaint(error: ValidationError, kind: type[Any], operators: Sequence[str] 
                 else f"only {', '.join(fields)} is allowed"
             )
             return f"Unknown key {unknown!r}: {allowed if fields else 'none is allowed'}.", unknown
-        return f"{location} has the unknown key {unknown!r}.", field
-    return f"{location} {_predicate(first, operators)}.".lstrip(), field
+        return f"{location} has the unknown key {unknown!r}{_example(first, examples, filters)}.", field
+    return f"{location} {_predicate(first, filters)}{_example(first, examples, filters)}.".lstrip(), field
 
 
-def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
+def _example(first: ErrorDetails, examples: Mapping[str, Any], filters: Mapping[str, Any]) -> str:
+    """Returns a valid value as the end of a sentence about a value of another form, otherwise an empty text."""
+    path = first["loc"]
+    if first["type"] not in _WRONG_FORM or not path:
+        return ""
+    if path[0] == "filters" and filters:
+        example = next(iter(filters.values()))
+        if len(path) == 1:
+            example = [example]
+        elif len(path) > 2:
+            example = filters.get(str(path[2]), example)
+    elif path[0] in examples:
+        example = examples[str(path[0])]
+    else:
+        return ""
+    return f"; a valid example is {json.dumps(example)}"
+
+
+def _predicate(first: ErrorDetails, operators: Iterable[str]) -> str:
     """Returns the predicate of the error sentence, which follows the name of the field."""
     kind = first["type"]
     match kind:
@@ -119,6 +169,10 @@ def _predicate(first: ErrorDetails, operators: Sequence[str]) -> str:
             return f"must be at most {_context(first, 'le')}"
         case "too_long":
             return f"has too many entries: at most {_context(first, 'max_length')} are allowed"
+        case "string_too_long":
+            return f"is too long: at most {_context(first, 'max_length')} characters are allowed"
+        case "string_pattern_mismatch":
+            return "has a character that is not allowed"
         case "string_unicode":
             return "is not valid Unicode text (it has half of a surrogate pair)"
     expected = _EXPECTED.get(kind)

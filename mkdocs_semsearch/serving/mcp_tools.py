@@ -251,7 +251,8 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
 def _head(body: Mapping[str, Any]) -> str:
     said = [f"{body['total_results']} results, {body['weaker_results']} weaker."]
     said += [f"Read “{word}” as “{other}”." for word, other in body.get("corrected", {}).items()]
-    said += [f"No phrase {phrase}: nearest results." for phrase in body.get("missing_phrases", ())]
+    nearest = ": nearest results" if body["results"] else ""
+    said += [f"No phrase “{phrase}”{nearest}." for phrase in body.get("missing_phrases", ())]
     return " ".join(said)
 
 

@@ -65,6 +65,25 @@ ROUTES = (
 
 Validated = TypeVar("Validated")
 
+FILTER_EXAMPLES: dict[str, dict[str, Any]] = {
+    "equals": {"op": "equals", "field": "tags", "value": "security"},
+    "in": {"op": "in", "field": "status", "values": ["draft", "review"]},
+    "range": {"op": "range", "field": "date", "min": "2026-01-31"},
+    "exists": {"op": "exists", "field": "author"},
+    "prefix": {"op": "prefix", "field": "page.path", "value": "guide/"},
+}
+"""A filter of every operator, for error messages."""
+
+EXAMPLES: dict[str, Any] = {
+    "query": "rotate api keys",
+    "facets": ["tags"],
+    "language": "pt-BR",
+    "indexes": ["latest"],
+    "index": "latest",
+    "path": "guide/auth.md",
+}
+"""Valid values of requests and of arguments of MCP tools, for error messages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
@@ -116,7 +135,7 @@ def read_values(kind: type[Validated], values: Mapping[str, Any]) -> Validated:
     try:
         read: Validated = _adapter(cast(Any, kind)).validate_json(text, context=FROM_OUTSIDE)
     except ValidationError as error:
-        message, field = complaint(error, kind, OPERATORS)
+        message, field = complaint(error, kind, EXAMPLES, FILTER_EXAMPLES)
         raise _wrong(message, field) from None
     return read
 

@@ -118,6 +118,15 @@ def test_corrections_without_results_do_not_speak_of_results(capsys, index_dir, 
     assert tree.css_first("[role=status]").text().strip() == "Search for resstore instead"
 
 
+def test_a_missing_phrase_without_results_does_not_speak_of_results(capsys, index_dir, searcher):
+    text = said(capsys, index_dir, '"keys of nobody"', "--filter", "tags=nobody")
+    assert text.startswith("No phrase “keys of nobody”.\nNothing found here")
+    asked = {"query": '"keys of nobody"', "mode": "lexical", "max_tokens": 500}
+    nobody = {"filters": [{"op": "equals", "field": "tags", "value": "nobody"}]}
+    assert "No phrase “keys of nobody”: nearest results." in call_tool(searcher, asked)["answer"]
+    assert call_tool(searcher, asked | nobody)["answer"] == "0 results, 0 weaker. No phrase “keys of nobody”."
+
+
 def test_command_line_names_the_nearest_result_where_nothing_is_found(capsys, index_dir):
     text = said(capsys, index_dir, "keys", "--filter", "tags=nobody")
     assert text.startswith("Nothing found here for “keys”.\n")

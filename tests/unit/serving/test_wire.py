@@ -5,12 +5,14 @@ import json
 
 import pytest
 
-from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.filters import OPERATORS, Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.responses import HttpError
-from mkdocs_semsearch.serving.wire import Defaults, parse_request
+from mkdocs_semsearch.serving.wire import EXAMPLES, FILTER_EXAMPLES, Defaults, parse_request
 
 EQUALS = {"op": "equals", "field": "tags", "value": "security"}
+AN_EQUALS = json.dumps(EQUALS)
+AN_IN = f"a valid example is {json.dumps(FILTER_EXAMPLES['in'])}."
 
 
 def parsed(defaults=Defaults(), **values):  # noqa: B008 - immutable
@@ -72,6 +74,13 @@ def test_each_filter(given, expected):
     assert [type(item) for item in vars_of(got)] == [type(item) for item in vars_of(expected)]
 
 
+def test_the_examples_in_messages_are_valid():
+    assert tuple(FILTER_EXAMPLES) == OPERATORS
+    arguments = {name: value for name, value in EXAMPLES.items() if name not in ("path", "index")}
+    request = parsed(**arguments, filters=list(FILTER_EXAMPLES.values()))
+    assert [item.op for item in request.filters] == list(OPERATORS)
+
+
 def vars_of(item):
     return [getattr(item, name) for name in item.__slots__]
 
@@ -82,8 +91,8 @@ def vars_of(item):
         ({"query": ""}, "The query is empty: type at least one word.", "query"),
         ({"query": " \t\n"}, "The query is empty: type at least one word.", "query"),
         ({"query": "x" * 8001}, "query has 8001 characters: 8000 are allowed.", "query"),
-        ({"query": 5}, "query must be a string.", "query"),
-        ({"query": None}, "query must be a string.", "query"),
+        ({"query": 5}, 'query must be a string; a valid example is "rotate api keys".', "query"),
+        ({"query": None}, "query must be a string;", "query"),
         ({"query": "a\0b"}, "query must not contain the NUL character.", "query"),
         ({"limit": 0}, "limit must be at least 1.", "limit"),
         ({"limit": 51}, "limit must be at most 50.", "limit"),
@@ -101,24 +110,40 @@ def vars_of(item):
         ({"min_score": 1.1}, "min_score must be at most 1", "min_score"),
         ({"min_score": float("nan")}, "min_score must be a finite number.", "min_score"),
         ({"explain": 1}, "explain must be true or false.", "explain"),
-        ({"facets": "tags"}, "facets must be a list.", "facets"),
-        ({"facets": [1]}, "facets[0] must be a string.", "facets"),
+        ({"facets": "tags"}, 'facets must be a list; a valid example is ["tags"].', "facets"),
+        ({"facets": [1]}, 'facets[0] must be a string; a valid example is ["tags"].', "facets"),
         ({"facets": ["x"] * 33}, "facets has too many entries: at most 32 are allowed.", "facets"),
         ({"top_k": 5}, "Unknown key 'top_k': allowed are correct, explain, facets, filters,", "top_k"),
-        ({"filters": {}}, "filters must be a list.", "filters"),
+        ({"filters": {}}, f"filters must be a list; a valid example is [{AN_EQUALS}].", "filters"),
         ({"filters": [EQUALS] * 33}, "filters has too many entries: at most 32 are allowed.", "filters"),
-        ({"filters": ["tags=a"]}, "filters[0] must be an object.", "filters"),
+        ({"filters": ["tags=a"]}, f"filters[0] must be an object; a valid example is {AN_EQUALS}.", "filters"),
         ({"filters": [EQUALS, {"field": "tags"}]}, "filters[1] has no op: it must be one of equals,", "filters"),
         ({"filters": [{"op": "like", "field": "tags"}]}, "filters[0] has an unknown op: it must be", "filters"),
-        ({"filters": [{"op": "equals", "field": "tags"}]}, "filters[0].value is missing.", "filters"),
+        (
+            {"filters": [{"op": "equals", "field": "tags"}]},
+            f"filters[0].value is missing; a valid example is {AN_EQUALS}.",
+            "filters",
+        ),
         ({"filters": [EQUALS | {"value": None}]}, "filters[0].value must be a string, a finite number", "filters"),
         ({"filters": [EQUALS | {"value": [[]]}]}, "filters[0].value must be a string, a finite number", "filters"),
         ({"filters": [EQUALS | {"field": ""}]}, "filters[0].field is too short", "filters"),
-        ({"filters": [EQUALS | {"field": 3}]}, "filters[0].field must be a string.", "filters"),
+        ({"filters": [EQUALS | {"field": 3}]}, "filters[0].field must be a string;", "filters"),
         ({"filters": [EQUALS | {"value": "x" * 1001}]}, "filters[0].value is too long", "filters"),
         ({"filters": [EQUALS | {"negate": "yes"}]}, "filters[0].negate must be true or false.", "filters"),
-        ({"filters": [EQUALS | {"values": []}]}, "filters[0] has the unknown key 'values'.", "filters"),
+        ({"filters": [EQUALS | {"values": []}]}, "filters[0] has the unknown key 'values';", "filters"),
         ({"filters": [{"op": "in", "field": "a", "values": []}]}, "filters[0].values has too few entries", "filters"),
+        (
+            {"filters": [{"op": "in", "field": "a", "values": "x"}]},
+            f"filters[0].values must be a list; {AN_IN}",
+            "filters",
+        ),
+        ({"filters": [{"op": "in", "field": "a", "value": "x"}]}, f"filters[0].values is missing; {AN_IN}", "filters"),
+        (
+            {"language": "pt BR"},
+            'language has a character that is not allowed; a valid example is "pt-BR".',
+            "language",
+        ),
+        ({"language": "p" * 36}, "language is too long: at most 35 characters are allowed.", "language"),
         ({"filters": [{"op": "range", "field": "a"}]}, "filters[0] has neither min nor max for 'a'", "filters"),
         ({"filters": [{"op": "range", "field": "a", "min": True}]}, "filters[0].min must be a string", "filters"),
     ],
@@ -151,7 +176,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(body):
 
 
 def test_a_missing_query_is_named():
-    assert refused(b"{}").message == "query is missing."
+    assert refused(b"{}").message == 'query is missing; a valid example is "rotate api keys".'
 
 
 def test_thousands_of_filters_are_refused_by_their_number():
