@@ -624,6 +624,24 @@ def test_empty_lines_of_code_take_no_room(page, site):
     assert first.locator("pre").all_text_contents() == ["first\ntoken"]
 
 
+def test_code_in_the_list_does_not_begin_with_a_closing_bracket(page, site):
+    excerpt = '```toml\nkeys = [\n  "one",\n]\n\n[token]\ndays = 90\n```'
+    start = excerpt.index("token")
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[start, start + 5]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("pre").all_text_contents() == ["[token]\ndays = 90"]
+
+
+def test_a_long_text_below_another_line_ends_with_an_ellipsis(page, site):
+    excerpt = f"Set the token.\n\n{'It lives for a number of days that you choose. ' * 5}"
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[8, 13]])
+    ask(page, site, "token")
+    one, other = page.locator(".ss-main-option").first.locator(".ss-excerpt p").all()
+    assert other.bounding_box()["height"] < 1.5 * one.bounding_box()["height"]
+    assert other.evaluate("text => text.scrollHeight > text.clientHeight")
+
+
 @pytest.mark.parametrize("site", ["mkdocs", "readthedocs"], indirect=True)
 def test_a_long_line_of_code_ends_with_an_ellipsis_and_cannot_be_scrolled(page, site):
     excerpt = f"The token is set like this:\n\n```sh\nrun {'--option value ' * 15}\n```"

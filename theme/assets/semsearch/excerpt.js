@@ -131,11 +131,15 @@ function fittingLines(text, lines, space) {
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   const end = shown.indexOf(lines[best]) + (isTerm ? 2 : 1);
   let first = 0;
-  while (shown[first] !== lines[best] && roomOf(shown.slice(first, end)) > space) first += 1;
+  while (shown[first] !== lines[best] && (roomOf(shown.slice(first, end)) > space || isBracket(text, shown[first])))
+    first += 1;
   const fitting = [];
   for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
   return fitting;
 }
+
+/** Returns whether a line of code has signs only, such as the bracket that ends what stands above. */
+const isBracket = (text, { type, range }) => type === "code" && !/[\p{L}\p{N}]/u.test(text.slice(...range));
 
 /** Gives one line to a text that introduces the next one, to a term and to its definition. */
 function makeRoom(text, lines) {
