@@ -17,6 +17,7 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.serving.operations import Opened
+from mkdocs_semsearch.serving.readable_excerpt import readable_blocks
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.wire import SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
@@ -167,7 +168,7 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
             {
                 "heading": " › ".join(section["heading_hierarchy"][1:]) or section["heading_hierarchy"][0],
                 "url": root + section["url"].lstrip("/"),
-                "pieces": _pieces(section["excerpt"], section["highlights"]),
+                "blocks": readable_blocks(section["excerpt"], section["highlights"]),
             }
             for section in result["sections"]
         ],
@@ -177,14 +178,6 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
 def _root(site_url: str) -> str:
     """Returns the root URL of the site, or the root of this host if `site_url` is empty."""
     return site_url.rstrip("/") + "/" if site_url.startswith(("http://", "https://")) else "/"
-
-
-def _pieces(text: str, highlights: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
-    pieces, end = [], 0
-    for start, stop in highlights:
-        pieces += [(text[end:start], False), (text[start:stop], True)]
-        end = stop
-    return [*pieces, (text[end:], False)]
 
 
 def _following(parameters: Parameters, body: Mapping[str, Any] | None) -> str | None:

@@ -12,6 +12,8 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.operations import IndexOperations
 from tests.api_calls import api_over, handle
+from tests.made_index import made_page
+from tests.unit.serving.small_index import build, open_small
 
 
 def page(api, query=""):
@@ -43,6 +45,16 @@ def test_results_say_what_the_api_says(api):
     assert titles == [result["page"]["title"] for result in wanted["results"]]
     assert titles
     assert tree.css_first("mark").text().lower().startswith("key")
+
+
+def test_code_is_shown_as_code_and_markup_as_text(tmp_path):
+    text = "Rotate `<b>keys</b>` now:\n\n```sh\nkeys rotate | tee\n```"
+    with open_small(build(tmp_path, [made_page("keys.md", text, title="Keys")])) as searcher:
+        _, tree = page(api_over(lambda: searcher), "q=rotate+keys")
+    assert tree.css_first(".excerpt").text() == "Rotate <b>keys</b> now:"
+    assert tree.css_first(".excerpt code").text() == "<b>keys</b>"
+    assert tree.css_first("pre").text() == "keys rotate | tee"
+    assert {mark.text() for mark in tree.css("mark")} == {"Rotate", "keys", "rotate"}
 
 
 def test_every_address_is_absolute_from_the_root_of_the_site(api, searcher):

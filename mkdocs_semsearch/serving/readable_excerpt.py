@@ -1,0 +1,115 @@
+"""Turns the light Markdown of an excerpt into text and code for a page without JavaScript, without its signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*(?:\n|\Z)", re.MULTILINE)
+_SIGN = re.compile(r"^[ \t]*(?:…[ \t]+)?(?P<sign>:[ \t]+|[-*+][ \t]+(?:\[(?P<task>[ x])\][ \t]+)?)", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
+_BAR = re.compile(r"[ \t]*\|[ \t]*")
+_CODE = re.compile(r"(`+)[^`\n]+\1")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a line: its text, whether the query has it, and whether it is code in a line."""
+
+    text: str
+    marked: bool
+    code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Prose or a block of code."""
+
+    code: bool
+    pieces: tuple[Piece, ...]
+
+    @property
+    def runs(self) -> Iterator[tuple[bool, Iterator[Piece]]]:
+        """Neighbouring pieces of text, and of code in a line: whether they are code, and the pieces."""
+        return groupby(self.pieces, lambda piece: piece.code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The text that stands for a range of the excerpt."""
+
+    start: int
+    end: int
+    instead: str = ""
+
+
+def readable_blocks(text: str, highlights: Sequence[tuple[int, int]]) -> list[Block]:
+    """Returns the prose and the code of an excerpt.
+
+    Fences, the backticks of code, the colons of definitions and the bars of tables are left out; items get a bullet,
+    tasks a check box.
+
+    Args:
+        text: an excerpt.
+        highlights: `[start, end)` of the matching words.
+    """
+    blocks = []
+    for start, end, fenced in _parts(text):
+        codes = [] if fenced else [match.span() for match in _CODE.finditer(text, start, end)]
+        changes = [] if fenced else sorted(_changes(text, start, end), key=lambda change: change.start)
+        blocks.append(Block(fenced, tuple(_pieces(text, (start, end), highlights, codes, changes))))
+    return blocks
+
+
+def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yields the ranges between fences without empty lines around them, and whether each is code."""
+    begin, fenced = 0, False
+    for match in (*_FENCE.finditer(text), None):
+        end = match.start() if match else len(text)
+        part = text[begin:end]
+        if part.strip():
+            begin += len(part) - len(part.lstrip("\n"))
+            yield begin, begin + len(part.strip("\n")), fenced
+        begin, fenced = (match.end() if match else end), not fenced
+
+
+def _changes(text: str, start: int, end: int) -> Iterator[_Change]:
+    codes = [match.span() for match in _CODE.finditer(text, start, end)]
+    for match in _CODE.finditer(text, start, end):
+        ticks = len(match[1])
+        yield _Change(match.start(), match.start() + ticks)
+        yield _Change(match.end() - ticks, match.end())
+    for match in _SIGN.finditer(text, start, end):
+        box = {"x": "☑ ", " ": "☐ "}.get(match["task"], "• ")
+        yield _Change(*match.span("sign"), "" if match["sign"].startswith(":") else box)
+    for row in _ROW.finditer(text, start, end):
+        for bar in _BAR.finditer(text, *row.span()):
+            if not any(first < bar.start() < last for first, last in codes):
+                yield _Change(*bar.span(), "" if bar.start() == row.start() or bar.end() == row.end() else " · ")
+
+
+def _pieces(
+    text: str,
+    part: tuple[int, int],
+    highlights: Sequence[tuple[int, int]],
+    codes: Sequence[tuple[int, int]],
+    changes: Sequence[_Change],
+) -> Iterator[Piece]:
+    """Yields the pieces of a part: it is cut where a highlight, code or a change begins or ends."""
+    edges = {*part, *(edge for change in changes for edge in (change.start, change.end))}
+    edges |= {edge for span in (*highlights, *codes) for edge in span if part[0] < edge < part[1]}
+    instead = {change.start: change for change in changes}
+    left_out = part[0]
+    for start, end in pairwise(sorted(edges)):
+        if start in instead:
+            left_out = instead[start].end
+            if instead[start].instead:
+                yield Piece(instead[start].instead, False, False)
+        if start >= left_out:
+            yield Piece(text[start:end], _inside(start, highlights), _inside(start, codes))
+
+
+def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
