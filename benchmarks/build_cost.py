@@ -11,6 +11,7 @@ encodes: every distinct text and every distinct heading path.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import os
@@ -22,12 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import yaml
 from build_and_serve import ROOT, edit_one_section, write_config
+from preview import wait_for
 
 IMPORTS = 15
 HOOKS = (
@@ -261,14 +262,14 @@ def _preview(config: Path, docs: Path, port: int) -> dict[str, Any]:
     try:
         mount = preview_path(yaml.safe_load(config.read_text(encoding="utf-8")).get("site_url"))
         url = f"http://127.0.0.1:{port}{mount}/api/v1/search"
-        _wait_for(f"{url}?q=section", lambda body: "results" in body)
+        wait_for(f"{url}?q=section", lambda body: "results" in json.loads(body))
         times = []
         for number in range(3):
             word = f"zyxword{number}"
             with max(docs.rglob("*.md"), key=lambda path: path.stat().st_size).open("a", encoding="utf-8") as page:
                 page.write(f"\n## Saved {word}\n\nThis sentence has {word} in it.\n")
             started = time.perf_counter()
-            _wait_for(f"{url}?q={word}&mode=lexical", lambda body, word=word: word in json.dumps(body.get("results")))
+            wait_for(f"{url}?q={word}&mode=lexical", functools.partial(_finds, word))
             times.append(time.perf_counter() - started)
         built = [float(found) for found in re.findall(r"Documentation built in ([\d.]+)", log.read_text())]
         return {
@@ -280,17 +281,8 @@ def _preview(config: Path, docs: Path, port: int) -> dict[str, Any]:
         server.wait()
 
 
-def _wait_for(url: str, wanted: Any) -> None:
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(url) as response:
-                if wanted(json.load(response)):
-                    return
-        except OSError:
-            pass
-        time.sleep(0.02)
-    sys.exit(f"No answer from {url}")
+def _finds(word: str, body: bytes) -> bool:
+    return word in json.dumps(json.loads(body).get("results"))
 
 
 if __name__ == "__main__":
