@@ -6,6 +6,7 @@ import datetime
 import itertools
 import json
 import random
+import re
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.artifact.fields import PAGE_KINDS
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KINDS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
@@ -33,6 +34,7 @@ from tests.made_index import announcing_page, built, declared, made_page
 from tests.static_engine import StaticEngine
 from tests.word_hash import WordHashEmbedder
 
+ROOT = Path(__file__).parents[2]
 FACETS = declared("tags", "status", "year", "weight", "date", "draft")
 CODE = (
     "Call it so:\n\n```python title=x\nclient.rotate_keys(max_age=90)\nprint('done')\n"
@@ -349,6 +351,13 @@ def test_facets_and_pages_are_the_same(engine, searcher):
     path = engine.search("rotate")["results"][0]["page"]["path"]
     wanted = json.loads(json.dumps(page_to_json(searcher.page(path))))
     assert engine.call("page", path) == {"build_id": searcher.build_id, **wanted}
+
+
+@pytest.mark.parametrize(("name", "fields"), [("PAGE_FIELDS", PAGE_FIELDS), ("CHUNK_FIELDS", CHUNK_FIELDS)])
+def test_the_browser_has_the_same_fields_with_the_same_types(name, fields):
+    script = (ROOT / "theme/assets/semsearch/static/fields.js").read_text("utf-8")
+    table = script.partition(f"const {name} = {{")[2].partition("};")[0]
+    assert re.findall(r'"([\w.]+)": "(\w+)"', table) == list(fields.items())
 
 
 def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkeypatch):
