@@ -77,13 +77,14 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     )
     parser.add_argument("--version", action="version", version=f"semsearch {version('mkdocs-semsearch')}")
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")
-
-    def command(name: str, summary: str, **kwargs: Any) -> Any:
-        sub = subparsers.add_parser(name, help=summary, description=summary, formatter_class=raw, **kwargs)
+    for name, (summary, add_arguments, options) in _COMMANDS.items():
+        sub = subparsers.add_parser(name, help=summary, description=summary, formatter_class=raw, **options)
         sub.set_defaults(command=commands[name])
-        return sub
+        add_arguments(sub)
+    return parser
 
-    sub = command("index", "index a site that is already built (MkDocs, ProperDocs, Zensical or plain HTML)")
+
+def _add_index_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("site_dir", nargs="?", type=Path, default=Path("site"), metavar="SITE_DIR", help="default: site")
     sub.add_argument(
         "--config",
@@ -100,7 +101,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--static", action="store_true", help="also write the search without a server into SITE_DIR/semsearch"
     )
 
-    sub = command("serve", "answer questions over HTTP; with --site also serve the site")
+
+def _add_serve_arguments(sub: argparse.ArgumentParser) -> None:
     _add_indexes(sub)
     sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
@@ -129,7 +131,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
     sub.add_argument("--insights", metavar="DIR", help="record what readers search in this folder, without names")
 
-    sub = command("insights", "report what readers searched for, and what they did not find")
+
+def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "words",
         nargs="*",
@@ -150,7 +153,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
     )
 
-    sub = command("lint", "report what keeps readers from finding pages")
+
+def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument(
         "--config",
@@ -163,11 +167,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--strict", action="store_true", help="exit with 1 if there is any problem")
     sub.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: %(default)s")
 
-    sub = command(
-        "map",
-        "draw all sections in two dimensions, coloured by a facet, with readers' questions over them (extra `map`)",
-        epilog=_MAP,
-    )
+
+def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument(
         "--facet", metavar="FIELD", help="field for the colours; default: page.section, if pages differ in it"
@@ -178,7 +179,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
         "--output", type=Path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
     )
 
-    sub = command("tune", "fit the weight of the semantic score to questions about this site")
+
+def _add_tune_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
     config = Path("mkdocs.yml")
@@ -186,7 +188,8 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--dry-run", action="store_true", help="write nothing")
     _add_format(sub)
 
-    sub = command("query", "run one query", epilog=_FILTERS, allow_abbrev=False)
+
+def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "text",
         nargs="?",
@@ -219,20 +222,24 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--explain", action="store_true", help="show the parts of each score")
     _add_format(sub)
 
-    sub = command("mcp", "answer an agent over stdio by the Model Context Protocol (extra `mcp`)")
+
+def _add_mcp_arguments(sub: argparse.ArgumentParser) -> None:
     _add_indexes(sub)
 
-    sub = command("inspect", "show what is in an index")
+
+def _add_inspect_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
     sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
     _add_format(sub)
 
-    sub = command("requirements", "list the packages that a search server needs, for pip install -r")
+
+def _add_requirements_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--extra", action="append", default=[], choices=("mcp", "qdrant", "tokenizers"), help="add those of an extra"
     )
 
-    sub = command("eval", "measure search quality over questions with known answers")
+
+def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "queries",
         type=Path,
@@ -247,7 +254,6 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")
     sub.add_argument("--misses", action="store_true", help="list the questions whose answer is not the first result")
     _add_format(sub)
-    return parser
 
 
 def _add_indexes(sub: argparse.ArgumentParser) -> None:
@@ -291,3 +297,31 @@ def _add_mode(sub: argparse.ArgumentParser, *more: str) -> None:
 
 def _add_format(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+
+
+_COMMANDS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None], Mapping[str, Any]]] = {
+    "index": (
+        "index a site that is already built (MkDocs, ProperDocs, Zensical or plain HTML)",
+        _add_index_arguments,
+        {},
+    ),
+    "serve": ("answer questions over HTTP; with --site also serve the site", _add_serve_arguments, {}),
+    "insights": ("report what readers searched for, and what they did not find", _add_insights_arguments, {}),
+    "lint": ("report what keeps readers from finding pages", _add_lint_arguments, {}),
+    "map": (
+        "draw all sections in two dimensions, coloured by a facet, with readers' questions over them (extra `map`)",
+        _add_map_arguments,
+        {"epilog": _MAP},
+    ),
+    "tune": ("fit the weight of the semantic score to questions about this site", _add_tune_arguments, {}),
+    "query": ("run one query", _add_query_arguments, {"epilog": _FILTERS, "allow_abbrev": False}),
+    "mcp": ("answer an agent over stdio by the Model Context Protocol (extra `mcp`)", _add_mcp_arguments, {}),
+    "inspect": ("show what is in an index", _add_inspect_arguments, {}),
+    "requirements": (
+        "list the packages that a search server needs, for pip install -r",
+        _add_requirements_arguments,
+        {},
+    ),
+    "eval": ("measure search quality over questions with known answers", _add_eval_arguments, {}),
+}
+"""Every command with its summary, the function that adds its arguments, and options of its parser."""
