@@ -9,6 +9,14 @@ import pytest
 
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
+DIALOG = "semsearch-dialog dialog[open]"
+TRIGGERS = {
+    "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
+    "readthedocs": "#rtd-search-form input[name=q]",
+    "material": ".md-search__input",
+}
+"""The control of each theme that opens its own search."""
+
 # Each answer is drawn in the frame after its arrival.
 DRAWN = """() => new Promise((done) => {
   const next = (act) => requestAnimationFrame(() => setTimeout(act));
@@ -30,6 +38,13 @@ def put_question(page: Any, query: str) -> None:
     """Fills the field at once, so exactly one request is sent, however slow the machine is."""
     page.locator(INPUT).fill(query)
     _await_answer(page, query)
+
+
+def ask(page: Any, server: Any, query: str, *, path: str = "") -> None:
+    """Opens a page of a site and asks in its dialog."""
+    page.goto(server.url + path)
+    page.keyboard.press("Control+k")
+    put_question(page, query)
 
 
 def _await_answer(page: Any, query: str) -> None:

@@ -12,14 +12,11 @@ from playwright.sync_api import expect
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import api_over, handle
-from tests.browser.asking import put_question, type_question
+from tests.browser.asking import INPUT, OPTION, put_question, type_question
 from tests.integration.sites import THEMES
 from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.browser
-
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question
+from tests.browser.asking import INPUT, OPTION, put_question
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 PANEL = "#semsearch-facets"
 GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 FOCUSED = "element => element === document.activeElement"

@@ -8,14 +8,12 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question
+from tests.browser.asking import INPUT, OPTION, put_question
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 MODE = "[data-semsearch=mode]"
 HELD = 60  # seconds after which an answer comes although no test has released it
 

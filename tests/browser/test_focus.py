@@ -10,14 +10,12 @@ from playwright.sync_api import expect
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
-from tests.browser.asking import expect_titles, put_question, until
+from tests.browser.asking import INPUT, OPTION, ask, expect_titles, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 PANEL = "#semsearch-facets"
 PREVIEW = "[data-semsearch=preview]"
 HELD = 60  # seconds after which an answer comes although no test has released it
@@ -40,13 +38,6 @@ def released():
 def hold(server, released):
     """Keeps every answer from now on until `released` is set."""
     server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
-
-
-def ask(page, server, query):
-    page.goto(server.url)
-    page.keyboard.press("Control+k")
-    page.locator(INPUT).wait_for()
-    put_question(page, query)
 
 
 def test_enter_after_a_filter_change_waits_for_the_new_list(page, site, released):

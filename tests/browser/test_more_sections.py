@@ -7,12 +7,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question
+from tests.browser.asking import OPTION, put_question
 from tests.browser.site_server import Sidecar
 
 pytestmark = pytest.mark.browser
-
-OPTION = "[data-semsearch=option]"
 
 
 def page_about(name, matching, others=0):

@@ -7,13 +7,11 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, put_question
+from tests.browser.asking import DRAWN, INPUT, OPTION, ask, put_question
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 HELD = 60  # seconds after which an answer comes although no test has released it
 # Both in one task: the events of closing come when the dialog is open again.
 REOPEN = "() => { semsearch.close(); semsearch.open(); }"
@@ -29,12 +27,6 @@ IDLE = 400  # milliseconds: longer than any timer of the list and any event of c
 def site(build_site, serving):
     with serving.SiteServer(build_site("mkdocs")) as server:
         yield server
-
-
-def ask(page, server, query):
-    page.goto(server.url)
-    page.keyboard.press("Control+k")
-    put_question(page, query)
 
 
 def test_a_dialog_that_opens_again_at_once_searches_again(page, site):

@@ -13,15 +13,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.browser.asking import put_question, type_question
+from tests.browser.asking import INPUT, OPTION, put_question, type_question
 from tests.integration.sites import QUIET, DocsSite
 
 from .conftest import CONFIG, DOCS, ROOT
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 ASSETS = ROOT / "theme" / "assets" / "semsearch"
 
 

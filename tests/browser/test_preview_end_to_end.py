@@ -11,15 +11,13 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import expect_titles, type_question
+from tests.browser.asking import INPUT, expect_titles, type_question
 from tests.integration.sites import QUIET, THEMES, DocsSite
 from tests.ports import reserved_port
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 GROUP = "[data-semsearch=list] [role=group]"
 PAGES = {
     "index.md": "# Home\n\nNothing to see.\n",

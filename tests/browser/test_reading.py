@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question, until
+from tests.browser.asking import INPUT, OPTION, ask, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 PREVIEW = "[data-semsearch=preview]"
 CLIPBOARD = "() => navigator.clipboard.readText()"
 
@@ -22,12 +20,6 @@ def site(request, build_site, serving):
     """A site with the theme that a test names, else `mkdocs`."""
     with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
         yield server
-
-
-def ask(page, server, query):
-    page.goto(server.url)
-    page.keyboard.press("Control+k")
-    put_question(page, query)
 
 
 def test_the_preview_shows_the_current_section_whole_and_its_neighbours(page, site):

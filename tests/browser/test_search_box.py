@@ -8,14 +8,22 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, expect_titles, put_question, read_config, type_question, until
+from tests.browser.asking import (
+    DRAWN,
+    INPUT,
+    OPTION,
+    ask,
+    expect_titles,
+    put_question,
+    read_config,
+    type_question,
+    until,
+)
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 HELD = 60  # seconds after which an answer comes although no test has released it
 
 
@@ -24,12 +32,6 @@ def site(request, build_site, serving):
     """A site with the theme that a test names, else `mkdocs`."""
     with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
         yield server
-
-
-def ask(page, server, query, *, path=""):
-    page.goto(server.url + path)
-    page.keyboard.press("Control+k")
-    put_question(page, query)
 
 
 def titles(page):

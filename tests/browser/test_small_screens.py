@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.asking import put_question
+from tests.browser.asking import INPUT, OPTION, put_question
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
 GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 WHOLE = """() => {
   const frame = document.querySelector('.ss-scroll').getBoundingClientRect();

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.asking import put_question, read_config, until
+from tests.browser.asking import DIALOG, INPUT, OPTION, TRIGGERS, put_question, read_config, until
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
-
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
-DIALOG = "semsearch-dialog dialog[open]"
-TRIGGERS = {
-    "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
-    "readthedocs": "#rtd-search-form input[name=q]",
-    "material": ".md-search__input",
-}
 
 
 def own_files(page):

@@ -8,19 +8,11 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question, type_question, until
+from tests.browser.asking import DIALOG, INPUT, OPTION, TRIGGERS, put_question, type_question, until
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
-OPTION = "[data-semsearch=option]"
-DIALOG = "semsearch-dialog dialog[open]"
-TRIGGERS = {
-    "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
-    "readthedocs": "#rtd-search-form input[name=q]",
-    "material": ".md-search__input",
-}
 KEYS = {"mkdocs": ["s", "/", "Control+k"], "readthedocs": ["/", "Control+k"], "material": ["f", "s", "/", "Control+k"]}
 
 
