@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import OpenIndex, open_index
+from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact.fields import facet_column
 from mkdocs_semsearch.artifact.index_folder import replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
-from mkdocs_semsearch.insights.questions import failing_groups, question_groups, read_questions
+from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.searching.searcher import Searcher
@@ -149,17 +149,7 @@ def make_site_map(
     legend = _legend(values)
     places = {value: place for place, (value, _) in enumerate(legend)}
     points, height = _fitted((projection or project)(vectors))
-    root = (index.manifest.site_url or "").rstrip("/")
-    dots = tuple(
-        SectionDot(
-            *_rounded(point),
-            title=" › ".join(section["heading_hierarchy"]),
-            page=section["path"],
-            url=_address(root, section),
-            value=places.get(value, len(legend) - 1),
-        )
-        for section, point, value in zip(sections, points, values, strict=True)
-    )
+    dots = _dots(sections, points, [places.get(value, len(legend) - 1) for value in values], index.manifest)
     questions = read_questions(searches, searcher)
     groups = question_groups(questions)
     vector_of = {question.text: question.vector for question in questions}
@@ -169,17 +159,7 @@ def make_site_map(
     marks = []
     for group in sorted(often, key=lambda group: -group.searches):
         point, nearest, similarity = place_question(vector_of[group.question], vectors, points)
-        marks.append(
-            AskedGroup(
-                *_rounded(point),
-                question=group.question,
-                searches=group.searches,
-                failures=group.failures,
-                failing=group.question in failing,
-                nearest=dots[nearest],
-                similarity=round(similarity, 2),
-            )
-        )
+        marks.append(_mark(group, point, dots[nearest], similarity, failing=group.question in failing))
     return SiteMap(
         site=index.manifest.site_name or "",
         facet=label,
@@ -188,6 +168,37 @@ def make_site_map(
         questions=tuple(marks),
         failing=tuple(sorted((m for m in marks if m.failing), key=lambda mark: failing[mark.question])),
         height=height,
+    )
+
+
+def _dots(
+    sections: Sequence[Mapping[str, Any]], points: NDArray[np.float64], values: Sequence[int], manifest: Manifest
+) -> tuple[SectionDot, ...]:
+    """Returns the dot of every section; `values` are places in the legend."""
+    root = (manifest.site_url or "").rstrip("/")
+    return tuple(
+        SectionDot(
+            *_rounded(point),
+            title=" › ".join(section["heading_hierarchy"]),
+            page=section["path"],
+            url=_address(root, section),
+            value=value,
+        )
+        for section, point, value in zip(sections, points, values, strict=True)
+    )
+
+
+def _mark(
+    group: Group, point: NDArray[np.float64], nearest: SectionDot, similarity: float, *, failing: bool
+) -> AskedGroup:
+    return AskedGroup(
+        *_rounded(point),
+        question=group.question,
+        searches=group.searches,
+        failures=group.failures,
+        failing=failing,
+        nearest=nearest,
+        similarity=round(similarity, 2),
     )
 
 

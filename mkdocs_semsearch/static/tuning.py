@@ -30,6 +30,8 @@ from mkdocs_semsearch.embedding.token_table import (
 )
 
 if TYPE_CHECKING:
+    import torch
+
     from mkdocs_semsearch.embedding.protocol import Embedder, Role
 
 _RARE = 1e-3
@@ -104,12 +106,7 @@ def train(
                 sizes = [len(tokens[row]) for row in rows]
                 offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)[:-1]]))
                 flat = torch.from_numpy(np.concatenate([tokens[row] for row in rows]))
-                found = functional.normalize(table(flat, offsets), dim=1)
-                goal = wanted[rows]
-                likeness = found @ goal.T / training.temperature
-                own = torch.arange(batch)
-                contrast = functional.cross_entropy(likeness, own) + functional.cross_entropy(likeness.T, own)
-                loss = (1 - (found * goal).sum(1)).mean() + 0.5 * contrast
+                loss = _loss(functional.normalize(table(flat, offsets), dim=1), wanted[rows], training.temperature)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -118,6 +115,17 @@ def train(
         return trained
     finally:
         torch.set_num_threads(before)
+
+
+def _loss(found: torch.Tensor, wanted: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Returns how far vectors are from the wanted ones, and how hard they are to tell apart; both are unit rows."""
+    import torch
+    from torch.nn import functional
+
+    likeness = found @ wanted.T / temperature
+    own = torch.arange(len(wanted))
+    contrast = functional.cross_entropy(likeness, own) + functional.cross_entropy(likeness.T, own)
+    return (1 - (found * wanted).sum(1)).mean() + 0.5 * contrast
 
 
 MOST_SENTENCES = 10_000
