@@ -85,15 +85,18 @@ def test_suggestions_reach_the_dialog(tmp_path):
     assert "'How' is not a list of questions" in site.build(fails=True)
 
 
-def test_sites_of_other_generators_get_a_results_page(tmp_path):
+@pytest.mark.parametrize("language", ["ar", "fa", "he"])
+def test_sites_of_other_generators_get_a_results_page(tmp_path, language):
     settings = read_settings({}, None)
-    assert write_results_page(tmp_path, settings, language="ar", site_name="<b>Site</b>")
+    assert write_results_page(tmp_path, settings, language=language, site_name="<b>Site</b>")
     html = (tmp_path / RESULTS_PAGE).read_text()
     assert form_of(html).attributes["action"] == "/-/semsearch/api/v1/search.html"
     tree = LexborHTMLParser(html)
-    assert tree.css_first("html").attributes == {"lang": "ar", "dir": "rtl"}
+    assert tree.css_first("html").attributes == {"lang": language, "dir": "rtl"}
     assert tree.css_first("header a").text() == "<b>Site</b>"
     assert write_results_page(tmp_path, settings, language="xx", site_name="Site"), "its own page is written again"
+    tree = LexborHTMLParser((tmp_path / RESULTS_PAGE).read_text())
+    assert tree.css_first("html").attributes == {"lang": "en", "dir": "ltr"}
     shutil.rmtree(tmp_path / "search")
     (tmp_path / "search").mkdir()
     (tmp_path / RESULTS_PAGE).write_text("<p>Theirs</p>")
