@@ -1,24 +1,16 @@
-"""Determines the role of a page in its site: its kind, version and language, and the links of other pages to it."""
+"""Determines the role of a page in its site: its kind and version, and the links of other pages to it."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import islice
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
-from mkdocs_semsearch.chunking.document import ChunkedPage, Document
-from mkdocs_semsearch.lexical.analyzers import telling_words
-from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_of
-
-if TYPE_CHECKING:
-    import tantivy
+from mkdocs_semsearch.chunking.document import ChunkedPage
 
 LEAST_DATED, DATED_SHARE = 3, 0.6
 """Least number and least share of a page's top headings that must be versions or dates. On the thirteen sites used to
@@ -267,134 +259,3 @@ def page_address(path: str) -> str:
     """Returns the same text for every URL of a page: `guide/`, `guide`, `guide/index.html`, `./guide/`."""
     place = path.removesuffix("index.html").strip("/")
     return "" if place == "." else place
-
-
-_KEYS = ("language", "lang", "locale")
-_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
-_LANGUAGES = frozenset(
-    re.findall(
-        r"\w+",
-        "af am ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fil fr ga gl gu he hi hr hu hy id is it ja jv "
-        "ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no pa pl pt ro ru si sk sl sq sr sv sw ta te th tl "
-        "tr uk ur uz vi zh",
-    )
-)
-_CHARACTERS = 4000
-"""Number of characters of a page that are examined; chosen, not measured."""
-
-_CERTAIN_SHARE = 0.3
-"""Least share of letters of a script on a page in a language of that script; the rest are names and code."""
-
-_FOREIGN_SHARE = 0.02
-"""With a lower share of letters of its language's script, a page was not translated into that language."""
-
-_ENGLISH_SHARE = 0.15
-"""Least share of English stop words in an English text; code and names have fewer."""
-
-_SCRIPTS: Mapping[str, str] = {
-    "Jpan": "\u3040-\u30ff",
-    "Hani": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",
-    "Kore": "\uac00-\ud7af",
-    "Cyrl": "\u0400-\u04ff",
-    "Arab": "\u0600-\u06ff",
-    "Hebr": "\u0590-\u05ff",
-    "Grek": "\u0370-\u03ff",
-    "Thai": "\u0e00-\u0e7f",
-    "Deva": "\u0900-\u097f",
-    "Taml": "\u0b80-\u0bff",
-}
-_IN_SCRIPT = {script: re.compile(f"[{characters}]") for script, characters in _SCRIPTS.items()}
-_LANGUAGE_OF = {
-    "Jpan": "ja",
-    "Hani": "zh",
-    "Kore": "ko",
-    "Cyrl": "ru",
-    "Arab": "ar",
-    "Hebr": "he",
-    "Grek": "el",
-    "Thai": "th",
-    "Deva": "hi",
-    "Taml": "ta",
-}
-_UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
-_PERSIAN = re.compile("[پچژگ]")
-
-
-def written_language(front_matter: Mapping[str, Any]) -> str | None:
-    """Returns the language tag that an author writes as `language`, `lang` or `locale`; None if there is none."""
-    for key in _KEYS:
-        written = front_matter.get(key)
-        if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in _LANGUAGES:
-            return written.replace("_", "-")
-    return None
-
-
-def page_language(document: Document, texts: Iterable[str]) -> str | None:
-    """Returns the language tag of a page whose author writes none; None if it cannot be determined.
-
-    The language that the generator names, `document.language`, is used first, unless the text has another script: many
-    themes write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, if the text looks like
-    that language.
-    """
-    told = document.language.replace("_", "-") if document.language else None
-    text = "\n".join(islice(texts, 20))[:_CHARACTERS]
-    letters = sum(map(str.isalpha, text))
-    scripts = {script: len(pattern.findall(text)) for script, pattern in _IN_SCRIPT.items()}
-    certain = max(scripts, key=lambda script: scripts[script], default="") if letters else ""
-    if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is also written with Chinese characters
-        certain, scripts["Jpan"] = "Jpan", letters
-    placed = language_of_place(document.url)
-    if certain and scripts[certain] > _CERTAIN_SHARE * letters:
-        for candidate in (told, placed):
-            if candidate and script_of(candidate) == certain:
-                return candidate
-        return _language_in(certain, text)
-    if placed and (told is None or primary_subtag(placed) != primary_subtag(told)) and _reads_as(placed, told, text):
-        return placed
-    if told and scripts.get(script_of(told), letters) < _FOREIGN_SHARE * letters and _is_english(text):
-        return "en"
-    return told
-
-
-def language_of_place(url: str) -> str | None:
-    """Returns the language named by the first folders or the suffix of a URL."""
-    _, path = split_version(url)
-    *folders, name = path.split("/")
-    for part in (*folders[:1], *name.split(".")[1:-1]):
-        if _TAG.fullmatch(part) and primary_subtag(part) in _LANGUAGES:
-            return part.replace("_", "-")
-    return None
-
-
-def _language_in(script: str, text: str) -> str:
-    if script == "Cyrl" and _UKRAINIAN.search(text):
-        return "uk"
-    if script == "Arab" and _PERSIAN.search(text):
-        return "fa"
-    return _LANGUAGE_OF[script]
-
-
-def _reads_as(candidate: str, told: str | None, text: str) -> bool:
-    """Returns whether a text has more stop words of one language than of another; both are in Latin letters."""
-    stemmer = STEMMERS.get(primary_subtag(candidate))
-    if stemmer is None or script_of(candidate) != "Latn":
-        return False
-    other = STEMMERS.get(primary_subtag(told or "en"), "english")
-    words = text.split()
-    return stop_words(stemmer, words) > stop_words(other, words)
-
-
-def _is_english(text: str) -> bool:
-    words = text.split()
-    return stop_words("english", words) > _ENGLISH_SHARE * len(words)
-
-
-def stop_words(stemmer: str, words: Sequence[str]) -> int:
-    """Returns the number of these words that are stop words of a language."""
-    analyzer = _telling(stemmer)
-    return sum(not analyzer.analyze(word) for word in words if word.isalpha())
-
-
-@cache
-def _telling(stemmer: str) -> tantivy.TextAnalyzer:
-    return telling_words(stemmer)

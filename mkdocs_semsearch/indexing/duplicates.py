@@ -17,13 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.chunking import ChunkedPage
-from mkdocs_semsearch.chunking.page_role import (
-    language_of_place,
-    link_target,
-    page_address,
-    split_version,
-    stop_words,
-)
+from mkdocs_semsearch.chunking.page_language import language_of_place, stop_words
+from mkdocs_semsearch.chunking.page_role import link_target, page_address, split_version
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_digest, section_indexes
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, KnnGraph
 from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag

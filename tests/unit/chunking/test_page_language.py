@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.chunking import ChunkedPage, Document
-from mkdocs_semsearch.chunking.page_role import page_language, written_language
+from mkdocs_semsearch.chunking.page_language import page_language, written_language
 from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
 from tests.made_index import made_chunk
 
