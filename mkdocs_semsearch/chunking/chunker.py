@@ -15,16 +15,7 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact import fields as artifact_fields
 from mkdocs_semsearch.artifact.fields import ChunkKind, FacetDeclaration, PageKind
-from mkdocs_semsearch.chunking.blocks import (
-    Block,
-    Heading,
-    Section,
-    join_blocks,
-    pack_blocks,
-    sentences,
-    split_sections,
-    without_code_marks,
-)
+from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES, FenceLanguages
 from mkdocs_semsearch.chunking.code_structure import node_types, structure_of
 from mkdocs_semsearch.chunking.document import (
@@ -43,6 +34,7 @@ from mkdocs_semsearch.chunking.front_matter import (
     plain_text,
 )
 from mkdocs_semsearch.chunking.markdown_source import NO_SPAN, SourceMap, read_markdown
+from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_language import page_language, written_language
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.page_role import kind_in_site, page_kind

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from mkdocs_semsearch.chunking.blocks import Block, split_block
+from mkdocs_semsearch.chunking.blocks import Block
 from mkdocs_semsearch.chunking.code_languages import load_grammar
 from mkdocs_semsearch.chunking.code_structure import CodeStructure, structure_of
+from mkdocs_semsearch.chunking.packing import split_block
 
 pytest.importorskip("tree_sitter")
 
