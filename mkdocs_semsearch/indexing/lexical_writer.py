@@ -29,7 +29,7 @@ processor time for each row. Up to seven segments do not slow down queries (14,0
 with four, 1.4 with seven), and from eight on Tantivy would merge them."""
 
 _RUN_GROWTH = 1.1
-"""Ratio of two neighbouring least sizes of a segment; with few sizes, an edit rarely changes the size for all runs."""
+"""Factor between two least sizes of a segment. There are few such sizes, so an edit rarely changes that of all runs."""
 
 _CUT_BELOW = 16
 """A page whose digest begins with a byte below this, one page in sixteen, may begin a segment; chosen, not measured."""

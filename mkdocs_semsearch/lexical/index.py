@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import tantivy
 
 _REMEMBERED_CLAUSES = 4096
-"""Clauses that are kept as queries: questions share words, and one that is being typed has all but the last."""
+"""Number of clauses whose queries are cached: questions share words, and typing changes only the last word of one."""
 
 
 class LexicalQueries:

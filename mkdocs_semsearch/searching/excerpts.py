@@ -63,7 +63,7 @@ class _Passage:
 
     Attributes:
         text: text of the block.
-        fenced: it is code.
+        fenced: whether it is code.
         begin, end: the range of the whole text that is searched for words: the block, or the code inside its fence.
         shift: the offset that turns a position in the whole text into a position in the block.
     """
@@ -100,7 +100,7 @@ def make_excerpt(
         content: text of a chunk, light Markdown.
         matcher: decides which words match.
         nearest: chooses the sentence nearest to the query.
-        introduced: the text after it, if it ends with a colon.
+        introduced: the text that it announces with a colon at its end; empty if there is none.
     """
     blocks = _blocks(content, matcher)
     if not blocks:

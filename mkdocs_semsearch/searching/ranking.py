@@ -34,10 +34,10 @@ LEAST_SPAN: float = WEIGHTS["fusion"]["least_span"]
 """Least distance from the best similarity to the floor; keeps small differences small when all rows are alike."""
 
 HEADING_BONUS: float = WEIGHTS["headings"]["bonus"]
-"""Score of a chunk whose heading has all words of the question, in addition to that of both sides."""
+"""Bonus for a chunk whose heading has all words of the question, in addition to the score of both sides."""
 
 HEADING_SEMANTIC: float = WEIGHTS["headings"]["semantic"]
-"""Factor of the semantic weight if a heading has all words of the question: its words are known, so they decide."""
+"""Factor of the semantic weight if a heading has all words of the question, because then the words name the section."""
 
 RULES = ("", "identifier", "heading", "title")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
