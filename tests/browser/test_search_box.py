@@ -626,6 +626,14 @@ def test_empty_lines_of_code_take_no_room(page, site):
     assert first.locator("pre").all_text_contents() == ["first\ntoken"]
 
 
+@pytest.mark.parametrize("excerpt", ["", "\n", "---", "```\n```"])
+def test_a_result_without_text_is_shown_by_its_title(page, site, excerpt):
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [])
+    ask(page, site, "token")
+    assert page.locator(".ss-main-option .ss-excerpt").first.inner_text() == ""
+    assert page.problems == []
+
+
 def test_code_in_the_list_does_not_begin_with_a_closing_bracket(page, site):
     excerpt = '```toml\nkeys = [\n  "one",\n]\n\n[token]\ndays = 90\n```'
     start = excerpt.index("token")

@@ -129,10 +129,10 @@ function fittingLines(text, lines, space) {
     .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]));
   if (space > 1) makeRoom(text, shown);
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
-  const end = shown.indexOf(lines[best]) + (isTerm ? 2 : 1);
+  const at = shown.indexOf(lines[best]); // -1 in a text without words
+  const end = at + (isTerm ? 2 : 1);
   let first = 0;
-  while (shown[first] !== lines[best] && (roomOf(shown.slice(first, end)) > space || isBracket(text, shown[first])))
-    first += 1;
+  while (first < at && (roomOf(shown.slice(first, end)) > space || isBracket(text, shown[first]))) first += 1;
   const fitting = [];
   for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
   return fitting;
