@@ -20,6 +20,8 @@ semsearch-index in this folder. Exit codes: 0 success (also without results), 1 
 usage.
 """
 
+_INDEX = "folder of the index, or URL of a published one; default: SEMSEARCH_INDEX, else semsearch-index"
+
 _FILTERS = """\
 filters (all must hold):
   tags=security           the field has this value         year=2023..2025       a range, both ends included
@@ -126,7 +128,7 @@ def _add_serve_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--request-seconds", type=float, metavar="S", help="time limit of a request (default: 10)")
     sub.add_argument("--token-file", metavar="FILE", help="answer only requests with a bearer token from this file")
     sub.add_argument("--reuse-port", action="store_true", help="let several of these processes share the port")
-    sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
+    sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="default: info")
     sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
     sub.add_argument("--insights", metavar="DIR", help="record what readers search in this folder, without names")
@@ -147,7 +149,7 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write questions with the page that several readers opened, for semsearch eval (default: %(const)s)",
     )
-    sub.add_argument("--index", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument("--index", metavar="INDEX", help=_INDEX)
     sub.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: %(default)s")
     sub.add_argument(
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
@@ -155,7 +157,7 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     sub.add_argument(
         "--config",
         type=Path,
@@ -169,12 +171,14 @@ def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     sub.add_argument(
         "--facet", metavar="FIELD", help="field for the colours; default: page.section, if pages differ in it"
     )
     sub.add_argument("--insights", metavar="DIR", help="recorded searches: their questions are drawn on the map")
-    sub.add_argument("--since", default="", metavar="DAY", help="questions from this day on, or of the last days (30d)")
+    sub.add_argument(
+        "--since", default="", metavar="DAY", help="questions from this day on (2026-11-01), or of the last days (30d)"
+    )
     sub.add_argument(
         "--output", type=Path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
     )
@@ -182,9 +186,15 @@ def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
 
 def _add_tune_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     config = Path("mkdocs.yml")
-    sub.add_argument("--config", type=Path, default=config, metavar="mkdocs.yml", help="file to write the weight into")
+    sub.add_argument(
+        "--config",
+        type=Path,
+        default=config,
+        metavar="mkdocs.yml",
+        help="file to write the weight into (default: %(default)s)",
+    )
     sub.add_argument("--dry-run", action="store_true", help="write nothing")
     _add_format(sub)
 
@@ -197,14 +207,16 @@ def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
         help='the question, or a phrase in "double quotes"; - reads it from standard input; without it, the pages that '
         "pass the filters are listed",
     )
-    sub.add_argument("--index", metavar="DIR", help="folder of the index, or URL of a published one")
+    sub.add_argument("--index", metavar="DIR", help=_INDEX)
     sub.add_argument("--limit", type=int, metavar="N", help="maximum number of results, 1 to 50 (default: 10)")
-    sub.add_argument("--offset", type=int, default=0, metavar="N", help="results to skip")
+    sub.add_argument("--offset", type=int, default=0, metavar="N", help="results to skip (default: %(default)s)")
     _add_granularity(sub, "section")
     _add_mode(sub, "static")
     sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
     sub.add_argument("--tag", action="append", default=[], metavar="TAG", help="as --filter tags=TAG; repeat for more")
-    sub.add_argument("--facet", action="append", default=[], metavar="FIELD", help="count the values of this field")
+    sub.add_argument(
+        "--facet", action="append", default=[], metavar="FIELD", help="count the values of this field; repeat for more"
+    )
     sub.add_argument(
         "--language", default="", metavar="TAG", help="language of the reader, like uk: pages in it come first"
     )
@@ -214,7 +226,7 @@ def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
         default="relevance",
         help="default: %(default)s; newest: by last change",
     )
-    sub.add_argument("--min-score", type=float, metavar="S", help="lowest score of a result, 0 to 1")
+    sub.add_argument("--min-score", type=float, metavar="S", help="lowest score of a result, 0 to 1 (default: 0)")
     sub.add_argument(
         "--include-weak", action="store_true", help="append weaker results, which do not match, marked weak"
     )
@@ -228,7 +240,7 @@ def _add_mcp_arguments(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_inspect_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
     _add_format(sub)
 
@@ -246,7 +258,7 @@ def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
         metavar="QUERIES.jsonl",
         help='lines {"query": "…", "answer_page": "guide/auth.md"}; answer_anchor, also_pages and corpus are optional',
     )
-    place = "folder of the index, or CORPUS=DIR for each corpus"
+    place = f"{_INDEX}; or CORPUS=INDEX for each corpus"
     # Without a default, argparse would require one.
     sub.add_argument("index", nargs="*", default=[], metavar="INDEX", help=place)
     _add_granularity(sub, "page")
@@ -259,7 +271,7 @@ def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
 def _add_indexes(sub: argparse.ArgumentParser) -> None:
     """Adds the argument for one index, or several by name."""
     group = sub.add_mutually_exclusive_group()
-    group.add_argument("index", nargs="?", metavar="INDEX", help="folder of the index, or URL of a published one")
+    group.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     group.add_argument(
         "--index",
         dest="named_index",

@@ -142,7 +142,7 @@ def _query(given: argparse.Namespace) -> int:
         if given.format == "json":
             print_json(to_json(response))
         elif response.results:
-            print(results_text(response))
+            print(results_text(response, first=query.offset + 1))
         else:
             print(no_results_text(query, response, searcher))
     return 0

@@ -7,11 +7,13 @@ import shutil
 import sys
 import textwrap
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
+from mkdocs_semsearch.searching.filters import Equals, Exists
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json
@@ -32,9 +34,14 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=not can_write_all, indent=2))
 
 
-def results_text(response: SearchResponse) -> str:
-    """Returns ranked results as text, each with its place in the source file, and the corrections of the query."""
-    lines = [_result_text(number, result) for number, result in enumerate(response.results, 1)]
+def results_text(response: SearchResponse, *, first: int = 1) -> str:
+    """Returns ranked results as text, each with its place in the source file, and the corrections of the query.
+
+    Args:
+        response: the results.
+        first: number of the first result.
+    """
+    lines = [_result_text(number, result) for number, result in enumerate(response.results, first)]
     if response.corrected or response.missing_phrases:
         lines.insert(0, "\n".join(_reading(response)))
     for name, counts in response.facets.items():
@@ -100,8 +107,9 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
     if response.total_results:
         return f"No results from {query.offset} on: there are {response.total_results}."
     if not query.query:
-        return "No page has these filters."
+        return "\n".join(["No page has these filters.", *_filter_hints(query, searcher)])
     lines = [*_reading(response), f"Nothing found here for “{response.query}”."]
+    lines += _filter_hints(query, searcher)
     query = replace(query, limit=1, offset=0, facets=())
     for dropped in query.filters:
         rest = replace(query, filters=tuple(item for item in query.filters if item != dropped))
@@ -117,6 +125,23 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
         lines.append(f"  With --include-weak: {response.weaker_results} weaker results.")
     lines.append("  Or try other words: a synonym, fewer words, no quotation marks.")
     return "\n".join(lines)
+
+
+def _filter_hints(query: SearchQuery, searcher: Searcher) -> list[str]:
+    """Returns a line for each filter whose field no page has, or whose value is like one that pages have."""
+    lines = []
+    for condition in query.filters:
+        field = condition.field
+        found = searcher.search(SearchQuery("", limit=1, filters=(Exists(field),), facets=(field,)))
+        if not found.total_results:
+            names = ", ".join(facet.name for facet in searcher.facet_fields())
+            lines.append(f"  No page has the field {field}; the facets are {names or 'none'}.")
+        elif isinstance(condition, Equals) and isinstance(condition.value, str):
+            known = {str(item.value).casefold(): str(item.value) for item in found.facets[field]}
+            close = [known[text] for text in get_close_matches(condition.value.casefold(), known, n=1)]
+            if close and condition.value not in close:
+                lines.append(f"  No page has {condition.value} in {field}: did you mean {close[0]}?")
+    return lines
 
 
 def _filter_text(condition: Any) -> str:

@@ -172,7 +172,7 @@ def _predicate(first: ErrorDetails, operators: Iterable[str]) -> str:
         case "string_too_long":
             return f"is too long: at most {_context(first, 'max_length')} characters are allowed"
         case "string_pattern_mismatch":
-            return "has a character that is not allowed"
+            return "must have only letters, digits and dashes"
         case "string_unicode":
             return "is not valid Unicode text (it has half of a surrogate pair)"
     expected = _EXPECTED.get(kind)

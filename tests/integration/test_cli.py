@@ -89,6 +89,8 @@ def sentence(done, *parts):
 def test_help(run, command):
     said = run(*command, "--help").stdout
     assert said.startswith("usage: semsearch")
+    if command in (("serve",), ("query",), ("mcp",), ("inspect",), ("eval",)):
+        assert "default: SEMSEARCH_INDEX, else semsearch-index" in " ".join(said.split())
     for flag in {
         "index": ("--config", "--index", "--widget"),
         "serve": ("--site", "--host", "--port", "--cors-origin", "--cors-origin-regex", "--rate-limit", "--log-level"),
@@ -133,6 +135,7 @@ def test_wrong_usage_is_exit_2_with_the_usage(run, arguments, complaint):
         (("--limit", "0"), ("limit", "at least 1")),
         (("--limit", "51"), ("limit", "at most 50")),
         (("--offset", "-1"), ("offset", "at least 0")),
+        (("--language", "pt BR"), ("language", "only letters, digits and dashes")),
         (("--min-score", "1.5"), ("score", "at most 1")),
         (("--min-score", "nan"), ("score", "a finite number")),
         (("--filter", "status"), ("'status'", "Forms: tags=security")),

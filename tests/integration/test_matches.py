@@ -220,6 +220,21 @@ def test_command_line_lists_pages_without_scores(capsys, index_dir):
     assert capsys.readouterr().out == "No page has these filters.\n"
 
 
+def test_command_line_explains_filters_that_leave_nothing(capsys, index_dir):
+    for question in ((), ("keys",)):
+        text = said(capsys, index_dir, *question, "--filter", "tag=security")
+        assert "  No page has the field tag; the facets are tags, " in text
+        text = said(capsys, index_dir, *question, "--filter", "tags=Security")
+        assert "  No page has Security in tags: did you mean security?" in text
+        text = said(capsys, index_dir, *question, "--filter", "tags=nobody")
+        assert "No page has the field" not in text
+        assert "did you mean" not in text
+
+
+def test_command_line_numbers_results_from_the_first_of_all(capsys, index_dir):
+    assert said(capsys, index_dir, "keys", "--offset", "1").startswith(" 2. ")
+
+
 def test_page_lists_what_a_ticked_box_leaves(api):
     tree = page(api, "q=&f.tags=security")
     assert [link.text() for link in tree.css("h2 a")] == ["Über Auth", "Backup"]

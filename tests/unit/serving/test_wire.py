@@ -140,7 +140,7 @@ def vars_of(item):
         ({"filters": [{"op": "in", "field": "a", "value": "x"}]}, f"filters[0].values is missing; {AN_IN}", "filters"),
         (
             {"language": "pt BR"},
-            'language has a character that is not allowed; a valid example is "pt-BR".',
+            'language must have only letters, digits and dashes; a valid example is "pt-BR".',
             "language",
         ),
         ({"language": "p" * 36}, "language is too long: at most 35 characters are allowed.", "language"),
