@@ -127,6 +127,7 @@ class Chunker:
             recognised = _recognised(document, text.chunks)
         kind = self._kind(document) or kind_in_site(recognised.kind, listed=document.listed)
         language = written_language(front_matter) or recognised.language
+        self._facets.check_search(document)
         return ChunkedPage(
             path=document.path,
             url=document.url,

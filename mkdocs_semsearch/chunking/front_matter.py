@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import yaml
@@ -20,6 +21,7 @@ _UNCLOSED = re.compile(r"-{3}[ \t]*\r?\n[a-z_]+:(?:[ \t\r]|\n)")
 _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
 _MORE = re.compile(r"(?:[ ]{4}|\t)\s*(?P<value>.*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SEARCH_KEYS = ("exclude", "boost", "kind", "keywords", "lint")
 _MAX_DEPTH = 16
 _MAX_VALUES = 10_000
 """Limits against YAML aliases that multiply; real front matter has a depth of two or three and a few dozen values."""
@@ -243,6 +245,14 @@ class FacetReader:
             self._report("Front matter field 'search.boost' must be a number above 0", document, reason)
             return 1.0
         return float(number)
+
+    def check_search(self, document: Document) -> None:
+        """Reports keys of `search` that look like a misspelt one; other plugins may have further keys there."""
+        search = document.front_matter.get("search")
+        for key in search if isinstance(search, Mapping) else ():
+            if key not in _SEARCH_KEYS and get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75):
+                field = f"Front matter field 'search' has the keys {', '.join(_SEARCH_KEYS)}"
+                self._report(field, document, _describe(str(key)))
 
     def kind(self, document: Document) -> PageKind | None:
         """Returns `search: {kind: …}`; None if it is missing or not a kind of page."""

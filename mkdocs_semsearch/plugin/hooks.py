@@ -236,11 +236,19 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
                 "`static: true` writes the files for a search in the browser all the same."
             )
-        for glob in self._pages.unmatched_globs():
-            log.info(f"Option 'exclude': no page matches {glob!r}; globs are relative to the docs folder")
+        self._log_unused_options(config)
         _say(report, self._pages.misfits(), strict=config.strict)
         for finding in findings:  # a build with `--strict` fails for them
             log.warning(finding)
+
+    def _log_unused_options(self, config: MkDocsConfig) -> None:
+        for glob in self._pages.unmatched_globs():
+            log.info(f"Option 'exclude': no page matches {glob!r}; globs are relative to the docs folder")
+        declared = self._settings.facets if self._settings.facets_declared else ()
+        for name in self._pages.missing_fields(facet.name for facet in declared):
+            log.info(f"Option 'facets': no page has {name} in its front matter")
+        if not {"search", "material/search"} & set(config.plugins):
+            log.info("The plugin `search` is not in `plugins`: most themes draw no search box without it")
 
     def _findings(self, settings: Settings) -> list[Finding]:
         """Returns the findings of the lint in the new index; empty if the lint is not enabled."""

@@ -110,8 +110,8 @@ def unknown(key: object, known: list[str], what: str = "option") -> ValidationEr
     import difflib
 
     close = difflib.get_close_matches(str(key), known, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return ValidationError(f"There is no such {what}; {hint}The {what}s are {', '.join(known)}.")
+    hint = f"; did you mean {close[0]}?" if close else "."
+    return ValidationError(f"There is no such {what}{hint} The {what}s are {', '.join(known)}.")
 
 
 class Group(SubConfig[Any]):
@@ -121,10 +121,11 @@ class Group(SubConfig[Any]):
         super().__init__(options)
         self.config_class = options
         self.names = ", ".join(name for name, _ in options._schema)
+        self.example = f"{{{options._schema[0][0]}: …}}"
 
     def run_validation(self, value: object) -> Any:
         if value is not None and not isinstance(value, dict):
-            raise ValidationError(f"{value!r} is not a mapping: write it with the options {self.names}.")
+            raise ValidationError(f"{value!r} is not a mapping such as {self.example}: its options are {self.names}.")
         return super().run_validation(value or {})
 
 

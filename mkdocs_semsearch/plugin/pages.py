@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -157,6 +157,11 @@ class MkDocsPages:
     def unmatched_globs(self) -> tuple[str, ...]:
         """Returns the globs of `exclude` that match no page."""
         return tuple(sorted(self._unmatched))
+
+    def missing_fields(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Returns the names of front-matter fields that no page of the index has."""
+        there = {str(name) for document in self._documents.values() for name in document.front_matter}
+        return tuple(name for name in names if name not in there and not name.startswith("page."))
 
     def misfits(self) -> tuple[str, ...]:
         """Returns one sentence for each page of the index whose front matter cannot be read."""

@@ -25,6 +25,30 @@ def test_exclude_globs(site):
     ]
 
 
+def test_a_declared_facet_that_no_page_has_is_named(site):
+    site.options["facets"] = {name: {"type": "list"} for name in ("tags", "tgas")} | {
+        "page.section": {"type": "string"}
+    }
+    output = site.write({"a.md": "---\ntags: [x]\n---\n# A\n"}).build()
+    assert [line for line in output.splitlines() if "'facets'" in line] == [
+        "INFO    -  semsearch: Option 'facets': no page has tgas in its front matter"
+    ]
+
+
+def test_a_list_of_plugins_without_search_is_named(site):
+    assert "The plugin `search` is not in `plugins`" not in site.build()
+    site.config["plugins"] = [{"semsearch": {}}]
+    assert "INFO    -  semsearch: The plugin `search` is not in `plugins`" in site.build()
+
+
+def test_a_misspelt_key_of_search_is_reported_and_keys_of_others_are_not(site):
+    site.write({"a.md": "---\nsearch: {exclud: true, weight: 3}\n---\n# A\n"})
+    assert [line for line in site.build(strict=False).splitlines() if "WARNING" in line] == [
+        "WARNING -  semsearch: Front matter field 'search' has the keys exclude, boost, kind, keywords, lint, "
+        "but a.md has 'exclud'; the value is left out."
+    ]
+
+
 @pytest.mark.parametrize("theme", ["mkdocs", "material"])
 def test_authors_can_exclude_pages_and_parts(site, theme):
     site.config["theme"] = {"name": theme}
