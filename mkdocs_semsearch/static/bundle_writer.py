@@ -7,7 +7,7 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -231,15 +231,23 @@ def _write_contents(
         )
         parts, lexical_part = _write_words(folder, manifest, pages, words, shards)
         texts = site.result()
-    semantic = None
-    if meaning is not None:
-        written = meaning.result()
-        # The token table has a lower semantic weight than the model; a configured weight scales both equally.
-        weight = min(1.0, written.semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
-        measured = is_default_model(manifest.embedder.model)
-        semantic = {**written.semantic, "weight": weight, "measured": measured}
+    written = None if meaning is None else meaning.result()
+    if written is not None:
         parts["tokens"] = written.tokens
     pointer = {
+        **_site_entries(manifest, pages),
+        "semantic": None if written is None else _semantic_entry(manifest, written.semantic),
+        "weights": WEIGHTS,
+        "lexical": lexical_part,
+        "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
+        "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
+    }
+    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, names.used, {**own_shards.used, **shards.used})
+
+
+def _site_entries(manifest: Manifest, pages: Sequence[Record]) -> dict[str, Any]:
+    """Returns the entries of the pointer that describe the site."""
+    return {
         "format": FORMAT,
         "build_id": manifest.build_id,
         "generator": manifest.generator,
@@ -248,15 +256,18 @@ def _write_contents(
         **_languages(pages, manifest),
         "pages": len(pages),
         "sections": manifest.sections,
-        "chunks": len(chunks),
+        "chunks": manifest.chunks,
         "facets": [asdict(facet) for facet in manifest.facets],
-        "semantic": semantic,
-        "weights": WEIGHTS,
-        "lexical": lexical_part,
-        "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},
-        "packs": {"texts": texts, **{kind: part.packs for kind, part in parts.items()}},
     }
-    return pointer, Parts(dict(zip(keys, spans, strict=True)), words, names.used, {**own_shards.used, **shards.used})
+
+
+def _semantic_entry(manifest: Manifest, semantic: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the entry `semantic` of the pointer.
+
+    The token table has a lower semantic weight than the model; a configured weight scales both equally.
+    """
+    weight = min(1.0, semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
+    return {**semantic, "weight": weight, "measured": is_default_model(manifest.embedder.model)}
 
 
 def _spans(pages: Sequence[Record]) -> list[tuple[int, int]]:
