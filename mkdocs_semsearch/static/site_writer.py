@@ -79,7 +79,20 @@ def write_site(
         "sizes": smallest_unsigned(np.minimum(chunks.sizes("content"), WEIGHTS["short_chunks"]["bytes"])),
         **_sections(chunks),
         **_names(chunks, records, readers, hash_of_name),
+        **_page_blocks(pages, facets),
     }
+    (folder / CORE).write_bytes(compressed.packed(blocks, NUMBERS))
+    keys = [hash_of(digest, page.encode()) for digest, page in zip(digests, written, strict=True)]
+    packs = write_shards(folder, "texts", _text_shards(shards, chunks, pages, records, keys, compressed))
+    columns: dict[str, Value] = {f"chunk_{name}": {"written": chunks.json(name)} for name in CHUNK_COLUMNS}
+    fields_of_all: dict[str, Value] = {"pages": {"written": f"[{','.join(written)}]"}, **columns}
+    (folder / FIELDS).write_bytes(compressed.packed(fields_of_all, SMALLEST))
+    return packs
+
+
+def _page_blocks(pages: Sequence[Record], facets: Sequence[FacetDeclaration]) -> dict[str, Value]:
+    """Returns boosts, facets, languages, translations and kinds of the pages; those that no page has are left out."""
+    blocks: dict[str, Value] = {}
     if any(page["boost"] != 1 for page in pages):
         blocks["boost"] = np.array([page["boost"] for page in pages], np.float32)
     for number, facet in enumerate(facets):
@@ -92,13 +105,7 @@ def write_site(
     kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
     if any(kinds):
         blocks["kinds"] = np.array(kinds, np.uint8)
-    (folder / CORE).write_bytes(compressed.packed(blocks, NUMBERS))
-    keys = [hash_of(digest, page.encode()) for digest, page in zip(digests, written, strict=True)]
-    packs = write_shards(folder, "texts", _text_shards(shards, chunks, pages, records, keys, compressed))
-    columns: dict[str, Value] = {f"chunk_{name}": {"written": chunks.json(name)} for name in CHUNK_COLUMNS}
-    fields_of_all: dict[str, Value] = {"pages": {"written": f"[{','.join(written)}]"}, **columns}
-    (folder / FIELDS).write_bytes(compressed.packed(fields_of_all, SMALLEST))
-    return packs
+    return blocks
 
 
 def language_tags(pages: Sequence[Record]) -> list[str]:
