@@ -28,7 +28,7 @@ PAGES = (
         "guide/backup.md", "Back up the database every night, and restore it on another machine.", title="Backup"
     ),
     made_page("guide/themes.md", "Change colours and fonts of the pages with a style sheet.", title="Themes"),
-    made_page("about/licence.md", "The MIT licence.", title="Licence"),
+    made_page("about/licence.md", "Copyright 2026, all rights reserved.", title="Licence"),
 )
 
 
