@@ -127,3 +127,8 @@ class PageNotFoundError(QueryError):
             "of a result.",
             field="path",
         )
+
+
+def is_panic(error: BaseException) -> bool:
+    """Returns whether an exception is a panic; compares the class name, because the class cannot be imported."""
+    return type(error).__name__ == "PanicException" and not isinstance(error, Exception)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.cli.commands import COMMANDS, say
-from mkdocs_semsearch.errors import QueryError, SemsearchError
+from mkdocs_semsearch.errors import QueryError, SemsearchError, is_panic
 
 _USAGE_FIELDS = ("filters", "language", "limit", "min_score", "offset", "query")
 """Fields of a query that come straight from an argument, so a wrong value is wrong usage."""
@@ -28,8 +28,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return 2
-    from mkdocs_semsearch.serving.responses import is_panic
-
     try:
         code = command(given)
         sys.stdout.flush()  # here, so that a closed pipe is caught below
@@ -37,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SemsearchError as error:
         say(str(error))
         return 2 if isinstance(error, QueryError) and error.field in _USAGE_FIELDS else 1
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("mkdocs_semsearch"):
+            raise
+        say(f"{error.name} is missing: install what `semsearch requirements` lists, or all of mkdocs-semsearch.")
+        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

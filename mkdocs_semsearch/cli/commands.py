@@ -295,7 +295,7 @@ def _tune(given: argparse.Namespace) -> int:
 
 
 def _requirements(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.serving.server import sidecar_requirements
+    from mkdocs_semsearch.serving.requirements import sidecar_requirements
 
     print("\n".join(sidecar_requirements(given.extra)))
     return 0

@@ -18,11 +18,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.errors import ConfigurationError, is_panic
 from mkdocs_semsearch.serving.admission import Admission, Workers
 from mkdocs_semsearch.serving.api import SearchApi, check_body_size
 from mkdocs_semsearch.serving.metrics import REQUEST_ID, accepted_request_id
-from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response, is_panic
+from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response
 from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
 log = logging.getLogger(__name__)

@@ -24,6 +24,7 @@ from mkdocs_semsearch.errors import (
     QueryError,
     SemsearchError,
     StoreUnavailableError,
+    is_panic,
 )
 
 log = logging.getLogger(__name__)
@@ -154,8 +155,3 @@ def panics_as_errors() -> Iterator[None]:
         if is_panic(error):
             raise RuntimeError(f"A library panicked: {error}") from error
         raise
-
-
-def is_panic(error: BaseException) -> bool:
-    """Returns whether an exception is a panic; compares the class name, because the class cannot be imported."""
-    return type(error).__name__ == "PanicException" and not isinstance(error, Exception)

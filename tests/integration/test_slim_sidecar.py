@@ -16,7 +16,7 @@ import pytest
 
 import mkdocs_semsearch
 from mkdocs_semsearch.indexing import BuildOptions, build_index
-from mkdocs_semsearch.serving.server import PACKAGES, sidecar_requirements
+from mkdocs_semsearch.serving.requirements import PACKAGES, sidecar_requirements
 from tests.distributions import closure, link
 from tests.made_index import made_page
 
@@ -29,6 +29,11 @@ def environment(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("packages")
     for distribution in closure(sidecar_requirements(request.param)):
         link(distribution, folder)
+    return this_package_in(folder)
+
+
+def this_package_in(folder):
+    """Links this package into a folder; returns the environment variables with which `python -S` finds nothing else."""
     (folder / "mkdocs_semsearch").symlink_to(Path(mkdocs_semsearch.__file__).parent)
     own = importlib.metadata.distribution("mkdocs-semsearch")
     info = next(file.parts[0] for file in own.files or () if file.parts[0].endswith(".dist-info"))
@@ -77,6 +82,19 @@ def test_the_command_line_finds_the_page(environment, index):
     assert done.returncode == 0, done.stderr
     assert "tokens.md" in done.stdout
     assert done.stderr == ""
+
+
+def test_without_any_other_package_the_requirements_are_listed_and_other_commands_name_what_is_missing(tmp_path):
+    bare = this_package_in(tmp_path)
+    done = python(bare, "-m", "mkdocs_semsearch", "requirements", "--extra", "mcp")
+    assert done.stdout.splitlines() == sidecar_requirements(["mcp"]), done.stderr
+    done = python(bare, "-m", "mkdocs_semsearch", "query", "lost tokens")
+    assert done.returncode == 1
+    assert done.stderr.startswith("semsearch: ")
+    assert done.stderr.endswith(
+        "is missing: install what `semsearch requirements` lists, or all of mkdocs-semsearch.\n"
+    )
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_indexing_without_build_dependencies_is_a_sentence(environment, tmp_path):

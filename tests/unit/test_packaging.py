@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.serving.server import sidecar_requirements
+from mkdocs_semsearch.serving.requirements import sidecar_requirements
 
 ROOT = Path(__file__).parents[2]
 HATCH = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
