@@ -6,7 +6,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -83,13 +83,12 @@ def open_openai(
     check_text(model=model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
         raise ConfigurationError(f"embedder.timeout: {timeout!r} is not a number of seconds above 0.")
-    key = next((value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())), None)
+    key = _first_set(KEY_VARIABLES)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
             "The embedder's API key in the environment contains characters that are not allowed in an HTTP header."
         )
-    address = base_url or next((value for name in URL_VARIABLES if (value := os.environ.get(name, "").strip())), None)
-    url = _embeddings_address(address or DEFAULT_BASE_URL)
+    url = _embeddings_address(base_url or _first_set(URL_VARIABLES) or DEFAULT_BASE_URL)
     headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
     # The fingerprint is readable, not hashed: `reopen_openai` takes the options from it.
     described = {"dimensions": dimensions, "model": model, "revision": revision}
@@ -112,6 +111,11 @@ def open_openai(
         timeout=float(timeout),
         retries=retries,
     )
+
+
+def _first_set(names: Iterable[str]) -> str | None:
+    """Returns the value of the first of some environment variables that is set and not blank."""
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
 
 
 def _embeddings_address(base_url: str) -> SplitResult:

@@ -20,6 +20,7 @@ from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, 
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
+    from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 
 MAX_TOKENS = 20_000
 """Greatest length of a Markdown response, in tokens; chosen, not measured."""
@@ -151,7 +152,6 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
     """Creates a tool that does not check its arguments; `serving.wire` validates them, as for HTTP."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
-    from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
     kind = use.arguments_of_several if several else use.arguments
@@ -181,25 +181,32 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
             content=[TextContent(type="text", text=body.decode())], structured_content=from_json(body)
         )
 
-    class Given(ArgModelBase):
-        model_config = ConfigDict(extra="allow")
-
-        def model_dump_one_level(self) -> dict[str, Any]:
-            return dict(self.model_extra or {})
-
-    metadata = func_metadata(call, skip_names=("given",))
-    metadata.arg_model = Given
     return Tool(
         fn=call_as_on_http,
         name=use.name,
         title=use.title,
         description=use.description,
         parameters=with_defaults(schema, defaults) if searches else schema,
-        fn_metadata=metadata,
+        fn_metadata=_unchecked(call),
         is_async=True,
         context_kwarg=None,
         annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
     )
+
+
+def _unchecked(function: Callable[..., Any]) -> FuncMetadata:
+    """Describes a function to the SDK as one that takes any arguments, so that it is given all of them as they are."""
+    from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata
+
+    class Given(ArgModelBase):
+        model_config = ConfigDict(extra="allow")
+
+        def model_dump_one_level(self) -> dict[str, Any]:
+            return dict(self.model_extra or {})
+
+    metadata = func_metadata(function, skip_names=("given",))
+    metadata.arg_model = Given
+    return metadata
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
