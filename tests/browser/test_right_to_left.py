@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import put_question
+from tests.browser.asking import INPUT, ask
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
-INPUT = "[data-semsearch=input]"
 OPTION = ".ss-main-option"
 PREVIEW = "[data-semsearch=preview]"
 DIRECTION = "place => getComputedStyle(place).direction"
@@ -37,12 +36,6 @@ def hebrew(configure, serving):
     """A site in Hebrew with the theme of MkDocs, which has no direction of its own."""
     with serving.SiteServer(configure(language="he")) as server:
         yield server
-
-
-def ask(page, server, query="token"):
-    page.goto(server.url)
-    page.keyboard.press("Control+k")
-    put_question(page, query)
 
 
 def with_section(**changed):
@@ -73,7 +66,7 @@ def test_a_sentence_that_begins_with_an_english_name_is_right_to_left(page, conf
     start = text.index("token")
     with serving.SiteServer(configure(theme, language="he")) as server:
         server.sidecar.change = with_section(excerpt=text, content=text, highlights=[[start, start + 5]])
-        ask(page, server)
+        ask(page, server, "token")
         page.locator(f"{PREVIEW} .ss-excerpt").first.wait_for()
         for place in (page.locator(OPTION).first, page.locator(PREVIEW)):
             excerpt = place.locator(".ss-excerpt").first
@@ -90,7 +83,7 @@ def test_an_english_title_stands_at_the_icon_and_keeps_its_signs(page, hebrew):
         return with_section(heading_hierarchy=["שגיאות", "ConnectionError: [Errno 111]"])(body)
 
     hebrew.sidecar.change = named
-    ask(page, hebrew)
+    ask(page, hebrew, "token")
     page.locator(f"{PREVIEW} .ss-title").wait_for()
     for title in (page.locator(f"{OPTION} .ss-title").first, page.locator(f"{PREVIEW} .ss-title")):
         box = title.bounding_box()
@@ -101,7 +94,7 @@ def test_an_english_title_stands_at_the_icon_and_keeps_its_signs(page, hebrew):
 def test_code_alone_is_left_to_right_and_the_table_right_to_left(page, hebrew):
     text = "| `TOKEN_FILE` | קובץ עם האסימון |\n\n```sh\nrun --token\n```"
     hebrew.sidecar.change = with_section(excerpt=text, content=text, highlights=[[3, 13]])
-    ask(page, hebrew)
+    ask(page, hebrew, "token")
     excerpt = page.locator(f"{OPTION} .ss-excerpt").first
     assert place_of(excerpt, "TOKEN_FILE") > place_of(excerpt, "קובץ")
     assert page.locator(f"{PREVIEW} pre").first.evaluate(DIRECTION) == "ltr"
@@ -111,7 +104,7 @@ def test_a_hebrew_excerpt_on_an_english_site_is_right_to_left(page, build_site, 
     text = "האסימון (token) פג."
     with serving.SiteServer(build_site("mkdocs")) as server:
         server.sidecar.change = with_section(excerpt=text, content=text, highlights=[[9, 14]])
-        ask(page, server)
+        ask(page, server, "token")
         excerpt = page.locator(f"{OPTION} .ss-excerpt").first
         assert place_of(excerpt, "האסימון") > place_of(excerpt, "token") > place_of(excerpt, ".")
         assert page.locator("dialog").evaluate(DIRECTION) == "ltr"
@@ -142,6 +135,6 @@ def test_the_arrow_that_takes_a_filter_leads_to_the_end_of_the_text(page, hebrew
 
 def test_the_label_of_a_range_stands_away_from_its_field(page, hebrew):
     """MkDocs' own theme aligns everything inside `<details>` left."""
-    ask(page, hebrew)
+    ask(page, hebrew, "token")
     label = page.locator("label.ss-end span").first
     assert label.evaluate("label => getComputedStyle(label).textAlign") == "start"
