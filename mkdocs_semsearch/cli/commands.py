@@ -170,7 +170,7 @@ def _mcp(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.mcp import run_stdio
 
     encoders = EncoderPool()
-    several = {name: LiveIndex.at(place, encoders=encoders) for name, place in settings.indexes}
+    several = {name: LiveIndex.at(place, encoders=encoders, name=name) for name, place in settings.indexes}
     run_stdio(several or LiveIndex.at(settings.index))
     return 0
 

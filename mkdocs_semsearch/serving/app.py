@@ -138,7 +138,7 @@ class _Parts:
         encoders, metrics = EncoderPool(), Metrics()
         given = index if isinstance(index, Mapping) else {"": index}
         sources: dict[str, SearcherSource] = {
-            name: LiveIndex.at(source, encoders=encoders) if isinstance(source, str | Path) else source
+            name: LiveIndex.at(source, encoders=encoders, name=name) if isinstance(source, str | Path) else source
             for name, source in given.items()
         }
         named = {name: IndexOperations(source, metrics, name) for name, source in sources.items()}

@@ -118,15 +118,21 @@ class LiveIndex:
         self._thread: threading.Thread | None = None
 
     @classmethod
-    def at(cls, index: str | Path, *, encoders: EncoderPool | None = None) -> LiveIndex:
+    def at(cls, index: str | Path, *, encoders: EncoderPool | None = None, name: str = "") -> LiveIndex:
         """Watches a folder, or a copy in this user's cache of an index that is published at a URL.
+
+        Args:
+            index: the folder or URL.
+            encoders: encoders that several indexes share.
+            name: name of one of several indexes; the log has it before the place.
 
         Raises:
             ConfigurationError: the URL is invalid.
         """
         open_index = (encoders or EncoderPool()).open
+        name = f"{name} ({index})" if name else ""
         if not is_url(str(index)):
-            return cls(Path(index), open_index=open_index)
+            return cls(Path(index), open_index=open_index, name=name)
         published = PublishedIndex(str(index), default_folder(str(index)))
         return cls(
             published.folder,
@@ -134,7 +140,7 @@ class LiveIndex:
             open_index=functools.partial(open_index, published=True),
             update=published.update,
             give_up=published.close,
-            name=str(index),
+            name=name or str(index),
         )
 
     @contextmanager

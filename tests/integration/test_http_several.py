@@ -255,3 +255,12 @@ def test_indexes_with_the_same_encoder_share_it(tmp_path):
     pool._encoders[("encoder/encoder.onnx", manifest.files[0].sha256),] = one
     other = pool._encoder(manifest, folder, published=False)
     assert other is one
+
+
+def test_the_log_tells_several_indexes_apart(folders, caplog):
+    caplog.set_level("INFO")
+    app = create_app({"latest": folders / "manual", "recipes": str(folders / "cooking")})
+    with TestClient(app, base_url="http://localhost") as client:
+        assert client.get("/readyz").status_code == 200
+    assert f"Index latest ({folders / 'manual'}) loaded: build " in caplog.text
+    assert f"Index recipes ({folders / 'cooking'}) loaded: build " in caplog.text
