@@ -247,8 +247,12 @@ class FacetReader:
         return float(number)
 
     def check_search(self, document: Document) -> None:
-        """Reports keys of `search` that look like a misspelt one; other plugins may have further keys there."""
+        """Reports `search: false`, and keys of `search` that look misspelt; other plugins may add further keys."""
         search = document.front_matter.get("search")
+        if isinstance(search, bool):
+            self._report(
+                "Front matter field 'search' is a mapping such as {exclude: true}", document, _describe(search)
+            )
         for key in search if isinstance(search, Mapping) else ():
             if key not in _SEARCH_KEYS and get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75):
                 field = f"Front matter field 'search' has the keys {', '.join(_SEARCH_KEYS)}"

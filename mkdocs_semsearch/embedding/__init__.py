@@ -45,8 +45,12 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     allowed = open_kind.__kwdefaults__.keys()
     unknown = sorted(set(options) - allowed)
     if unknown:
+        from difflib import get_close_matches
+
+        close = get_close_matches(unknown[0], (*allowed, "kind", "model"), n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
         raise ConfigurationError(
-            f"embedder.{unknown[0]}: the kind {kind!r} has no such option; it has {', '.join(sorted(allowed))}."
+            f"embedder.{unknown[0]}: the kind {kind!r} has no such option; it has {', '.join(sorted(allowed))}.{hint}"
         )
     embedder: Embedder = open_kind(model, **options)
     return embedder

@@ -59,7 +59,7 @@ def load_query_encoder(
         if not (folder / name).is_file():
             raise ModelNotFoundError(f"{folder} contains no exported encoder: {name} is missing. Rebuild the index.")
     settings = _read_settings(folder / SETTINGS)
-    session = _open_session(folder / GRAPH, _thread_count(threads))
+    session = _open_session(folder / GRAPH, thread_count(threads))
     tokenizer = open_tokenizer(folder / TOKENIZER)
     identity = _identity(settings)
     if prompts is not None:
@@ -216,7 +216,13 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _thread_count(threads: int | None) -> int:
+def thread_count(threads: int | None) -> int:
+    """Returns the number of threads for one text: the given one, else that of the environment, else one.
+
+    Raises:
+        ConfigurationError: it is not a whole number above 0.
+    """
+    place = THREADS_VARIABLE if threads is None else "embedder.threads"
     given = os.environ.get(THREADS_VARIABLE) if threads is None else threads
     if given is None or given == "":
         return DEFAULT_THREADS
@@ -225,7 +231,7 @@ def _thread_count(threads: int | None) -> int:
     except (TypeError, ValueError):
         count = 0
     if count < 1:
-        raise ConfigurationError(f"{THREADS_VARIABLE}: {given!r} is not a whole number above 0.")
+        raise ConfigurationError(f"{place}: {given!r} is not a whole number above 0.")
     return count
 
 

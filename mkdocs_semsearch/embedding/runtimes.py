@@ -28,6 +28,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     is_complete,
     load_query_encoder,
     read_identity,
+    thread_count,
 )
 from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder, why_not_traceable
 from mkdocs_semsearch.embedding.protocol import Embedder, Role, check_text
@@ -78,6 +79,7 @@ def open_model(
     if runtime not in RUNTIMES:
         raise ConfigurationError(f"embedder.runtime: {runtime!r} is not one of {', '.join(RUNTIMES)}.")
     check_text(cache_dir=cache_dir)
+    thread_count(threads)
     of_torch = {"device": device is not None, "precision": precision != "auto", "batch_size": batch_size is not None}
     if runtime == "onnx" and any(of_torch.values()):
         name = next(name for name, is_set in of_torch.items() if is_set)

@@ -43,9 +43,12 @@ def test_a_list_of_plugins_without_search_is_named(site):
 
 def test_a_misspelt_key_of_search_is_reported_and_keys_of_others_are_not(site):
     site.write({"a.md": "---\nsearch: {exclud: true, weight: 3}\n---\n# A\n"})
+    site.write({"b.md": "---\nsearch: false\n---\n# B\n"})
     assert [line for line in site.build(strict=False).splitlines() if "WARNING" in line] == [
         "WARNING -  semsearch: Front matter field 'search' has the keys exclude, boost, kind, keywords, lint, "
-        "but a.md has 'exclud'; the value is left out."
+        "but a.md has 'exclud'; the value is left out.",
+        "WARNING -  semsearch: Front matter field 'search' is a mapping such as {exclude: true}, "
+        "but b.md has the bool False; the value is left out.",
     ]
 
 

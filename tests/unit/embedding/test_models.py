@@ -154,7 +154,13 @@ def test_a_damaged_description_is_named(tmp_path, file):
     [
         ({"precision": "int4"}, "precision: 'int4' is not one of auto, float32, float16"),
         ({"batch_size": 0}, "batch_size"),
-        ({"batchsize": 8}, "batchsize: the kind 'sentence-transformers' has no such option; it has batch_size"),
+        (
+            {"batchsize": 8},
+            "batchsize: the kind 'sentence-transformers' has no such option; it has batch.*mean batch_size",
+        ),
+        ({"modle": "a"}, r"embedder.modle: .* Did you mean model\?"),
+        ({"threads": "many"}, "embedder.threads: 'many' is not a whole number above 0"),
+        ({"threads": 0}, "embedder.threads: 0 is not"),
     ],
 )
 def test_invalid_options_are_refused(options, sentence):
