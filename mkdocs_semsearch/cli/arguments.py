@@ -264,7 +264,11 @@ def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
     _add_granularity(sub, "page")
     _add_mode(sub)
     sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")
-    sub.add_argument("--misses", action="store_true", help="list the questions whose answer is not the first result")
+    sub.add_argument(
+        "--misses",
+        action="store_true",
+        help="list the questions whose answer is not the first result, or not in the index",
+    )
     _add_format(sub)
 
 

@@ -219,13 +219,17 @@ def _part(name: str, size: int, chunks: int) -> str:
 
 
 def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool) -> str:
-    """Returns the figures as text, and on request the questions that missed."""
+    """Returns the figures as text, and on request the questions that missed or were skipped."""
     lines = [f"{name:<13}{value}" for name, value in figures.items()]
     if misses:
         lines += [
             f"{item.rank or '-':>3}  {item.question.query[:70]}  wanted {item.question.pages[0]}, first {item.first}"
             for item in found.judged
             if item.rank != 1
+        ]
+        lines += [
+            f"  -  {question.query[:70]}  skipped, the index has no page {question.pages[0]}"
+            for question in found.skipped
         ]
     return "\n".join(lines)
 

@@ -54,11 +54,11 @@ class Evaluation:
 
     Attributes:
         judged: all queries that were run.
-        skipped: number of queries whose answer page is not in the index.
+        skipped: the queries whose answer page is not in the index.
     """
 
     judged: tuple[Judged, ...]
-    skipped: int
+    skipped: tuple[EvaluationQuery, ...] = ()
 
     def hit(self, depth: int) -> float:
         """Returns the share of queries whose answer is among the first `depth` results."""
@@ -77,7 +77,7 @@ class Evaluation:
     def figures(self) -> dict[str, float | int]:
         """Returns all figures by name, rounded to four digits."""
         hits = {f"hit@{depth}": round(self.hit(depth), 4) for depth in HIT_DEPTHS}
-        counts = {"queries": len(self.judged), "skipped": self.skipped}
+        counts = {"queries": len(self.judged), "skipped": len(self.skipped)}
         return {**counts, **hits, "mrr@10": round(self.mrr, 4), "ndcg@10": round(self.ndcg, 4)}
 
     def _mean(self, gain: Callable[[int], float]) -> float:
@@ -132,7 +132,7 @@ def evaluate_indexes(
 
     Args:
         indexes: corpus name to folder or URL of its index; an index under the key None answers all queries.
-        queries: the queries; those about a corpus without an index are skipped and counted.
+        queries: the queries; those about a corpus without an index are skipped.
         mode: search mode.
         by_section: see `evaluate`.
         engine: opens an index.
@@ -142,7 +142,8 @@ def evaluate_indexes(
         asked = [question for question in queries if corpus is None or question.corpus == corpus]
         with engine(folder) as searcher:
             judged += evaluate(searcher, asked, mode=mode, by_section=by_section).judged
-    return Evaluation(tuple(judged), skipped=len(queries) - len(judged))
+    answered = {item.question for item in judged}
+    return Evaluation(tuple(judged), tuple(question for question in queries if question not in answered))
 
 
 def evaluate(
@@ -152,20 +153,20 @@ def evaluate(
 
     Args:
         searcher: an open index.
-        queries: the queries; those whose answer page is not in the index are skipped and counted.
+        queries: the queries; those whose answer page is not in the index are skipped.
         mode: search mode.
         by_section: for queries that name a section, only that section counts as correct.
     """
     judged: list[Judged] = []
-    skipped = 0
+    skipped: list[EvaluationQuery] = []
     for question in queries:
         if not any(searcher.has_page(page) for page in question.pages):
-            skipped += 1
+            skipped.append(question)
             continue
         query = SearchQuery(question.query, mode=mode, limit=DEPTH, granularity="section" if by_section else "page")
         results = searcher.search(query).results
         judged.append(Judged(question, _rank(question, results, by_section), results[0].page.path if results else None))
-    return Evaluation(tuple(judged), skipped)
+    return Evaluation(tuple(judged), tuple(skipped))
 
 
 def _rank(question: EvaluationQuery, results: Sequence[Result], by_section: bool) -> int | None:

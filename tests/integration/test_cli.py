@@ -360,6 +360,7 @@ def test_evaluation(run, index_dir, questions):
     said = run("eval", questions, index_dir, *LEXICAL, "--misses", "--min-mrr", "0.5").stdout
     assert "mrr@10" in said
     assert "keep keys" in said
+    assert "something  skipped, the index has no page nobody.md" in said
     done = run("eval", questions, index_dir, *LEXICAL, "--min-mrr", "0.99", code=1)
     assert "below the 0.99 asked for" in done.stderr
     assert "mrr@10" in done.stdout
