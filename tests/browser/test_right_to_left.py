@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 OPTION = ".ss-main-option"
 PREVIEW = "[data-semsearch=preview]"
 DIRECTION = "place => getComputedStyle(place).direction"
-# The horizontal position of one letter of an element.
+# The horizontal position of some letters of an element; null if they are not shown.
 LETTER = """(place, letter) => {
   const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
@@ -22,13 +22,20 @@ LETTER = """(place, letter) => {
     const range = new Range();
     range.setStart(texts.currentNode, at);
     range.setEnd(texts.currentNode, at + letter.length);
-    return range.getBoundingClientRect().x;
+    const box = range.getBoundingClientRect();
+    return box.width ? box.x : null;
   }
 }"""
 
 
 def place_of(place, letter):
-    return place.evaluate(LETTER, letter)
+    """Returns the position of some letters; the preview may be drawn again meanwhile, when its text has arrived."""
+    for _ in range(100):
+        found = place.evaluate(LETTER, letter)
+        if found is not None:
+            return found
+        place.page.wait_for_timeout(50)
+    raise AssertionError(letter)
 
 
 @pytest.fixture
