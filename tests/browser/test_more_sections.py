@@ -79,3 +79,19 @@ def test_sections_open_in_less_related_results(page, ask):
     group = page.get_by_role("group", name="Asia")
     group.get_by_text("3 more on this page").click()
     expect(group.locator(OPTION)).to_have_count(6)
+
+
+def test_two_rows_opened_one_after_the_other_both_open(page, build_site, serving):
+    """The response for the first one must not make that for the second one obsolete."""
+    pages = [page_about("Africa", 5), page_about("Asia", 0, others=3)]
+    with serving.SiteServer(build_site("mkdocs"), sidecar=Sidecar(pages=pages)) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        put_question(page, "zebra")
+        more, less = page.get_by_text("2 more on this page"), page.get_by_text("Less related (1)")
+        less.wait_for()
+        server.sidecar.delay = lambda query: 0.5
+        more.click()
+        less.click()
+        expect(page.get_by_role("group", name="Africa").locator(OPTION)).to_have_count(5)
+        page.get_by_role("group", name="Asia").wait_for()

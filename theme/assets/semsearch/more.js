@@ -6,16 +6,19 @@ const MOST = 10; // sections of a page in one answer of the API
 
 async function ask(search, question) {
   const { answer } = search.store.state;
+  const { shown } = search;
   const given = { ...pick({ ...search.store.state, ...answer }), ...question };
   const next = await answer.engine.search(given).catch((error) => search.reportError(error));
-  return search.store.state.answer === answer ? next : null;
+  return search.store.state.answer && search.shown === shown ? next : null;
 }
 
 /** Adds the next ten pages to the answer: matches, or `weak` results behind them. */
 export async function addPages(search, weak) {
-  const { answer } = search.store.state;
-  const next = await ask(search, { offset: answer.results.length, ...(weak && { include_weak: true }) });
-  if (next) search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
+  const offset = search.store.state.answer.results.length;
+  const next = await ask(search, { offset, ...(weak && { include_weak: true }) });
+  const { answer } = search.store.state; // a page may have been expanded meanwhile
+  if (next && answer.results.length === offset)
+    search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
 }
 
 /** Shows more of the sections of a page that match: asks the same question for this page alone. */
@@ -31,8 +34,9 @@ export async function expand(search, path) {
     [found] = (await ask(search, place))?.results ?? [];
   }
   if (found?.page.path !== path) return;
-  const changed = results.with(offset, { ...found, expanded: true });
-  search.store.set(hidden ? { nearest: changed } : { answer: { ...answer, results: changed } });
+  const now = search.store.state; // pages may have been added meanwhile
+  const changed = (hidden ? now.nearest : now.answer.results).with(offset, { ...found, expanded: true });
+  search.store.set(hidden ? { nearest: changed } : { answer: { ...now.answer, results: changed } });
 }
 
 /** Finds the results that the filters hide, if no result passes them. */

@@ -71,6 +71,7 @@ export class Search {
   #timer = 0;
   #slow = 0;
   #ticket = 0;
+  shown = 0; // how many answers have been shown; one that is extended counts once
   #request = new AbortController();
   down = false;
 
@@ -176,6 +177,7 @@ export class Search {
 
   show(answer) {
     const { mode } = answer;
+    this.shown += 1;
     const active = answer.results.length || answer.weaker ? 0 : -1;
     this.#settle({ answer, mode, nearest: [], better: null, active, walked: false });
     this.report("results", { query: answer.query, total: answer.total, mode });
