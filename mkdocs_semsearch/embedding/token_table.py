@@ -13,7 +13,7 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -149,10 +149,13 @@ class TokenTable:
 def read_table(path: Path) -> TokenTable:
     """Reads a table that `write_table` wrote."""
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        tokens = stored["tokens"].tobytes().decode().split("\n")
         return TokenTable(
-            tokens, stored["codes"], stored["scales"].astype(np.float32), stored["basis"].astype(np.float32)
+            _tokens(stored), stored["codes"], stored["scales"].astype(np.float32), stored["basis"].astype(np.float32)
         )
+
+
+def _tokens(stored: Mapping[str, NDArray[np.uint8]]) -> list[str]:
+    return stored["tokens"].tobytes().decode().split("\n")
 
 
 def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32], components: int) -> None:
@@ -175,6 +178,13 @@ def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32],
         scales=scales,
         basis=basis,
     )
+
+
+@functools.cache
+def shipped_tokens() -> frozenset[str]:
+    """Returns the tokens of the default model, without their vectors."""
+    with _SHIPPED.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        return frozenset(_tokens(stored))
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.analyzers import telling_words
 
-SHORTEST_CORRECTED = 4
-TWO_TYPOS_FROM = 8
-"""Length from which a word may have two typos; chosen, not measured."""
+SHORTEST_CORRECTED, SHORTEST_BY_STEM = 4, 5
+MOST_TYPOS, TWO_TYPOS_FROM = 2, 8
+"""Greatest number of typos, and the length from which a word may have two; chosen, not measured."""
 
 MAX_CORRECTIONS = 3
 _LARGEST = 200_000
@@ -78,6 +79,50 @@ def common_words(sample: Sequence[Mapping[str, int]], chunks: int, stemmer: str 
     return tuple(sorted(word for word in dense if analyzer.analyze(word)))
 
 
+def may_be_typo(term: str) -> bool:
+    """Returns whether a word is long enough to be corrected, and not a number."""
+    return len(term) >= SHORTEST_CORRECTED and not term.isdecimal()
+
+
+def nearest_words(
+    term: str, words: Mapping[str, int], stems: Callable[[str], Sequence[str]] | None = None
+) -> tuple[str, ...]:
+    """Returns the words that are nearest to a misspelt one, the most frequent first.
+
+    They are at most one typo away, or two if it has eight letters or more, and have the same first letter and the same
+    digits: `30min` is not `3min`. The distance is that of optimal string alignment, where a swap of two neighbouring
+    letters is one typo. With stems, a misspelt singular can be corrected to a plural.
+
+    Args:
+        term: the misspelt word.
+        words: the words to choose from, each with its number of chunks.
+        stems: returns the stems of a word. A word may be one more typo away if its stem is only one typo away from that
+            of the misspelt one.
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    furthest = MOST_TYPOS if len(term) >= TWO_TYPOS_FROM else 1
+    own_stems = stems(term) if stems and len(term) >= SHORTEST_BY_STEM else ()
+    same = [word for word in words if word[0] == term[0]]
+    near = process.extract(term, same, scorer=OSA.distance, score_cutoff=furthest + bool(own_stems), limit=None)
+
+    def is_near_by_stem(word: str) -> bool:
+        pairs = itertools.product(own_stems, stems(word) if stems else ())
+        return any(OSA.distance(*pair, score_cutoff=1) <= 1 for pair in pairs)
+
+    found = sorted(
+        (distance, -words[word], word)
+        for word, distance, _ in near
+        if _digits(word) == _digits(term) and (distance <= furthest or is_near_by_stem(word))
+    )
+    return tuple(word for distance, _, word in found if distance == found[0][0])[:MAX_CORRECTIONS]
+
+
+def _digits(term: str) -> list[str]:
+    return [character for character in term if character.isdecimal()]
+
+
 class Terms(Protocol):
     """The sorted terms of the fields `exact` and `text`; a `tantivy.Searcher` is one."""
 
@@ -127,44 +172,24 @@ class TermDictionary:
         return tuple(term for _, term in sorted(longer, key=lambda pair: (-pair[0], pair[1]))[:limit])
 
     def _corrections(self, term: str) -> tuple[str, ...]:
-        """Returns indexed words that are one typo away from an unknown word, or two if it has eight letters or more.
+        """Returns the indexed words that an unknown word may be a typo of, see `nearest_words`; none if it is no typo.
 
-        The first letter must be correct. The distance is that of optimal string alignment, where a swap of two
-        neighbouring letters is one typo. Stems are compared too, so a singular can be corrected to an indexed plural.
+        A token of the default model is no typo, but a common word that the site happens not to have, and the beginning
+        of an indexed word is not finished.
         """
-        if len(term) < SHORTEST_CORRECTED or term.isdigit() or self.knows(term) or self._terms("exact", term):
+        from mkdocs_semsearch.embedding.token_table import shipped_tokens
+
+        if not may_be_typo(term) or self.knows(term) or self._terms("exact", term) or term in shipped_tokens():
             return ()
-        furthest = 2 if len(term) >= TWO_TYPOS_FROM else 1
-        found = self._near(term, "exact", furthest)
-        for stem in self._stems(term):
-            near = self._near(stem, "text", 1)
-            found += [(distance, count, word) for distance, count, other in near for word in self._words_of(other)]
-        found.sort()
-        nearest = [word for distance, _, word in found if distance == found[0][0]]
-        return tuple(dict.fromkeys(nearest))[:MAX_CORRECTIONS]
+        by_length, counts = self._terms_by_length(term[0]), self._terms("exact", term[0])
+        lengths = range(len(term) - MOST_TYPOS, len(term) + MOST_TYPOS + 2)
+        words = {word: counts[word] for length in lengths for word in by_length.get(length, ())}
+        return nearest_words(term, words, self._stems)
 
-    def _words_of(self, stem: str) -> tuple[str, ...]:
-        """Returns the most frequent word with a stem, as a tuple; empty if no word that begins with the stem has it."""
-        return tuple(word for word in self._beginning_with(stem, 16) if stem in self._stems(word))[:1]
-
-    def _near(self, term: str, field: str, furthest: int) -> list[tuple[float, int, str]]:
-        """Returns (distance, negative number of chunks, term) for the terms that are similar to a term."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        if len(term) < SHORTEST_CORRECTED:
-            return []
-        by_length = self._terms_by_length(field, term[0])
-        lengths = range(len(term) - furthest, len(term) + furthest + 1)
-        words = [word for length in lengths for word in by_length.get(length, ())]
-        found = process.extract(term, words, scorer=OSA.distance, score_cutoff=furthest, limit=16)
-        terms = self._terms(field, term[0])
-        return [(distance, -terms[word], word) for word, distance, _ in found]
-
-    def _read_terms_by_length(self, field: str, first: str) -> dict[int, list[str]]:
-        """Returns the terms that begin with a letter, grouped by length, so that few are compared with a typo."""
+    def _read_terms_by_length(self, first: str) -> dict[int, list[str]]:
+        """Returns the words that begin with a letter, grouped by length, so that few are compared with a typo."""
         terms: dict[int, list[str]] = {}
-        for term in self._terms(field, first):
+        for term in self._terms("exact", first):
             terms.setdefault(len(term), []).append(term)
         return terms
 

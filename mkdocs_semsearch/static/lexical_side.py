@@ -14,7 +14,7 @@ from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_part
 from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, telling_terms, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems, whole_identifiers
-from mkdocs_semsearch.lexical.terms import MAX_CORRECTIONS, SHORTEST_CORRECTED, TWO_TYPOS_FROM
+from mkdocs_semsearch.lexical.terms import may_be_typo, nearest_words
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
@@ -25,6 +25,7 @@ from mkdocs_semsearch.static.format import (
     terms_of,
     unpack_varints,
 )
+from mkdocs_semsearch.static.meaning import StaticEncoder
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT, IN_HEADING, LEVELS
 
 
@@ -54,6 +55,7 @@ class BundleWords:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
+        self._encoder = StaticEncoder(bundle)
         self._suffixes: list[tuple[str, str]] = list(map(tuple, bundle.pointer["lexical"]["suffixes"]))
         self._terms: dict[int, _TermShard] = {}
         self._words = functools.cache(self._read_words)
@@ -95,20 +97,11 @@ class BundleWords:
         longer = [word for word in words if word.startswith(prefix) and word != prefix]
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
 
-    def corrections(self, word: str) -> list[str]:
-        """Returns words that are one typo away from an unknown word, or two from eight letters on."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        if len(word) < SHORTEST_CORRECTED or word.isdecimal() or self.beginning_with(word, 1):
-            return []
-        words = self._words(shard_of(word, self._bundle.firsts("words")))
-        same = [other for other in words if other[0] == word[0]]
-        furthest = 2 if len(word) >= TWO_TYPOS_FROM else 1
-        near = process.extract(word, same, scorer=OSA.distance, score_cutoff=furthest, limit=None)
-        nearest = min((distance for _, distance, _ in near), default=0)
-        found = [other for other, distance, _ in near if distance == nearest]
-        return sorted(found, key=lambda other: (-words[other], key_order(other)))[:MAX_CORRECTIONS]
+    def corrections(self, word: str) -> tuple[str, ...]:
+        """Returns the words that an unknown word may be a typo of, see `TermDictionary`."""
+        if not may_be_typo(word) or self.beginning_with(word, 1) or self._encoder.has_token(word):
+            return ()
+        return nearest_words(word, self._words(shard_of(word, self._bundle.firsts("words"))))
 
     def phrase_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """Returns the rows that contain words in this order, next to each other."""
@@ -311,6 +304,6 @@ class StaticLexical:
         """Returns the number of chunks that contain the most frequent longer word with this prefix."""
         return max(map(self.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
-    def corrections(self, term: str) -> list[str]:
+    def corrections(self, term: str) -> tuple[str, ...]:
         """Returns likely corrections of an unknown word, best first."""
         return self._words.corrections(term)

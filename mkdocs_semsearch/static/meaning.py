@@ -62,6 +62,10 @@ class StaticEncoder:
             return np.zeros(len(weights), np.float32)
         return np.floor(total / norm * weights + 0.5).astype(np.float32)
 
+    def has_token(self, word: str) -> bool:
+        """Returns whether a word is one token; False in a text-only bundle."""
+        return self._semantic is not None and (word in self._table(TOKENS_CORE) or word in self._shard(word))
+
     def nearest_sentence(self, vector: NDArray[np.float32]) -> None:
         """Returns None, because a browser downloads only the tokens of the query, not those of the texts."""
 

@@ -94,6 +94,8 @@ section pages
 pages sectoin
 authentcation
 installatoin of servers
+taken from the vault
+E4512
 E4521
 status_code
 HTTPException
@@ -212,6 +214,7 @@ def site(tmp_path_factory):
         "##ate",
         "##s",
         "##n",
+        "taken",
     ]
     vectors = np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens])
     write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable(tokens, vectors))
@@ -264,6 +267,17 @@ def test_options_have_the_same_answers(engine, searcher, mode, options):
             query = SearchQuery(text, mode=mode, limit=5, offset=offset, **options)
             answer = engine.search(text, mode=mode, limit=5, offset=offset, **options)
             assert answer == reference(searcher, query), (text, offset)
+
+
+def test_a_token_and_a_word_with_other_digits_are_no_typos(engine, searcher):
+    for text, corrected in {
+        "tokne": {"tokne": "token"},
+        "taken": {},
+        "E4512": {},
+        "E4521z": {"E4521z": "e4521"},
+    }.items():
+        assert reference(searcher, SearchQuery(text)).get("corrected", {}) == corrected, text
+        assert engine.search(text).get("corrected", {}) == corrected, text
 
 
 @pytest.mark.parametrize("rule", [{}, {"similarity": 1.5, "known": 0, "words": 2.0}], ids=["as it is", "by words"])

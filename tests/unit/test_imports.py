@@ -47,8 +47,8 @@ MAY_IMPORT = {
 }
 """Parts that are not listed (plugin, cli, …) put the others together and may import any of them."""
 
-MAY_IMPORT_LAZILY = {"searching": {"qdrant"}, "site": {"qdrant"}}
-"""Modules that a function may import if the index on disk, its URL or an option requires them."""
+MAY_IMPORT_LAZILY = {"lexical": {"embedding"}, "searching": {"qdrant"}, "site": {"qdrant"}}
+"""Modules that a function may import if a word, the index on disk, its URL or an option requires them."""
 
 MAY_IMPORT_MKDOCS = {"plugin"}
 """In an environment with ProperDocs alone, `import mkdocs` works inside its own command only."""

@@ -13,9 +13,9 @@ const MAX_FORMS = 2;
 const [LEVEL, IN_HEADING] = [15, 16]; // bits of an impact: the score, and whether the word is in the heading
 
 export class Lexical {
-  constructor(bundle) {
+  constructor(bundle, meaning) {
     const { chunks, lexical, weights } = bundle.pointer;
-    this.words = new Words(bundle);
+    this.words = new Words(bundle, meaning);
     this.rows = chunks;
     this.unit = lexical.unit;
     this.clauses = weights.clauses;

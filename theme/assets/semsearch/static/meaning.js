@@ -38,6 +38,12 @@ export class Meaning {
     return found;
   }
 
+  /** Returns whether a word is one token. */
+  async hasToken(word) {
+    const core = await this.#core();
+    return core.has(word) || (await this.#shard(word)).has(word);
+  }
+
   #table() {
     return this.bundle.read("vectors.bin", (blocks) => ({
       levels: unpack(blocks.array("codes"), this.semantic.planes),
@@ -56,13 +62,17 @@ export class Meaning {
   async #pieces(word) {
     const found = [];
     for (let letters = [...word], mark = ""; letters.length; mark = CONTINUATION) {
-      const shard = await this.bundle.shard("tokens", mark + letters.join(""), (blocks) => this.#tokenMap(blocks));
+      const shard = await this.#shard(mark + letters.join(""));
       let length = letters.length;
       while (length && !shard.has(mark + letters.slice(0, length).join(""))) length -= 1;
       if (length) found.push(shard.get(mark + letters.slice(0, length).join("")));
       letters = letters.slice(length || 1); // a character that no token has is left out
     }
     return found;
+  }
+
+  #shard(text) {
+    return this.bundle.shard("tokens", text, (blocks) => this.#tokenMap(blocks));
   }
 
   #core() {

@@ -15,8 +15,9 @@ const AHEAD = 60; // milliseconds in which only the first results are loaded
 export class Searcher {
   constructor(bundle, core) {
     const { chunks } = bundle.pointer;
-    Object.assign(this, { bundle, core, chunks, lexical: new Lexical(bundle), fields: new Fields(bundle, core) });
-    this.meaning = bundle.pointer.semantic && new Meaning(bundle);
+    const meaning = bundle.pointer.semantic && new Meaning(bundle);
+    const lexical = new Lexical(bundle, meaning);
+    Object.assign(this, { bundle, core, chunks, lexical, meaning, fields: new Fields(bundle, core) });
     this.boost = core.array("boost");
     this.kinds = core.array("kinds");
     this.lengthFactors = lengthsOf(core.array("sizes"), bundle.pointer.weights.short_chunks);

@@ -77,8 +77,9 @@ export function summed(next, size) {
 export class Words {
   #shards = new Map();
 
-  constructor(bundle) {
-    this.bundle = bundle;
+  /** `meaning` knows the tokens of the model; null in a bundle without them. */
+  constructor(bundle, meaning) {
+    Object.assign(this, { bundle, meaning });
   }
 
   /** Fetches the shards of words and identifiers. Must be called before `find` and `identifier`. */
@@ -115,18 +116,24 @@ export class Words {
     return ordered(words, ([word]) => word.startsWith(prefix) && word !== prefix, limit);
   }
 
-  /** Returns words one typo away from an unknown one, or two if it is long. The first letter must agree. */
+  /**
+   * Returns words one typo away from an unknown one, or two if it is long. First letter and digits must agree. A token
+   * of the model is no typo, but a common word that the site happens not to have.
+   */
   async corrections(word) {
     const letters = [...word];
     if (letters.length < CORRECTED_FROM || /^\p{Nd}+$/u.test(word)) return [];
-    if ((await this.beginningWith(word, 1)).length) return [];
+    const isToken = this.meaning?.hasToken(word).catch(() => false); // words are found without the files of meaning
+    const [longer, known] = await Promise.all([this.beginningWith(word, 1), isToken]);
+    if (longer.length || known) return [];
     const { typos } = await import("./typos.js");
     const furthest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
     const words = await this.#list(word);
+    const digits = digitsOf(word);
     const near = new Map();
     let nearest = furthest;
     for (const [other] of words) {
-      if (!other.startsWith(letters[0])) continue;
+      if (!other.startsWith(letters[0]) || digitsOf(other) !== digits) continue;
       const distance = typos(letters, [...other], nearest);
       if (distance > nearest) continue;
       if (distance < nearest) near.clear();
@@ -150,6 +157,8 @@ export class Words {
     });
   }
 }
+
+const digitsOf = (word) => word.replace(/\P{Nd}/gu, "");
 
 function ordered(words, holds, limit) {
   const found = words.filter(holds);
