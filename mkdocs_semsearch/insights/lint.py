@@ -13,7 +13,7 @@ from mkdocs_semsearch.artifact import OpenIndex, open_index
 from mkdocs_semsearch.artifact.fields import facet_column
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.lexical.names import literal_name
+from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.searcher import Searcher
 
 RULES = {

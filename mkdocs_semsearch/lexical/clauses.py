@@ -17,14 +17,8 @@ from mkdocs_semsearch.lexical.analyzers import (
     raw_words,
     telling_words,
 )
-from mkdocs_semsearch.lexical.question import (
-    Matcher,
-    Question,
-    WordStems,
-    matches_alone,
-    spoken_words,
-    whole_identifiers,
-)
+from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
+from mkdocs_semsearch.lexical.question import Question, spoken_words
 from mkdocs_semsearch.lexical.terms import (
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words, stems_with, telling_words
-from mkdocs_semsearch.lexical.names import literal_name
+from mkdocs_semsearch.lexical.question import literal_name
 
 _LINKS = {
     "danish": ("", "s", "e"),

@@ -22,7 +22,8 @@ from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, lexical_schema, prepare, register_analyzers
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
-from mkdocs_semsearch.lexical.question import Matcher, Question
+from mkdocs_semsearch.lexical.matcher import Matcher
+from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
 
 if TYPE_CHECKING:

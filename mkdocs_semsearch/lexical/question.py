@@ -1,15 +1,15 @@
-"""Parses the text of a query, words, phrases and the relevant lines of a pasted message; finds its words in texts."""
+"""Parses the text of a query: words, phrases, the relevant lines of a pasted message, and the names that it may equal.
+
+The literal rule compares a question with the names of pages and sections, without case and punctuation.
+"""
 
 from __future__ import annotations
 
-import itertools
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, in_word, prepare, raw_words
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»')
 
@@ -132,193 +132,43 @@ def telling_lines(text: str) -> str:
     return "\n".join(dict.fromkeys([*asked, lines[last], *details, *others]))
 
 
-_WORD = re.compile(r"\w+")
-_SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
-"""Of ASCII, what `_WORD` does not match, as spaces: splitting there takes half the time."""
-_SHORTEST_BEGINNING = 3  # shorter prefixes would highlight too many words
-_Known = tuple[dict[str, frozenset[str]], dict[str, set[str]], object]
+_NOT_WORDS = re.compile(r"[\W_]+")
 
 
-class WordStems:
-    """A cache of words and their stems, in both directions: texts repeat words, and a query looks up words by stem.
+def literal_name(text: str) -> str:
+    """Returns the words of a text, case-folded and joined by spaces, so that `site_url` equals `Site URL`."""
+    return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
+
+
+def generic_headings(
+    sections: Iterable[tuple[int, Sequence[str]]], name_of: Callable[[str], str] = literal_name
+) -> frozenset[str]:
+    """Returns the `literal_name` of every heading that occurs on several pages, such as `Options`.
 
     Args:
-        stems_of: returns the stems of a word.
-        most: greatest number of cached words; a full cache is cleared.
+        sections: page row and heading path of each section.
+        name_of: `literal_name`, or a cached version of it.
     """
-
-    def __init__(self, stems_of: Callable[[str], Iterable[str]], most: int = 50_000) -> None:
-        self._stems_of = stems_of
-        self._most = most
-        # Both mappings are in one tuple, so that threads see them change together; words enter the second one first.
-        # The object marks texts whose words are all in them, see `DistinctWords`.
-        self._known: _Known = ({}, {}, object())
-
-    def of(self, word: str) -> frozenset[str]:
-        """Returns the stems of a word."""
-        known = self._memory()
-        stems = known[0].get(word)
-        return self._learn(word, known) if stems is None else stems
-
-    def with_any(self, stems: Set[str], words: DistinctWords) -> set[str]:
-        """Returns the plain words of a text that have at least one of the stems."""
-        known = self._memory()
-        plain = words.plain
-        if words.learned is not known[2]:
-            for word in plain.difference(known[0]):
-                self._learn(word, known)
-            words.learned = known[2]
-        return set().union(*(known[1][stem] & plain for stem in stems if stem in known[1]))
-
-    def _memory(self) -> _Known:
-        if len(self._known[0]) >= self._most:
-            self._known = ({}, {}, object())
-        return self._known
-
-    def _learn(self, word: str, known: _Known) -> frozenset[str]:
-        stems_of, words_with, _ = known
-        stems = frozenset(self._stems_of(word))
-        for stem in stems:
-            words_with.setdefault(stem, set()).add(word)
-        stems_of[word] = stems
-        return stems
+    pages: dict[str, int] = {}
+    found = set()
+    for page, path in sections:
+        name = name_of(path[-1])
+        if pages.setdefault(name, page) != page:
+            found.add(name)
+    return frozenset(found)
 
 
-@dataclass(slots=True)
-class DistinctWords:
-    """The distinct words of a text; in scripts without spaces, whole runs of characters.
+def section_names(
+    path: Sequence[str], generic: Set[str], name_of: Callable[[str], str] = literal_name
+) -> tuple[str, ...]:
+    """Returns the names of a section: its heading, and for a generic heading also the title followed by the heading.
 
-    Texts that have a word in common share one string for it, because thousands of texts are cached.
-
-    Attributes:
-        plain: words in ASCII; each is one term.
-        others: all other words; they may consist of several terms.
-        learned: mark of the `WordStems` that last learned all plain words, so that it need not look up each again.
+    Args:
+        path: headings of the section; the first one is the title of its page.
+        generic: see `generic_headings`.
+        name_of: `literal_name`, or a cached version of it.
     """
-
-    plain: frozenset[str]
-    others: frozenset[str]
-    learned: object = field(default=None, repr=False, compare=False)
-
-    @classmethod
-    def of(cls, text: str) -> DistinctWords:
-        """Collects the distinct words of a text."""
-        if text.isascii():
-            plain = frozenset(map(sys.intern, text.encode("ascii").translate(_SPACED).decode("ascii").split()))
-            return cls(plain, frozenset())
-        words = frozenset(map(sys.intern, _WORD.findall(text)))
-        plain = frozenset(filter(str.isascii, words))
-        return cls(plain, words - plain)
-
-
-def whole_identifiers(words: Sequence[str]) -> re.Pattern[str] | None:
-    """Returns the pattern that finds the identifiers among the words of a query as a whole; None if it has none."""
-    patterns = (identifier_pattern(word, unfinished=word == words[-1]) for word in dict.fromkeys(words))
-    found = "|".join(f"({pattern})" for pattern in patterns if pattern)
-    return re.compile(found, re.IGNORECASE) if found else None
-
-
-def matches_alone(term: str, word: str) -> bool:
-    """Returns whether a term of a word matches where the whole word does not occur.
-
-    Short pieces and numbers of an identifier do not: `1` and `28` of `1.28`, or `c` of `C++`.
-    """
-    return not (len(term) < _SHORTEST_BEGINNING or term.isdecimal()) or not identifier_forms(word)
-
-
-Found = tuple[int, int, frozenset[str]]
-"""Start and end of a word that matches, and the stems by which it does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Matcher:
-    """Decides which words of a text match a query.
-
-    Attributes:
-        stems: stemmed terms of the query.
-        last: its last term, unstemmed; longer words that begin with it match too, since the reader may still be typing.
-        words: the stems of words.
-        whole: finds the identifiers of the query as a whole; None if it has none.
-    """
-
-    stems: frozenset[str]
-    last: str | None
-    words: WordStems
-    whole: re.Pattern[str] | None = None
-
-    def may_mean(self, text: str, words: DistinctWords) -> set[str]:
-        """Returns the words of a text that may match; `stems_in` decides."""
-        found = self.words.with_any(self.stems, words) | words.others
-        # Searching the whole text is fast, and most texts do not contain the prefix.
-        if self._beginning and self._beginning in text.lower():
-            found |= {word for word in words.plain if word.lower().startswith(self._beginning)}
-        return found
-
-    def stems_in(self, word: str) -> frozenset[str]:
-        """Returns the stems that a word shares with the query; empty when it does not match."""
-        found = self.stems & self.words.of(word)
-        if not found and self._beginning and word.lower().startswith(self._beginning):
-            return frozenset((self._beginning,))
-        return found
-
-    def found_in(self, text: str, words: DistinctWords) -> list[Found]:
-        """Returns where a text matches, in its order; in scripts without spaces, the matching parts of a run."""
-        found: list[Found] = []
-        # Few words of a text match, so searching for the candidates is faster than checking every word.
-        for word in self.may_mean(text, words):
-            parts = self._matching_parts(word)
-            for start in _places(text, word) if parts else ():
-                found += ((start + begin, start + end, stems) for begin, end, stems in parts)
-        found.sort(key=itemgetter(0))
-        return found if self.whole is None else _with_identifiers(found, text, self.whole)
-
-    def _matching_parts(self, word: str) -> list[Found]:
-        """Returns the matching parts of a word, overlapping ones joined; the whole word in scripts with spaces."""
-        if word.isascii() or prepare(word) == word:
-            stems = self.stems_in(word)
-            return [(0, len(word), stems)] if stems else []
-        parts: list[Found] = []
-        for begin, end in _pieces(word):
-            stems = self.stems_in(word[begin:end])
-            if stems and parts and begin < parts[-1][1]:
-                first, _, others = parts.pop()
-                begin, stems = first, others | stems
-            if stems:
-                parts.append((begin, end, stems))
-        return parts
-
-    @property
-    def _beginning(self) -> str | None:
-        return self.last if self.last and len(self.last) >= _SHORTEST_BEGINNING else None
-
-
-def _with_identifiers(found: list[Found], text: str, whole: re.Pattern[str]) -> list[Found]:
-    """Adds the identifiers of the query that a text has as a whole; what matches inside of them is part of them."""
-    for match in whole.finditer(text):
-        start, end = match.span()
-        inside = [part for part in found if start <= part[0] and part[1] <= end]
-        stems = frozenset((f"#{match.lastindex}",)).union(*(stems for _, _, stems in inside))
-        found = [*(part for part in found if part not in inside), (start, end, stems)]
-    return sorted(found, key=itemgetter(0))
-
-
-def _places(text: str, word: str) -> Iterator[int]:
-    """Yields the positions where a word occurs on its own, not inside a longer word."""
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        if not (start and in_word(text[start - 1])) and not in_word(text[end : end + 1]):
-            yield start
-        start = text.find(word, end)
-
-
-def _pieces(word: str) -> Iterator[tuple[int, int]]:
-    """Yields the character ranges of the terms of a word: overlapping pairs in scripts without spaces, else words."""
-    begin = 0
-    for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
-        end = begin + len(list(run))
-        if unspaced and end - begin > 1:
-            yield from ((place, place + 2) for place in range(begin, end - 1))
-        else:
-            yield begin, end
-        begin = end
+    title, heading = path[0], path[-1]
+    if len(path) < 2 or name_of(heading) not in generic:
+        return (heading,)
+    return heading, f"{title} {heading}", f"{heading} {title}"

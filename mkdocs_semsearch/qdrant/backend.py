@@ -24,8 +24,7 @@ from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorrup
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.names import literal_name
-from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.question import Question, literal_name
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
     PAGE,

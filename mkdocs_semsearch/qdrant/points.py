@@ -30,7 +30,7 @@ from mkdocs_semsearch.indexing.lexical_texts import added_words
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
 from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, lexical_texts, prepare
 from mkdocs_semsearch.lexical.extra_words import keywords_of
-from mkdocs_semsearch.lexical.names import generic_headings, literal_name, section_names
+from mkdocs_semsearch.lexical.question import generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,

@@ -18,8 +18,8 @@ from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
-from mkdocs_semsearch.lexical.names import generic_headings, literal_name, section_names
-from mkdocs_semsearch.lexical.question import Matcher, Question, read_question
+from mkdocs_semsearch.lexical.matcher import Matcher
+from mkdocs_semsearch.lexical.question import Question, generic_headings, literal_name, read_question, section_names
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.judgement import kind_priors
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mkdocs_semsearch.lexical.question import DistinctWords, Found, Matcher
+from mkdocs_semsearch.lexical.matcher import DistinctWords, Found, Matcher
 from mkdocs_semsearch.searching.pages_and_sections import Records
 
 NearestSentence = Callable[[Sequence[str]], int | None]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
-from mkdocs_semsearch.lexical.names import literal_name
-from mkdocs_semsearch.lexical.question import Matcher, WordStems
+from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
+from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
 from mkdocs_semsearch.searching.listing import ListedPage
 from mkdocs_semsearch.searching.pages_and_sections import (

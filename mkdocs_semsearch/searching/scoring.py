@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.question import Matcher, Question
+from mkdocs_semsearch.lexical.matcher import Matcher
+from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.judgement import match_share
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
 from mkdocs_semsearch.searching.query import Mode

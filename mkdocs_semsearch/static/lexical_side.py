@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
 from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, telling_terms, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.question import Matcher, Question, WordStems, whole_identifiers
+from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, whole_identifiers
+from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.terms import may_be_typo, nearest_words
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
-from mkdocs_semsearch.lexical.names import generic_headings, literal_name, section_names
+from mkdocs_semsearch.lexical.question import generic_headings, literal_name, section_names
 from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards

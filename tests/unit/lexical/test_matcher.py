@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_semsearch.lexical.question import DistinctWords, Matcher, WordStems
+from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems
 
 
 def meant(matcher, text):
