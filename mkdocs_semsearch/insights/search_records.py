@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from mkdocs_semsearch.errors import QueryError
+from mkdocs_semsearch.searching.validation import complaint
 
 MAX_QUERY = 300
 """Number of characters of a query that are stored; longer queries are pasted texts."""
@@ -45,6 +49,10 @@ class Beacon(BaseModel):
     ] = None
     rank: Annotated[int | None, Field(ge=1, le=10_000, description="Rank of that page among the results.")] = None
     rephrased: Annotated[bool, Field(description="The reader rephrased the query in the open dialog.")] = False
+
+
+EXAMPLE = {"query": "rotate api keys", "matches": 3, "filters": {"tags": ["security"]}, "language": "en"}
+"""Valid values of a record, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +95,12 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
         None for a search without words and filters.
 
     Raises:
-        ValueError: the JSON is invalid; the sentence names the first wrong field and never a value.
+        QueryError: the body is not such a record; the sentence names the first wrong field and never a value.
     """
     try:
         sent = Beacon.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"][:1])
-        raise ValueError(
-            f"{place}: {first['msg']}." if place else "The body is not a JSON object that describes a search."
-        ) from None
+        raise _refused(error) from None
     query = redact(" ".join(sent.query.split()))[:MAX_QUERY]
     if not query and not sent.filters:
         return None
@@ -115,6 +119,16 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
         rank=None if sent.opened is None else sent.rank,
         rephrased=sent.rephrased,
     )
+
+
+def _refused(error: ValidationError) -> QueryError:
+    first = error.errors(include_input=False, include_url=False)[0]
+    if first["type"] == "json_invalid":
+        return QueryError(f"The body is not valid JSON: {first['ctx']['error']}.")
+    if not first["loc"]:
+        return QueryError(f"The body must be a JSON object such as {json.dumps(EXAMPLE)}.")
+    sentence, field = complaint(error, Beacon, EXAMPLE)
+    return QueryError(sentence, field=field)
 
 
 def redact(text: str) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast, dataclass_transform
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails
 
@@ -27,20 +27,25 @@ _EXPECTED = {
     "bool_type": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",
+    "dict_type": "an object",
     "dataclass_type": "an object",
     "dataclass_exact_type": "an object",
     "model_attributes_type": "an object",
 }
 
+_UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
+"""Errors about keys that a dataclass and a model do not have."""
+
 _WRONG_FORM = {
     "string_type",
     "list_type",
     "tuple_type",
+    "dict_type",
     "dataclass_type",
     "dataclass_exact_type",
     "model_attributes_type",
     "missing",
-    "unexpected_keyword_argument",
+    *_UNKNOWN,
     "union_tag_not_found",
     "union_tag_invalid",
     "filter_value",
@@ -104,19 +109,19 @@ def complaint(
 
     Args:
         error: the errors that pydantic found.
-        kind: the class that was validated.
+        kind: the dataclass or model that was validated.
         examples: valid values of fields, one of which a message shows if a value has another form.
         filters: the same for a filter of each operator.
     """
     first = error.errors(include_url=False, include_input=False)[0]
-    fields = kind.__dataclass_fields__
+    fields = kind.model_fields if issubclass(kind, BaseModel) else kind.__dataclass_fields__
     if first["type"] == "empty_query":
         return str(EmptyQueryError()), "query"
     if first["loc"] and isinstance(first["loc"][0], int):  # a positional argument
         first["loc"] = (list(fields)[first["loc"][0]], *first["loc"][1:])
     location = _location(first)
     field = str(first["loc"][0]) if first["loc"] and first["loc"][0] in fields else None
-    if first["type"] == "unexpected_keyword_argument":
+    if first["type"] in _UNKNOWN:
         unknown = _shortened(str(first["loc"][-1]))
         if len(first["loc"]) == 1:
             allowed = (
@@ -182,7 +187,7 @@ def _predicate(first: ErrorDetails, operators: Iterable[str]) -> str:
 def _location(first: ErrorDetails) -> str:
     """Returns a field's path as text: `filters[0].value` for `("filters", 0, "equals", "value")`."""
     path = list(first["loc"])
-    if first["type"] == "unexpected_keyword_argument":
+    if first["type"] in _UNKNOWN:
         path = path[:-1]
     text = ""
     for position, part in enumerate(path):

@@ -230,10 +230,7 @@ class SearchApi:
                     403, "wrong_origin", f"Pages of {origin!r} may not send records of searches: see --cors-origin."
                 )
         if call.headers.get("sec-gpc") != "1" and call.headers.get("dnt") != "1":
-            try:
-                search = read_beacon(call.body, site=self._name)
-            except ValueError as error:
-                raise HttpError(422, "invalid_request", str(error)) from None
+            search = read_beacon(call.body, site=self._name)
             if search is not None:
                 self._recorder.record(search)
         return ApiResponse.of(204, None, b"", (NO_STORE,))

@@ -39,7 +39,7 @@ class Route:
     @property
     def allow(self) -> str:
         """The `Allow` header."""
-        return ", ".join([*self.methods, "HEAD", "OPTIONS"])
+        return ", ".join([*self.methods, *(["HEAD"] if "GET" in self.methods else []), "OPTIONS"])
 
     @property
     def starlette_path(self) -> str:

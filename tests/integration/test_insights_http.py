@@ -82,7 +82,9 @@ def test_each_of_several_indexes_has_its_name_in_the_records(index_dir, tmp_path
 def test_a_record_that_is_not_a_search_is_refused(index_dir, tmp_path):
     with client_of(index_dir, tmp_path) as client:
         refused = send(client, {**ENDING, "user": "jane"})
-        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_request")
+        error = refused.json()["error"]
+        assert (refused.status_code, error["code"], error["field"]) == (422, "invalid_request", "user")
+        assert error["message"].startswith("Unknown key 'user': allowed are ")
         assert send(client, b"\xff").status_code == 422
         assert send(client, b"x" * 70_000).status_code == 413
         assert client.get(ADDRESS).status_code == 405

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.insights.search_records import MAX_QUERY, read_beacon, redact
 
 NOW = datetime(2026, 11, 22, 14, 59, 59, tzinfo=UTC)
@@ -95,20 +96,25 @@ def test_a_search_without_words_needs_a_filter():
 
 
 @pytest.mark.parametrize(
-    ("body", "field"),
+    ("body", "field", "sentence"),
     [
-        (b"", "The body is not a JSON object"),
-        (b"[]", "The body is not a JSON object"),
-        (beacon(address="10.0.0.1"), "address: "),
-        (beacon(matches="3"), "matches: "),
-        (beacon(mode="other"), "mode: "),
-        (beacon(similarity=1.5), "similarity: "),
-        (beacon(filters={"tags": ["x" * 201]}), "filters: "),
-        (beacon(language="<script>"), "language: "),
+        (b"", None, "The body is not valid JSON: EOF while parsing a value at line 1 column 0."),
+        (b"[]", None, 'The body must be a JSON object such as {"query": "rotate api keys", "matches": 3, '),
+        (b'{"query": "keys"}', "matches", "matches is missing; a valid example is 3."),
+        (beacon(address="10.0.0.1"), "address", "Unknown key 'address': allowed are corrected, filters, language, "),
+        (beacon(matches="3"), "matches", "matches must be a whole number."),
+        (beacon(mode="other"), "mode", "mode must be one of online, slow, better, degraded, static or fallback."),
+        (beacon(similarity=1.5), "similarity", "similarity must be at most 1."),
+        (beacon(filters=[]), "filters", 'filters must be an object; a valid example is {"tags": ["security"]}.'),
+        (beacon(filters={"tags": "x"}), "filters", "filters.tags must be a list; a valid example is "),
+        (beacon(filters={"tags": ["x" * 201]}), "filters", "filters.tags[0] is too long: at most 200 characters "),
+        (beacon(language="<script>"), "language", "language must have only letters, digits and dashes; a valid "),
     ],
 )
-def test_anything_else_is_refused_without_repeating_it(body, field):
-    with pytest.raises(ValueError, match=f"^{field}") as caught:
+def test_anything_else_is_refused_without_repeating_it(body, field, sentence):
+    with pytest.raises(QueryError) as caught:
         read_beacon(body)
+    assert str(caught.value).startswith(sentence)
+    assert caught.value.field == field
     assert "10.0.0.1" not in str(caught.value)
     assert "<script>" not in str(caught.value)

@@ -257,6 +257,7 @@ def test_head_has_the_headers_of_get_and_no_body(api):
         ("DELETE", "/api/v1/search", "GET, POST, HEAD, OPTIONS"),
         ("POST", "/api/v1/facets", "GET, HEAD, OPTIONS"),
         ("PUT", "/healthz", "GET, HEAD, OPTIONS"),
+        ("GET", "/api/v1/insights", "POST, OPTIONS"),
         ("WHATEVER", "/docs", "GET, HEAD, OPTIONS"),
     ],
 )
