@@ -51,6 +51,7 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
     The question of `semsearch query` may begin with a dash: an unknown flag is the question if there is no other.
     """
     given, unknown = parser.parse_known_args(arguments)
+    parser = getattr(given, "parser", parser)  # that of the subcommand, for its usage
     if len(unknown) == 1 and getattr(given, "text", "") is None:
         given.text = unknown.pop()
     if unknown:
@@ -63,7 +64,7 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
 
 
 def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
-    """Builds the parser; the parsed namespace has the chosen command under `command`.
+    """Builds the parser; the parsed namespace has the chosen command under `command` and its parser under `parser`.
 
     Args:
         commands: name of every command to the function that runs it.
@@ -81,7 +82,7 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")
     for name, (summary, add_arguments, options) in _COMMANDS.items():
         sub = subparsers.add_parser(name, help=summary, description=summary, formatter_class=raw, **options)
-        sub.set_defaults(command=commands[name])
+        sub.set_defaults(command=commands[name], parser=sub)
         add_arguments(sub)
     return parser
 
