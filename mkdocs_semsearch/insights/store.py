@@ -73,16 +73,22 @@ class InsightStore:
                 database.executescript(_TABLE)
             (folder / FILE).chmod(0o600)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigurationError(f"Searches cannot be recorded in {folder}: {reason(error)}.") from None
+            raise ConfigurationError(
+                f"The records of searches in {folder} cannot be opened: {_problem(error)}."
+            ) from None
 
     @classmethod
     def existing(cls, folder: Path) -> InsightStore:
         """Opens existing records for reading and deleting.
 
         Raises:
-            SemsearchError: there are no records.
+            SemsearchError: there are no records, or they cannot be opened.
         """
-        if not (folder / FILE).is_file():
+        try:
+            exists = (folder / FILE).is_file()
+        except OSError:  # this user may not look into the folder, as opening the file will say
+            exists = True
+        if not exists:
             raise SemsearchError(
                 f"There are no recorded searches in {folder}: `semsearch serve --insights {folder}` records them."
             )
@@ -102,6 +108,15 @@ class InsightStore:
         finally:
             database.close()
 
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Opens a connection whose errors are sentences."""
+        try:
+            with self._connection() as database:
+                yield database
+        except (sqlite3.Error, ValueError) as error:  # ValueError: a row with JSON or UTF-8 that is damaged
+            raise SemsearchError(f"The records in {self.folder / FILE} cannot be read: {_problem(error)}.") from None
+
     def write(self, searches: Sequence[Search], counted: Mapping[str, int] | None = None) -> None:
         """Writes records and adds to the counters, all or nothing.
 
@@ -117,8 +132,12 @@ class InsightStore:
             )
 
     def read(self, since: str = "") -> list[Search]:
-        """Returns all records from an hour or day on, oldest hour first."""
-        with self._connection() as database:
+        """Returns all records from an hour or day on, oldest hour first.
+
+        Raises:
+            SemsearchError: the file is damaged.
+        """
+        with self._reading() as database:
             found = database.execute(
                 f"SELECT {', '.join(_COLUMNS)} FROM searches WHERE hour >= ? ORDER BY hour, id", (since,)
             )
@@ -126,7 +145,7 @@ class InsightStore:
 
     def counters(self) -> dict[str, int]:
         """Returns the counters stored with the records: `dropped`, the records for which the queue was full."""
-        with self._connection() as database:
+        with self._reading() as database:
             return dict(database.execute("SELECT name, value FROM counters"))
 
     def forget(self, text: str) -> int:
@@ -145,7 +164,8 @@ class InsightStore:
             self._rewrite()
         except sqlite3.Error as error:
             file = self.folder / FILE
-            raise SemsearchError(f"Not everything is deleted from {file}: {reason(error)}. Run it again.") from None
+            again = _problem(error) if _is_damage(error) else f"{reason(error)}. Run it again"
+            raise SemsearchError(f"Not everything is deleted from {file}: {again}.") from None
         return count
 
     def clean(self, now: datetime | None = None) -> int:
@@ -313,6 +333,20 @@ def first_hour(since: str) -> str:
         return datetime.strptime(since, "%Y-%m-%d").strftime("%Y-%m-%d")
     except ValueError:
         raise SemsearchError(f"{since!r} is not a day: write 2026-11-01, or 30d for the last 30 days.") from None
+
+
+def _problem(error: Exception) -> str:
+    """Returns what is wrong with the file, and what to do about it."""
+    advice = (
+        "move the file away, and `semsearch serve` begins a new one"
+        if _is_damage(error)
+        else "see that this user may write there and that the disk has room"
+    )
+    return f"{reason(error)}; {advice}"
+
+
+def _is_damage(error: Exception) -> bool:
+    return not isinstance(error, (OSError, sqlite3.OperationalError))
 
 
 def _used(database: sqlite3.Connection) -> int:

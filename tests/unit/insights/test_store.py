@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import resource
 import signal
@@ -59,6 +60,33 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
         InsightStore(tmp_path)
     with pytest.raises(SemsearchError, match="no recorded searches"):
         InsightStore.existing(tmp_path / "nowhere")
+
+
+def test_damaged_records_are_a_sentence(store):
+    store.write([search("rotate keys " * 20) for _ in range(100)])
+    file = store.folder / FILE
+    whole = bytearray(file.read_bytes())
+    whole[8192:] = bytes(len(whole) - 8192)
+    file.write_bytes(whole)
+    damaged = InsightStore.existing(store.folder)
+    sentence = r"searches\.sqlite3.*malformed; move the file away, and `semsearch serve` begins a new one\.$"
+    for use in (damaged.read, lambda: damaged.export(store.folder / "out.parquet"), lambda: damaged.forget("keys")):
+        with pytest.raises(SemsearchError, match=sentence):
+            use()
+    file.write_text("no database at all, and long enough to be one")
+    with pytest.raises(SemsearchError, match=r"cannot be opened: file is not a database; move the file away"):
+        InsightStore.existing(store.folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
+def test_records_of_another_user_are_a_sentence(store):
+    store.write([search("rotate keys")])
+    os.seteuid(65534)
+    try:
+        with pytest.raises(SemsearchError, match=r"see that this user may write there and that the disk has room\.$"):
+            InsightStore.existing(store.folder)
+    finally:
+        os.seteuid(0)
 
 
 def test_forgotten_records_leave_no_trace_on_the_disk(store):
