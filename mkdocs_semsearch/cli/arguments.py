@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+QUESTIONS = "search-questions.jsonl"
+"""File for questions of readers, in which authors correct them by hand."""
+
 _EPILOG = """\
 examples:
   semsearch index site/ --config mkdocs.yml       index a site that is already built
@@ -146,9 +149,10 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--export-queries",
         nargs="?",
-        const="search-questions.jsonl",
+        const="",
         metavar="FILE",
-        help="write questions with the page that several readers opened, for semsearch eval (default: %(const)s)",
+        help="write questions with the page that several readers opened, for semsearch eval; without a FILE into "
+        f"{QUESTIONS}, unless that exists",
     )
     sub.add_argument("--index", metavar="INDEX", help=_INDEX)
     sub.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: %(default)s")

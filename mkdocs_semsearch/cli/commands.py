@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.cli.arguments import QUESTIONS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 
 if TYPE_CHECKING:
@@ -190,32 +191,44 @@ def _insights(given: argparse.Namespace) -> int:
     action, *rest = given.words if given.words[:1] in (["forget"], ["export"]) else ["report", "", *given.words]
     what, place = (*rest, "", "")[:2]
     if len(rest) > 2 or (action != "report" and not what):
-        raise SemsearchError("Write insights [DIR], insights forget TEXT [DIR] or insights export FILE.parquet [DIR].")
+        given.parser.error("write insights [DIR], insights forget TEXT [DIR] or insights export FILE.parquet [DIR]")
+    if action == "forget" and given.since:
+        given.parser.error("forget deletes records of every day: leave --since out")
     place = place or os.environ.get("SEMSEARCH_INSIGHTS", "")
     if not place:
         raise SemsearchError("Name the folder of the records, or set SEMSEARCH_INSIGHTS.")
     store = InsightStore.existing(Path(place))
     since = first_hour(given.since)
     if action == "forget":
-        print(f"Deleted {store.forget(what)} records.")
-    elif given.export_queries:
-        print(f"Wrote {_export_queries(store, since, Path(given.export_queries))} into {given.export_queries}.")
+        print(f"Deleted {_counted(store.forget(what), 'record')}.")
+    elif given.export_queries is not None:
+        print(_export_queries(store, since, given.export_queries))
     elif action == "export":
-        print(f"Wrote {store.export(Path(what), since)} records into {what}.")
+        print(f"Wrote {_counted(store.export(Path(what), since), 'record')} into {what}.")
     else:
         _report(given, store, since)
     return 0
 
 
-def _export_queries(store: InsightStore, since: str, file: Path) -> str:
+def _export_queries(store: InsightStore, since: str, name: str) -> str:
     from mkdocs_semsearch.insights.questions import labelled_questions
 
+    file = Path(name or QUESTIONS)
+    if not name and file.exists():
+        raise SemsearchError(
+            f"{file} exists, perhaps with corrections: name another file, or this one to replace it "
+            f"(--export-queries {file})."
+        )
     found = labelled_questions(store.read(since))
     try:
         file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None
-    return f"{len(found)} question{'s' if len(found) != 1 else ''}"
+    return f"Wrote {_counted(len(found), 'question')} into {file}."
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
@@ -256,7 +269,7 @@ def _lint(given: argparse.Namespace) -> int:
     else:
         for finding in found:
             print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
-    say(f"{len(found)} findings")
+    say(_counted(len(found), "finding"))
     return 1 if found and given.strict else 0
 
 

@@ -226,7 +226,8 @@ class InsightStore:
             plain = [_json(value) for value in values] if name in _AS_JSON else values
             columns[name] = pa.array(plain, types.get(name, pa.string()))
         try:
-            pq.write_table(pa.table(columns), file)
+            with file.open("wb") as out:  # whose errors do not repeat the path, as PyArrow's do
+                pq.write_table(pa.table(columns), out)
         except OSError as error:
             raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
         return len(searches)

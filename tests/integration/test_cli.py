@@ -471,8 +471,20 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
         "Wrote 5"
     )
     assert run("insights", store.folder, "--export-queries").stdout == "Wrote 1 question into search-questions.jsonl.\n"
+    corrected = tmp_path / "search-questions.jsonl"
+    corrected.write_text(corrected.read_text() + "\n")
+    sentence(run("insights", store.folder, "--export-queries", code=1), "exists, perhaps with corrections")
+    assert corrected.read_text().endswith("\n\n")
+    run("insights", store.folder, "--export-queries", corrected)
+    assert not corrected.read_text().endswith("\n\n")
     evaluated = run("eval", "search-questions.jsonl", default, "--format", "json")
     assert json.loads(evaluated.stdout)["queries"] == 1
+    for wrong in (("forget",), ("forget", "Titan", store.folder, "more"), ("forget", "Titan", "--since", "30d")):
+        assert "usage: semsearch insights" in run("insights", *wrong, code=2, **folder).stderr
+    place = tmp_path / "missing" / "a.parquet"
+    sentence(
+        run("insights", "export", place, code=1, **folder), f"{place} cannot be written: No such file or directory"
+    )
     assert run("insights", "forget", "Titan", store.folder).stdout == "Deleted 2 records.\n"
     assert [item.query for item in store.read()] == ["rotate keys"] * 3
 
