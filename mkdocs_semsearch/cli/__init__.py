@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.cli.commands import COMMANDS, say
-from mkdocs_semsearch.errors import QueryError, SemsearchError, is_panic
+from mkdocs_semsearch.errors import QueryError, SemsearchError, is_panic, reason
 
 _USAGE_FIELDS = ("filters", "language", "limit", "min_score", "offset", "query")
 """Fields of a query that come straight from an argument, so a wrong value is wrong usage."""
@@ -42,15 +42,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader has closed the pipe. Without this, Python would report the error again while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has closed the pipe
+        _write_nothing_more()
         return 0
+    except OSError as error:
+        _write_nothing_more()
+        place = "The output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
+        say(f"{place}: {reason(error)}.")
+        return 1
     except BaseException as error:
         if not is_panic(error):
             raise
         say(f"A library failed ({error}): check the index with `semsearch inspect --verify`.")
         return 1
+
+
+def _write_nothing_more() -> None:
+    """Discards what is left of the output; otherwise Python would report the error again while it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_anything() -> None:

@@ -303,6 +303,15 @@ def test_a_closed_pipe_ends_the_command_without_an_error(index_dir):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+def test_a_full_disk_is_a_sentence(index_dir):
+    for command in (("query", "keys", "--index", index_dir, *LEXICAL), ("inspect", index_dir), ("requirements",)):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run([SEMSEARCH, *command], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.stderr == "semsearch: The output cannot be written: No space left on device.\n"
+        assert done.returncode == 1
+
+
 def test_inspection(run, index_dir):
     said = run("inspect", index_dir, "--verify").stdout
     assert "Démo https://example.org/ en" in said
