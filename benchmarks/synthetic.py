@@ -28,9 +28,10 @@ from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
 from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import build_knn_graph
-from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
+from mkdocs_semsearch.indexing.lexical_texts import SiteTexts
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.indexing.writers import write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 
@@ -242,9 +243,10 @@ def write_index(folder: Path, chunks: int, seed: int = 0) -> dict[str, float]:
             np.savez(target / GRAPH, indptr=graph.indptr, indices=graph.indices)
         with _timed(seconds, "tables"):
             write_tables(pages, FACETS, _own_sections(pages), target)
-        with _timed(seconds, "words"):
-            texts = (prepared_texts(chunk) for page in pages for chunk in page.chunks)
-            write_lexical_index(texts, target / LEXICAL, Analysis(["english"]))
+        with _timed(seconds, "words"), ContentCache.open(None) as contents:
+            digests, stemmers = list(map(page_digest, pages)), ["english"] * len(pages)
+            site = SiteTexts(pages, digests, Analysis(["english"]), stemmers, contents)
+            write_lexical_runs(site, target / LEXICAL, "0" * 16, None)
         return Manifest(
             build_id="0" * 16,
             generator="benchmark",

@@ -10,10 +10,15 @@ from typing import Any
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import FacetType
+from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
 from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
 from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
+from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest
+from mkdocs_semsearch.indexing.lexical_texts import SiteTexts
+from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
+from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.word_hash import WordHashEmbedder
 
@@ -126,6 +131,13 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value.isoformat() if isinstance(value, datetime.date) else value
+
+
+def write_words(folder: Path, pages: Sequence[ChunkedPage], analysis: Analysis) -> None:
+    """Writes the lexical index of pages that all have the first stemmer of an analysis."""
+    with ContentCache.open(None) as contents:
+        digests, stemmers = list(map(page_digest, pages)), [analysis.stemmers[0]] * len(pages)
+        write_lexical_runs(SiteTexts(pages, digests, analysis, stemmers, contents), folder / LEXICAL, "0" * 16, None)
 
 
 def built(

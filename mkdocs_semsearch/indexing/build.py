@@ -39,7 +39,7 @@ from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, common_words_of, 
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
-from mkdocs_semsearch.lexical.extra_words import Compounds, ReaderWords
+from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
 from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
 
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
@@ -277,12 +277,13 @@ class _Contents:
         analysis = Analysis(stemmers or [stemmer_for(options.language)])
         with self._open_cache() as contents:
             compounds, digests = site_compounds(self.pages, self.digests, stemmers, contents)
+        added = AddedWords(self._readers, compounds)
         store: Mapping[str, Any] = {}
         # Tantivy and NumPy release the interpreter's lock, so words and vectors can use one core each.
         # An edit needs little linear algebra, whose threads would keep the cores busy while they wait for more.
         with ThreadPoolExecutor(1) as pool, threadpool_limits(None if self.earlier is None else 1, "blas"):
             handed_over = threading.Event()
-            words = pool.submit(self._write_words, folder, analysis, stemmers, compounds, digests, handed_over.set)
+            words = pool.submit(self._write_words, folder, analysis, stemmers, added, digests, handed_over.set)
             words.add_done_callback(lambda _: handed_over.set())
             if self.earlier is not None:  # an edit is many short steps, and each of them would wait for the lock
                 handed_over.wait()
@@ -293,9 +294,7 @@ class _Contents:
                 graph.save(folder / GRAPH)
                 self._write_tables(groups, folder)
             else:
-                rows = IndexedRows(
-                    self.build_id, self.pages, vectors, groups, options.facets, stemmers, self._readers, compounds
-                )
+                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers, added)
                 store = self.store.write(folder, rows)
             words.result()
         return self._manifest(graph.method, self._lexical(analysis), self._export_encoder(folder / ENCODER), store)
@@ -363,15 +362,15 @@ class _Contents:
         folder: Path,
         analysis: Analysis,
         stemmers: Sequence[str | None],
-        compounds: Compounds,
+        added: AddedWords,
         digests: Sequence[bytes],
         handed_over: Callable[[], None],
     ) -> None:
         if self.store is not None:
             return
         with self._open_cache() as contents:
-            digests = with_reader_words(self.pages, digests, self._readers)
-            site = SiteTexts(self.pages, digests, analysis, stemmers, contents, self._readers, compounds)
+            digests = with_reader_words(self.pages, digests, added.readers)
+            site = SiteTexts(self.pages, digests, analysis, stemmers, contents, added)
             earlier = None
             if self.earlier_build is not None:
                 earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)

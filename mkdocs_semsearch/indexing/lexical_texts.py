@@ -14,7 +14,7 @@ from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.lexical import analyzers, extra_words, terms
 from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, exact_text, lexical_texts, plain_words, prepare
-from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.extra_words import NO_ADDED_WORDS, AddedWords, Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
 
 _PAGES_AT_ONCE = 100
@@ -129,14 +129,10 @@ def site_compounds(
     return divided, hashes
 
 
-def added_words(
-    page: ChunkedPage, readers: ReaderWords, compounds: Compounds = NO_COMPOUNDS, stemmer: str | None = None
-) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
-    """Yields the chunks of a page, each with its added reader words and parts of compounds."""
-    own = readers.of_page(page.path, page.front_matter)
-    for number, chunk in enumerate(page.chunks):
-        place = (chunk.heading_hierarchy, chunk.content)
-        yield chunk, (*(() if number else own), *readers.of_text(*place), *compounds.of_text(stemmer, *place))
+def spoken_chunks(page: ChunkedPage, stemmer: str | None, added: AddedWords) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
+    """Yields the chunks of a page, each with the words that are added to it."""
+    texts = ((chunk.heading_hierarchy, chunk.content) for chunk in page.chunks)
+    return zip(page.chunks, added.of_page(page.path, page.front_matter, stemmer, texts), strict=True)
 
 
 def prepared_texts(chunk: Chunk, added: Sequence[str] = ()) -> Sequence[str]:
@@ -155,8 +151,7 @@ class SiteTexts:
         analysis: text analysis of the site.
         stemmers: stemmer of every page.
         contents: the cache with the texts of earlier builds and with the pages of each segment.
-        readers: synonyms and pins of the site.
-        compounds: compounds of the site.
+        added: the words that are added to chunks.
     """
 
     pages: Sequence[ChunkedPage]
@@ -164,8 +159,7 @@ class SiteTexts:
     analysis: Analysis
     stemmers: Sequence[str | None]
     contents: ContentCache
-    readers: ReaderWords = NO_READER_WORDS
-    compounds: Compounds = NO_COMPOUNDS
+    added: AddedWords = NO_ADDED_WORDS
 
     def prepared(self, run: slice) -> Iterator[Sequence[str]]:
         """Yields the prepared texts of each chunk of some pages, in the order of `FIELDS`.
@@ -181,8 +175,7 @@ class SiteTexts:
             for page, stemmer, key in zip(self.pages[here], self.stemmers[here], keys, strict=True):
                 texts = _read(known.get(key), len(page.chunks))
                 if texts is None:
-                    found = added_words(page, self.readers, self.compounds, stemmer)
-                    texts = [prepared_texts(chunk, added) for chunk, added in found]
+                    texts = [prepared_texts(*spoken) for spoken in spoken_chunks(page, stemmer, self.added)]
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self.contents.put(new)

@@ -158,22 +158,6 @@ def _write_segments(
     return written
 
 
-def write_lexical_index(texts: Iterable[Sequence[str]], folder: Path, analysis: Analysis) -> None:
-    """Writes the index of all chunks, in their order, as one segment.
-
-    Args:
-        texts: `prepared_texts` of every chunk, in the order of the chunk table.
-        folder: folder to create; must not exist.
-        analysis: text analysis of the site, the same for all pages.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    with _clean_folder(folder), _lexical_writer(folder, analysis) as writer:
-        _add_documents(writer, texts, 0)
-        writer.commit()
-
-
 @contextlib.contextmanager
 def _clean_folder(folder: Path) -> Iterator[None]:
     """Creates a folder in which Tantivy writes an index, and removes all other files afterwards."""

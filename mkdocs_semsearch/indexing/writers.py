@@ -19,7 +19,8 @@ from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, chunks_schema, facet
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_content_hash
-from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, NO_READER_WORDS, Compounds, ReaderWords
+from mkdocs_semsearch.indexing.lexical_texts import spoken_chunks
+from mkdocs_semsearch.lexical.extra_words import NO_ADDED_WORDS, AddedWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,7 @@ class IndexedRows:
         groups: int32 `[chunks]`, see `duplicate_groups`.
         facets: declared facet fields.
         stemmers: stemmer of every page, see `page_stemmers`.
-        readers: synonyms and pins of the site.
-        compounds: compounds of the site.
+        added: the words that are added to chunks.
     """
 
     build_id: str
@@ -43,8 +43,12 @@ class IndexedRows:
     groups: NDArray[np.int32]
     facets: tuple[FacetDeclaration, ...]
     stemmers: Sequence[str | None]
-    readers: ReaderWords = NO_READER_WORDS
-    compounds: Compounds = NO_COMPOUNDS
+    added: AddedWords = NO_ADDED_WORDS
+
+    def spoken_chunks(self) -> Iterator[tuple[Chunk, Sequence[str]]]:
+        """Yields all chunks, each with the words that are added to it."""
+        for page, stemmer in zip(self.pages, self.stemmers, strict=True):
+            yield from spoken_chunks(page, stemmer, self.added)
 
 
 class StoreWriter(Protocol):

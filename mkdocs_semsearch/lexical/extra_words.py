@@ -206,7 +206,41 @@ class ReaderWords:
         return {word: _pattern(others) for word, others in self.synonyms.items()}
 
 
-NO_READER_WORDS = ReaderWords()
+@dataclass(frozen=True, slots=True)
+class AddedWords:
+    """The words that are added to the chunks of a site.
+
+    Attributes:
+        readers: synonyms and pins of the site.
+        compounds: compounds of the site.
+    """
+
+    readers: ReaderWords = ReaderWords()
+    compounds: Compounds = NO_COMPOUNDS
+
+    def of_page(
+        self,
+        path: str,
+        front_matter: Mapping[str, Any],
+        stemmer: str | None,
+        texts: Iterable[tuple[Sequence[str], str]],
+    ) -> Iterator[tuple[str, ...]]:
+        """Yields the words that are added to each chunk of a page; those of the page itself go to its first chunk.
+
+        Args:
+            path: path of the page.
+            front_matter: front matter of the page.
+            stemmer: stemmer of the page.
+            texts: headings and content of every chunk.
+        """
+        own = self.readers.of_page(path, front_matter)
+        for headings, content in texts:
+            parts = self.compounds.of_text(stemmer, headings, content)
+            yield (*own, *self.readers.of_text(headings, content), *parts)
+            own = ()
+
+
+NO_ADDED_WORDS = AddedWords()
 
 
 def keywords_of(front_matter: Mapping[str, Any]) -> tuple[str, ...]:

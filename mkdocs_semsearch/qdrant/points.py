@@ -26,9 +26,9 @@ from mkdocs_semsearch.artifact.fields import (
     stored_field,
 )
 from mkdocs_semsearch.chunking import Chunk
-from mkdocs_semsearch.indexing.lexical_texts import added_words
+from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
-from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, lexical_texts, prepare
+from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, prepare
 from mkdocs_semsearch.lexical.extra_words import keywords_of
 from mkdocs_semsearch.lexical.question import generic_headings, literal_name, section_names
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
@@ -183,11 +183,8 @@ class SparseWords:
 
 
 def _terms(chunk: Chunk, added: Sequence[str], analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:
-    texts = lexical_texts(chunk.heading_hierarchy, chunk.content, (*chunk.definitions, chunk.node_name or ""), added)
-    return {
-        field: list(analyzers[field].analyze(text if field in ("identifiers", "parts") else prepare(text)))
-        for field, text in texts.items()
-    }
+    texts = zip(FIELDS, prepared_texts(chunk, added), strict=True)
+    return {field: list(analyzers[field].analyze(text)) for field, text in texts}
 
 
 def fields_of(rows: IndexedRows) -> tuple[CollectionField, ...]:
@@ -202,12 +199,6 @@ def fields_of(rows: IndexedRows) -> tuple[CollectionField, ...]:
     return collection_fields(types)
 
 
-def spoken_chunks(rows: IndexedRows) -> Iterator[tuple[Chunk, Sequence[str]]]:
-    """Yields all chunks, each with its added keywords, synonyms and parts of compounds."""
-    for page, stemmer in zip(rows.pages, rows.stemmers, strict=True):
-        yield from added_words(page, rows.readers, rows.compounds, stemmer)
-
-
 def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: SparseWords) -> Iterator[models.PointStruct]:
     """Yields the points in the order of their ids: row i of the chunks is point i, page j is point `chunks + j`."""
     page_fields = _PageFields(rows, fields)
@@ -215,7 +206,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     paths = ((number, chunk.heading_hierarchy) for number, page in enumerate(rows.pages) for chunk in page.chunks)
     generic = generic_headings(paths)
     place = (-1, -1)  # page and section of the chunk before
-    chunks = spoken_chunks(rows)
+    chunks = rows.spoken_chunks()
     for row, (record, (chunk, added)) in enumerate(
         zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)
     ):
@@ -230,7 +221,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             HEADING_STEMS: words.heading_stems(chunk),
         }
         if page != place[0]:
-            pinned = rows.readers.names_of(rows.pages[page].path)
+            pinned = rows.added.readers.names_of(rows.pages[page].path)
             payload[TITLE_NAME] = [literal_name(record["heading_hierarchy"][0]), *pinned]
         if (page, section) != place:
             keywords = keywords_of(rows.pages[page].front_matter) if page != place[0] else ()

@@ -30,7 +30,7 @@ from mkdocs_semsearch.qdrant.collection import (
     answering,
     patiently,
 )
-from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of, spoken_chunks
+from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
 
 _OLDEST = (1, 19)
 """The first version of Qdrant with prefix and phrase matching."""
@@ -84,7 +84,7 @@ class QdrantWriter:
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
-        chunks = list(spoken_chunks(rows))
+        chunks = list(rows.spoken_chunks())
         of_chunks = [stemmer for page, stemmer in zip(rows.pages, rows.stemmers, strict=True) for _ in page.chunks]
         words = SparseWords.counted(chunks, of_chunks)
         TermList.write(folder / TERMS, words.statistics.chunks_with)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.extra_words import NO_READER_WORDS, ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
@@ -242,9 +242,9 @@ class ResultWriter:
     matcher: Matcher
     candidates: Candidates
     explain: bool
-    nearest: NearestSentence | None = None
-    question: str = ""
-    readers: ReaderWords = NO_READER_WORDS
+    nearest: NearestSentence | None
+    question: str
+    readers: ReaderWords
 
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""

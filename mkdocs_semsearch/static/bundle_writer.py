@@ -37,7 +37,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     telling_words,
 )
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
-from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, AddedWords, Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.languages import page_stemmers
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
@@ -279,9 +279,8 @@ def _split(
     manifest: Manifest, pages: Sequence[Record], chunks: ChunkTable, digests: Sequence[bytes], earlier: Parts
 ) -> tuple[list[bytes], ChunkWords]:
     """Returns a key of every page, see `Parts`, and the words of all chunks; only new pages are split."""
-    readers = ReaderWords.of(manifest.lexical)
     stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
-    compounds = _compounds(chunks, stemmers)
+    added = AddedWords(ReaderWords.of(manifest.lexical), _compounds(chunks, stemmers))
     spans = _spans(pages)
     keys = [
         hash_of(digest, repr((page["path"], page["front_matter"], stemmer)).encode("utf-8", "surrogatepass"))
@@ -296,8 +295,10 @@ def _split(
 
     def texts() -> Iterator[ChunkText]:
         for number in new:
-            for chunk in chunks.rows(*spans[number]):
-                yield _chunk_text(chunk, pages[number], readers, compounds, stemmers[number])
+            page, here = pages[number], list(chunks.rows(*spans[number]))
+            places = ((chunk["heading_hierarchy"], chunk["content"]) for chunk in here)
+            words = added.of_page(page["path"], json.loads(page["front_matter"]), stemmers[number], places)
+            yield from map(_chunk_text, here, words)
 
     if len(new) == len(pages):
         return keys, ChunkWords.of(texts())
@@ -368,14 +369,9 @@ def _compounds(chunks: ChunkTable, stemmers: Sequence[str | None]) -> Compounds:
     return Compounds(words)
 
 
-def _chunk_text(
-    chunk: Record, page: Record, readers: ReaderWords, compounds: Compounds, stemmer: str | None
-) -> ChunkText:
-    is_first = chunk["chunk_index"] == 0
-    own = readers.of_page(page["path"], json.loads(page["front_matter"])) if is_first else ()
-    place = (chunk["heading_hierarchy"], chunk["content"])
-    added = (*own, *readers.of_text(*place), *compounds.of_text(stemmer, *place))
-    texts = lexical_texts(*place, (*chunk["definitions"], chunk["node_name"] or ""), added)
+def _chunk_text(chunk: Record, added: Sequence[str]) -> ChunkText:
+    names = (*chunk["definitions"], chunk["node_name"] or "")
+    texts = lexical_texts(chunk["heading_hierarchy"], chunk["content"], names, added)
     fields = {name: texts[name] for name in FIELD_WEIGHTS}
     return ChunkText(
         fields,

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.artifact.manifest import LEXICAL
-from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
-from tests.made_index import made_chunk
+from tests.made_index import made_page, write_words
 
 ENGLISH = Analysis(["english"])
 CHUNKS = 1500
@@ -22,9 +19,8 @@ WORDS = ("token", "server", "index", "page", "value", "filter", "table", "model"
 def lexical(tmp_path_factory):
     generator = np.random.default_rng(1)
     texts = [" ".join(generator.choice(WORDS, size=generator.integers(3, 12))) for _ in range(CHUNKS)]
-    chunks = [made_chunk(0, ["Page"], None, text) for text in texts]
     folder = tmp_path_factory.mktemp("rows")
-    write_lexical_index(map(prepared_texts, chunks), folder / LEXICAL, ENGLISH)
+    write_words(folder, [made_page("page.md", texts, title="Page")], ENGLISH)
     return LexicalIndex.load(folder, CHUNKS, ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
 
@@ -51,8 +47,7 @@ def test_the_best_are_the_first_of_all(lexical):
 def test_neighbouring_words_count_less_if_one_of_them_is_a_stop_word(tmp_path):
     # Every word is in two texts of the same length, so the pairs differ in nothing but their stop word.
     texts = ["blue token here now", "token blue here now", "with vector here now", "vector with here now"]
-    chunks = [made_chunk(0, ["Page"], None, text) for text in texts]
-    write_lexical_index(map(prepared_texts, chunks), tmp_path / LEXICAL, ENGLISH)
+    write_words(tmp_path, [made_page("page.md", texts, title="Page")], ENGLISH)
     index = LexicalIndex.load(tmp_path, len(texts), ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
     def gain(question, neighbours, apart):

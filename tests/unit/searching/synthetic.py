@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, publish_build
-from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS
+from mkdocs_semsearch.artifact.manifest import GRAPH, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
-from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_index
 from mkdocs_semsearch.indexing.writers import chunk_ids, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
-from tests.made_index import declared, made_chunk
+from tests.made_index import declared, made_chunk, write_words
 from tests.word_hash import DIMENSION, WordHashEmbedder
 
 FACETS = declared("share", "tags", "status")
@@ -61,8 +59,7 @@ class Synthetic:
             write_tables(pages, FACETS, group_of.astype(np.int32), folder)
             np.save(folder / VECTORS, vectors)
             np.savez(folder / GRAPH, indptr=np.zeros(chunks + 1, np.int64), indices=np.zeros(0, np.int32))
-            texts = (prepared_texts(chunk) for page in pages for chunk in page.chunks)
-            write_lexical_index(texts, folder / LEXICAL, Analysis(["english"]))
+            write_words(folder, pages, Analysis(["english"]))
             identity = WordHashEmbedder().identity
             return Manifest(
                 "0" * 16,

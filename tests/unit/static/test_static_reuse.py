@@ -146,13 +146,13 @@ def test_only_the_changed_page_is_split_into_words(tmp_path, index_of, monkeypat
     """Without this the cost of an edit would grow with the whole site."""
     split, chunk_text = [], bundle_writer._chunk_text
 
-    def spy(chunk, page, *rest):
-        split.append(page["path"])
-        return chunk_text(chunk, page, *rest)
+    def spy(chunk, added):
+        split.append(chunk["page"])
+        return chunk_text(chunk, added)
 
     monkeypatch.setattr(bundle_writer, "_chunk_text", spy)
     after(tmp_path, index_of(PAGES), index_of(EDITED))
-    assert split == [path for pages in (PAGES, PAGES[:1]) for page in pages for path in [page.path] * len(page.chunks)]
+    assert split == [number for pages in (PAGES, PAGES[:1]) for number, page in enumerate(pages) for _ in page.chunks]
 
 
 def test_parts_that_other_code_wrote_are_not_used(tmp_path, index_of, monkeypatch):
