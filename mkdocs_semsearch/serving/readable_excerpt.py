@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*(?:\n|\Z)", re.MULTILINE)
+_CODE_BLOCK = re.compile(r"^(`{3,}|~{3,})[^\n]*(?:\n|\Z)(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _SIGN = re.compile(r"^[ \t]*(?:…[ \t]+)?(?P<sign>:[ \t]+|[-*+][ \t]+(?:\[(?P<task>[ x])\][ \t]+)?)", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _BAR = re.compile(r"[ \t]*\|[ \t]*")
@@ -64,15 +64,18 @@ def readable_blocks(text: str, highlights: Sequence[tuple[int, int]]) -> list[Bl
 
 
 def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yields the ranges between fences without empty lines around them, and whether each is code."""
-    begin, fenced = 0, False
-    for match in (*_FENCE.finditer(text), None):
-        end = match.start() if match else len(text)
-        part = text[begin:end]
-        if part.strip():
-            begin += len(part) - len(part.lstrip("\n"))
-            yield begin, begin + len(part.strip("\n")), fenced
-        begin, fenced = (match.end() if match else end), not fenced
+    """Yields the ranges of prose and of the code inside fences, without empty lines around, and which are code."""
+    position = 0
+    for match in (*_CODE_BLOCK.finditer(text), None):
+        ranges = [(position, match.start() if match else len(text), False)]
+        if match:
+            ranges.append((*match.span(2), True))
+            position = match.end()
+        for begin, end, fenced in ranges:
+            part = text[begin:end]
+            if part.strip():
+                begin += len(part) - len(part.lstrip("\n"))
+                yield begin, begin + len(part.strip("\n")), fenced
 
 
 def _changes(text: str, start: int, end: int) -> Iterator[_Change]:

@@ -181,7 +181,7 @@ YAML = """theme:
 
 
 def test_indented_code_is_one_block_without_the_indentation_of_all_its_lines(page, site):
-    cut = "\n".join(YAML.splitlines()[3:])
+    cut = "\n".join(["```yaml", *YAML.splitlines()[3:]])
 
     def with_yaml(body):
         section = body["results"][0]["sections"][0]

@@ -643,6 +643,55 @@ def test_code_in_the_list_does_not_begin_with_a_closing_bracket(page, site):
     assert first.locator("pre").all_text_contents() == ["[token]\ndays = 90"]
 
 
+@pytest.mark.parametrize("kind", ["text", "code"])
+def test_prose_of_a_section_with_code_is_prose(page, site, kind):
+    def with_code_above(body):
+        best = body["results"][0]["sections"][0]
+        best |= {"kind": kind, "content": f"```sh\ndeploy\n```\n\n{prose}", "excerpt": prose, "highlights": [[4, 9]]}
+        return body
+
+    prose = "The token lives for `days`."
+    site.sidecar.change = with_code_above
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("p, pre").all_text_contents() == ["The token lives for days."]
+
+
+def test_a_fence_inside_a_longer_one_is_code(page, site):
+    excerpt = "````md\n```sh\nset token\n```\n````\n\n- Set it."
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[17, 22]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("p, pre").all_text_contents() == ["```sh\nset token"]
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("---\nhide:\n  - toc\n---", "- toc"),
+        ("theme:\n  palette:\n    primary: indigo", "primary: indigo"),
+        ('{\n  "plugins": [\n    "search"\n  ]\n}', '"search"'),
+        ("config:", "config:"),
+        ("* * * * *", "* * * * *"),
+        ("def main(name):\n    pass", "def main(name):"),
+    ],
+)
+def test_below_prose_the_first_line_of_code_that_says_something_is_shown(page, site, code, shown):
+    excerpt = f"Set the token:\n\n```\n{code}\n```"
+    site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[8, 13]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("p, pre").all_text_contents() == ["Set the token:", shown]
+
+
+def test_a_row_that_is_cut_is_a_row(page, site):
+    rows = "| blue | no | after 30 seconds |\n| token …"
+    site.sidecar.change = lambda body: with_excerpt(body, rows, [[35, 40]])
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator(".ss-cell").all_text_contents() == ["token …"]
+
+
 def test_a_long_text_below_another_line_ends_with_an_ellipsis(page, site):
     excerpt = f"Set the token.\n\n{'It lives for a number of days that you choose. ' * 5}"
     site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[8, 13]])
@@ -667,8 +716,8 @@ def test_a_long_line_of_code_ends_with_an_ellipsis_and_cannot_be_scrolled(page, 
 
 
 def test_the_line_with_the_word_goes_before_one_with_a_longer_form_of_it(page, site):
-    rows = "| TOKEN | The first. |\n| TOKEN_LIFETIME_IN_DAYS | The second. |\n| …"
-    site.sidecar.change = lambda body: with_excerpt(body, rows, [[2, 7], [25, 47]])
+    rows = "| Name | Text |\n| TOKEN | The first. |\n| TOKEN_LIFETIME_IN_DAYS | The second. |\n| …"
+    site.sidecar.change = lambda body: with_excerpt(body, rows, [[18, 23], [41, 63]])
     ask(page, site, "token")
     first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
     assert first.inner_text() == "TOKENThe first."
@@ -700,8 +749,8 @@ def test_a_mark_ends_where_a_part_of_a_name_ends(page, site):
 
 
 def test_the_column_names_of_a_table_are_shown_with_its_first_row(page, site):
-    rows = "| Option | Default |\n| --- | --- |\n| clean | false |\n| hooks | true |"
-    site.sidecar.change = lambda body: with_excerpt(body, rows, [[2, 8]])
+    rows = "The options:\n\n| Option | Default |\n| clean | false |\n| hooks | true |"
+    site.sidecar.change = lambda body: with_excerpt(body, rows, [[16, 22]])
     ask(page, site, "token")
     first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
     assert first.locator(".ss-cell").all_text_contents() == ["Option", "Default", "clean", "false"]

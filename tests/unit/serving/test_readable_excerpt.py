@@ -21,6 +21,7 @@ def shown(text, highlights=()):
         ("| `a` | `str | None` | the first |", ["a · str | None · the first"]),
         ("before\n\n```sh\n\n  run `x` | y\n: z\n```\n\nafter", ["before", "  run `x` | y\n: z", "after"]),
         ("~~~\n~~~", []),
+        ("````md\n```py\n- x\n```\n````\n\n- y", ["```py\n- x\n```", "• y"]),
         ("", []),
         ("`open", ["`open"]),
     ],

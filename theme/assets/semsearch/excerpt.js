@@ -3,10 +3,11 @@
 import { directionOf, h } from "./ui.js";
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-const FENCE = /^\s*(?:```|~~~)\s*([\w+#.-]*)/;
+const FENCE = /^(?:`{3,}|~{3,})/;
 export const ITEM = /^\s*(?:…\s+)?(?:[-*+]|(\d+)[.)])\s+(?:\[([ x])\]\s+)?/; // [x] is a done task
 const DEFINITION = /^\s*(?:…\s+)?:\s+/;
 const RULE = /^[\s|:…-]*$/;
+const OPENING = /^\W*[\w.-]+\W*[:({[]\s*$/; // one word and the sign after it
 const LINE = 80; // letters
 
 /** Converts to lower case without accents. Offsets stay valid. */
@@ -107,8 +108,8 @@ export const namesIn = (query) =>
     .map((word) => word.toLowerCase());
 
 /** Renders `space` lines around the one with a name of the question, or with the most marked letters. */
-export function renderExcerpt({ excerpt: text, highlights, kind }, space, names = []) {
-  const fitting = fittingLines(text, linesOf(text, highlights, kind, names), space);
+export function renderExcerpt({ excerpt: text, highlights }, space, names = []) {
+  const fitting = fittingLines(text, linesOf(text, highlights, names), space);
   const root = h("div.ss-excerpt", { dir: directionOfLines(text, fitting) });
   for (const { type, ranges } of blocksOf(fitting)) {
     if (type === "code") root.append(renderCode(text, highlights, ranges));
@@ -117,26 +118,31 @@ export function renderExcerpt({ excerpt: text, highlights, kind }, space, names 
   return root;
 }
 
-function fittingLines(text, lines, space) {
+function fittingLines(text, all, space) {
+  const lines = all.filter(({ type, range }) => type && text.slice(...range).trim());
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
-  const isTerm = lines[best].type === "dt";
-  // Of a table the best row is shown; with its column names alone, the first row too.
-  const { type = "text", range = [0, 0] } = lines[best + 1] ?? {};
-  const isHeader = lines[best].type === "table" && !type && range[1] > range[0]; // a rule follows
+  const has = (index, type) => lines[index]?.type === type;
+  // Of a table the best row is shown; with its first row, which has the names of the columns, the second one too.
+  const isHeader = has(best, "table") && !has(best - 1, "table");
+  const isTerm = has(best, "dt");
   const shown = lines
-    .filter(({ type }, index) => type && (type !== "table" || index === best || (isHeader && index === best + 2)))
-    .filter(({ type, range }) => type !== "code" || text.slice(...range).trim())
-    .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]));
+    .filter(({ type }, index) => type !== "table" || index === best || (isHeader && index === best + 1))
+    .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]))
+    .filter((line, index, all) => has(best, "code") || !isFrame(text, line, all[index + 1]));
   if (space > 1) makeRoom(text, shown);
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   const at = shown.indexOf(lines[best]); // -1 in a text without words
-  const end = at + (isTerm ? 2 : 1);
+  const end = at + (isHeader || isTerm ? 2 : 1);
   let first = 0;
   while (first < at && (roomOf(shown.slice(first, end)) > space || isBracket(text, shown[first]))) first += 1;
   const fitting = [];
   for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
   return fitting;
 }
+
+/** Returns whether a line of code says less than the next one: `---`, or `theme:`, which only opens a block. */
+const isFrame = (text, line, next) =>
+  line.type === "code" && next?.type === "code" && (isBracket(text, line) || OPENING.test(text.slice(...line.range)));
 
 /** Returns whether a line of code has signs only, such as the bracket that ends what stands above. */
 const isBracket = (text, { type, range }) => type === "code" && !/[\p{L}\p{N}]/u.test(text.slice(...range));
@@ -178,25 +184,22 @@ function renderLine(text, highlights, type, [start, end]) {
  * Describes lines as {type, range, room: lines on screen, weight: marked letters}. A longer form of a marked word, such
  * as the completion of a name, weighs no more than that word, and one of the `names` weighs more than all other words.
  */
-export function linesOf(text, highlights, kind, names = []) {
-  const fences = text.match(new RegExp(FENCE, "gm")) ?? [];
-  // An excerpt cut out of fenced code has no fence, or only the closing one.
-  let fenced = fences.length
-    ? fences.length % 2 && !FENCE.exec(fences[0])[1] && !FENCE.test(text.split("\n")[0])
-    : kind === "code";
+export function linesOf(text, highlights, names = []) {
   const words = wordsOf([{ excerpt: text, highlights }]).sort((a, b) => a.length - b.length);
   const weightOf = ([from, to]) => {
     const marked = text.slice(from, to).toLowerCase();
     return names.includes(marked) ? text.length : words.find((word) => marked.startsWith(word)).length;
   };
   let start = 0;
+  let open = ""; // the fence above the lines of code
   const lines = text.split("\n").map((line) => {
     const range = [start, start + line.length];
-    const fence = FENCE.test(line);
-    const type = fence ? "" : fenced ? "code" : typeOf(line);
+    const [mark] = FENCE.exec(line) ?? [""];
+    const fence = open ? mark.startsWith(open) && !/[^`~\s]/.test(line) : mark;
+    const type = fence ? "" : open ? "code" : typeOf(line);
     const inside = highlights.filter(([from, to]) => from >= start && to <= range[1]);
     const weight = inside.reduce((sum, range) => sum + weightOf(range), 0);
-    if (fence) fenced = !fenced;
+    if (fence) open = open ? "" : mark;
     start = range[1] + 1;
     if (type === "dd") range[0] += DEFINITION.exec(line)[0].length;
     return { type, range, weight, room: type && Math.ceil(line.length / LINE) };
@@ -212,7 +215,7 @@ export function linesOf(text, highlights, kind, names = []) {
 function typeOf(line) {
   if (RULE.test(line)) return "";
   if (DEFINITION.test(line)) return "dd";
-  if (/^\s*(?:…\s*)?\|.*\|/.test(line)) return "table";
+  if (/^\s*(?:…\s*)?\|.*(?:\||…$)/.test(line)) return "table";
   const item = ITEM.exec(line);
   return item ? (item[1] ? "ol" : "ul") : "text";
 }

@@ -3,8 +3,8 @@
 import { blocksOf, boxOf, cellsOf, directionOfLines, ITEM, linesOf, renderCode, writeLine } from "./excerpt.js";
 import { h } from "./ui.js";
 
-export function renderMarkdown(text, highlights, kind) {
-  const lines = linesOf(text, highlights, kind);
+export function renderMarkdown(text, highlights) {
+  const lines = linesOf(text, highlights);
   const root = h("div.ss-excerpt", { dir: directionOfLines(text, lines) });
   for (const { type, ranges } of blocksOf(lines)) {
     const [start, end] = [ranges[0][0], ranges.at(-1)[1]];

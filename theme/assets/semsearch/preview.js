@@ -118,9 +118,9 @@ function textsOf(section, sections) {
   const own = (same.length ? same : [section]).filter((part) => !isBare(part));
   const parts = own.length ? own : partsOf(section, sections).slice(0, PARTS);
   return parts.flatMap((part, at) => {
-    const { content, kind, url, heading_hierarchy: names, chunk_index: index } = part;
+    const { content, url, heading_hierarchy: names, chunk_index: index } = part;
     const begins = !own.length && url !== parts[at - 1]?.url;
-    const text = !isBare(part) && renderMarkdown(content, marksIn(content, words), kind);
+    const text = !isBare(part) && renderMarkdown(content, marksIn(content, words));
     if (text) text.classList.toggle("ss-current", index === section.chunk_index);
     return [begins && h("p.ss-part", {}, marked(names.at(-1))), text].filter(Boolean);
   });
