@@ -692,6 +692,18 @@ def test_a_row_that_is_cut_is_a_row(page, site):
     assert first.locator(".ss-cell").all_text_contents() == ["token …"]
 
 
+def test_a_breadcrumb_does_not_repeat_the_name_before_it(page, site):
+    def with_names(body):
+        best = body["results"][0]
+        best["page"] |= {"title": "Basic usage", "breadcrumbs": ["Docs", "Getting started"]}
+        best["sections"][0]["heading_hierarchy"] = ["Getting Started", "Rollback"]
+        return body
+
+    site.sidecar.change = with_names
+    ask(page, site, "token")
+    assert page.locator(".ss-main-option .ss-crumbs").first.inner_text() == "Docs › Getting started › Rollback"
+
+
 def test_a_long_text_below_another_line_ends_with_an_ellipsis(page, site):
     excerpt = f"Set the token.\n\n{'It lives for a number of days that you choose. ' * 5}"
     site.sidecar.change = lambda body: with_excerpt(body, excerpt, [[8, 13]])

@@ -105,9 +105,12 @@ function placeOf({ path, title, breadcrumbs = [] }) {
 function titleOf(page, section, terms) {
   return [
     h("div.ss-title", {}, marked(page.title || page.url, terms)),
-    crumbs([...placeOf(page), ...headingsOf(page, section)], terms),
+    crumbs(withoutRepeated([...placeOf(page), ...headingsOf(page, section)]), terms),
   ].filter(Boolean);
 }
+
+/** Leaves out names that repeat the one before: a page is often called like the section of the navigation it is in. */
+const withoutRepeated = (names) => names.filter((name, index) => !index || !sameName(name, names[index - 1]));
 
 export function crumbs(names, terms) {
   const parts = names.flatMap((name, index) => [index && " › ", marked(name, terms)]);
