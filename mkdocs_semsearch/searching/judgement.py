@@ -54,7 +54,8 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
         return True
     held = min(1.0, _held(question, words))
     size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
-    return bool(similarity >= rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held)
+    needed = rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held
+    return bool(similarity >= min(needed, rule["enough"] * size))
 
 
 def match_share(question: Question, similarity: float, words: float) -> float:

@@ -431,7 +431,7 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
         (replace(read_question(text), weight=weight, known=known), similarity, words, chunks)
         for text in texts
         for weight, known in ((0.0, 0.0), (12.5, 0.4), (30.25, 1.0))
-        for similarity in (-0.1, 0.2, 0.45, 0.55, 0.9)
+        for similarity in (-0.1, 0.2, 0.45, 0.5, 0.55, 0.9)
         for words in (0.0, 7.5, 40.0)
         for chunks in (1, 90, 5000)
     ]

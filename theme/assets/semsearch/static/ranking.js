@@ -35,7 +35,8 @@ export function isAnswerable(question, { similarity, words }, { rule, chunks }) 
   if (known === 1 && telling.length <= rule.short) return true;
   const held = Math.min(1, heldOf(question, words));
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
-  return similarity >= rule.similarity * size - rule.known * known - rule.words * held;
+  const needed = rule.similarity * size - rule.known * known - rule.words * held;
+  return similarity >= Math.min(needed, rule.enough * size);
 }
 
 /** Returns the share of the best score from which a chunk matches: less where even the best chunk has little of the question. */
