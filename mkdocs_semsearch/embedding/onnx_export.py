@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -307,7 +307,6 @@ def quantize_weights(source: Path, target: Path) -> None:
     paragraphs 98 % stay the same over 150 questions (`quantize_dynamic` 85 %, per channel 93 %), in the same time.
     """
     import onnx
-    from onnx import numpy_helper
 
     model = onnx.load(str(source))
     graph = model.graph
@@ -315,26 +314,9 @@ def quantize_weights(source: Path, target: Path) -> None:
     nodes: list[Any] = []
     added: list[Any] = []
     for node in graph.node:
-        # Operands: the activations and the weight of a product, the weight and the row numbers of a look-up.
-        weight_at = {"MatMul": 1, "Gather": 0}.get(node.op_type)
-        tensor = weights.get(node.input[weight_at]) if weight_at is not None else None
-        values = None if tensor is None else numpy_helper.to_array(tensor)
-        if values is None or values.dtype != np.float32 or values.ndim != 2:
-            nodes.append(node)
-        elif node.op_type == "MatMul" and min(values.shape) >= SMALLEST_SIDE:
-            replaced, tensors = _product(node, values)
-            nodes.append(replaced)
-            added.extend(tensors)
-        elif (
-            node.op_type == "Gather"
-            and len(values) >= SMALLEST_TABLE
-            and not any(attribute.name == "axis" and attribute.i for attribute in node.attribute)
-        ):
-            replacement, tensors = _look_up(node, values)
-            nodes.extend(replacement)
-            added.extend(tensors)
-        else:
-            nodes.append(node)
+        replacement, tensors = _in_8_bits(node, weights)
+        nodes.extend(replacement)
+        added.extend(tensors)
     del graph.node[:]
     graph.node.extend(nodes)
     graph.initializer.extend({tensor.name: tensor for tensor in added}.values())
@@ -346,7 +328,25 @@ def quantize_weights(source: Path, target: Path) -> None:
     target.write_bytes(model.SerializeToString(deterministic=True))
 
 
-def _product(node: Any, values: NDArray[np.float32]) -> tuple[Any, list[Any]]:
+def _in_8_bits(node: Any, weights: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Returns the nodes that replace a node, and their tensors; the node itself if it has no large weight."""
+    from onnx import numpy_helper
+
+    # Operands: the activations and the weight of a product, the weight and the row numbers of a look-up.
+    weight_at = {"MatMul": 1, "Gather": 0}.get(node.op_type)
+    tensor = weights.get(node.input[weight_at]) if weight_at is not None else None
+    values = None if tensor is None else numpy_helper.to_array(tensor)
+    if values is not None and values.dtype == np.float32 and values.ndim == 2:
+        if node.op_type == "MatMul" and min(values.shape) >= SMALLEST_SIDE:
+            return _product(node, values)
+        by_row = not any(attribute.name == "axis" and attribute.i for attribute in node.attribute)
+        if node.op_type == "Gather" and by_row and len(values) >= SMALLEST_TABLE:
+            return _look_up(node, values)
+    return [node], []
+
+
+def _product(node: Any, values: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
+    """Returns the node of a product in 8 bits."""
     from onnx import helper
 
     name = node.input[1]
@@ -355,7 +355,7 @@ def _product(node: Any, values: NDArray[np.float32]) -> tuple[Any, list[Any]]:
     inputs = [node.input[0], f"{name}_int8", f"{name}_scales"]
     sizes = {"K": inner, "N": outer, "bits": 8, "block_size": BLOCK, "accuracy_level": INT8_PRODUCTS}
     product = helper.make_node("MatMulNBits", inputs, list(node.output), name=node.name, domain=CONTRIB_DOMAIN, **sizes)
-    return product, _tensors(name, packed, scales.reshape(-1))
+    return [product], _tensors(name, packed, scales.reshape(-1))
 
 
 def _blocks(rows: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:

@@ -83,11 +83,7 @@ def open_openai(
     check_text(model=model, revision=revision, query_prompt=query_prompt, document_prompt=document_prompt)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
         raise ConfigurationError(f"embedder.timeout: {timeout!r} is not a number of seconds above 0.")
-    key = _first_set(KEY_VARIABLES)
-    if key is not None and not (key.isascii() and key.isprintable()):
-        raise ConfigurationError(
-            "The embedder's API key in the environment contains characters that are not allowed in an HTTP header."
-        )
+    key = _api_key()
     url = _embeddings_address(base_url or _first_set(URL_VARIABLES) or DEFAULT_BASE_URL)
     headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
     # The fingerprint is readable, not hashed: `reopen_openai` takes the options from it.
@@ -116,6 +112,20 @@ def open_openai(
 def _first_set(names: Iterable[str]) -> str | None:
     """Returns the value of the first of some environment variables that is set and not blank."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+
+
+def _api_key() -> str | None:
+    """Returns the key from the environment; None without one.
+
+    Raises:
+        ConfigurationError: the key cannot be sent.
+    """
+    key = _first_set(KEY_VARIABLES)
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(
+            "The embedder's API key in the environment contains characters that are not allowed in an HTTP header."
+        )
+    return key
 
 
 def _embeddings_address(base_url: str) -> SplitResult:

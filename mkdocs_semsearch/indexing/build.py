@@ -159,13 +159,7 @@ def build_index(
         contents = _Contents(
             build_id, pages, digests, embedded.vectors, embedder, options, store, cache_dir, cache_max_bytes
         )
-        if manifest is not None and not manifest.store:
-            contents = contents.after(manifest, index_dir)
-        if lost:  # only the store lost its data; the folder is complete and stays
-            with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
-                contents.write(Path(folder))
-        else:
-            manifest = publish_build(index_dir, build_id, contents.write)
+        manifest = _published(contents, manifest, index_dir, only_in_store=lost)
     if store is not None:
         store.publish(build_id)
     assert manifest is not None
@@ -181,6 +175,20 @@ def build_index(
         changed=changed,
         warning=coverage_warning(manifest.coverage, manifest.embedder.model),
     )
+
+
+def _published(contents: _Contents, earlier: Manifest | None, index_dir: Path, *, only_in_store: bool) -> Manifest:
+    """Writes a build with the help of the folder's current one, and makes it the current one.
+
+    If only the store has lost the current build, it is written there, and the folder stays as it is.
+    """
+    if earlier is not None and not earlier.store:
+        contents = contents.after(earlier, index_dir)
+    if earlier is None or not only_in_store:
+        return publish_build(index_dir, contents.build_id, contents.write)
+    with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
+        contents.write(Path(folder))
+    return earlier
 
 
 def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> ChunkVectors | None:

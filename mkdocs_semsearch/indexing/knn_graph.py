@@ -90,32 +90,30 @@ class EarlierGraph:
 def build_knn_graph(
     vectors: NDArray[np.float32],
     method: GraphMethod = "auto",
-    neighbors: int = NEIGHBORS,
     earlier: EarlierGraph | None = None,
     stored: NDArray[np.float16] | None = None,
 ) -> KnnGraph:
-    """Builds the neighbour lists by cosine similarity.
+    """Builds the lists of the `NEIGHBORS` nearest rows by cosine similarity; with fewer rows the lists are shorter.
 
     Args:
         vectors: float32 `[n, d]`, unit rows.
         method: `exact` is a blocked matrix product, O(n² d); `nndescent` is NN-Descent (Dong, Moses, Li: Efficient
             k-nearest neighbor graph construction for generic similarity measures, WWW 2011) by PyNNDescent; `auto`
             chooses `exact` below 40,000 rows.
-        neighbors: length of a list; shorter if there are fewer rows.
         earlier: a graph made by the same method. Only lists that lose or gain a changed row are computed again; the
             result is the same.
         stored: the vectors in float16, if the caller has them, to compare them with those of the earlier graph.
     """
     rows = len(vectors)
-    k = min(neighbors, rows - 1)
+    k = min(NEIGHBORS, rows - 1)
     if k < 1:
         return KnnGraph(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32), "none")
     if method == "auto":
         method = "exact" if rows < EXACT_BELOW else "nndescent"
-    if rows <= neighbors + 1:
+    if rows <= NEIGHBORS + 1:
         method = "exact"  # every other row is a neighbour
     updated = None
-    if earlier is not None and earlier.graph.method == method and rows > neighbors + 1:
+    if earlier is not None and earlier.graph.method == method and rows > NEIGHBORS + 1:
         old_row = _rows_in(earlier.vectors, vectors.astype(np.float16) if stored is None else stored)
         updated = _updated(vectors, k, earlier, old_row)
     lists, kept = updated or (None, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
@@ -104,12 +104,7 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
         found=tuple(_page_counts(found, searches, placed)),
         unreached=tuple(placed.page(path) for path in placed.pages if path not in reached),
         facets=tuple(_facets(searches, searcher)),
-        corrections=tuple(
-            {"word": word, "read_as": other, "searches": count}
-            for (word, other), count in Counter(
-                pair for search in searches for pair in search.corrected.items()
-            ).most_common(LISTED)
-        ),
+        corrections=tuple(_corrections(searches)),
     )
 
 
@@ -253,6 +248,12 @@ def _facets(searches: Iterable[Search], searcher: Searcher) -> list[dict[str, An
         {"name": name, "label": label, "used": sum(used[name].values()), "values": dict(used[name].most_common(8))}
         for name, label in declared.items()
     ]
+
+
+def _corrections(searches: Iterable[Search]) -> Iterator[dict[str, Any]]:
+    pairs = Counter(pair for search in searches for pair in search.corrected.items())
+    for (word, other), count in pairs.most_common(LISTED):
+        yield {"word": word, "read_as": other, "searches": count}
 
 
 def report_text(report: Report) -> str:

@@ -33,6 +33,7 @@ _EXPECTED = {
     "model_attributes_type": "an object",
 }
 
+_LONGEST_SHOWN = 200
 _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 """Errors about keys that a dataclass and a model do not have."""
 
@@ -205,5 +206,5 @@ def _context(first: ErrorDetails, key: str) -> str:
     return _shortened(str(context.get(key, first["msg"])))
 
 
-def _shortened(text: str, length: int = 200) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

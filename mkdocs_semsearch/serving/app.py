@@ -91,19 +91,6 @@ def create_app(
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
     everything_else = parts.endpoint(parts.api(parts.operations, ""))
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            if agents is not None:
-                await stack.enter_async_context(agents.running())
-            if parts.recorder is not None:
-                stack.callback(parts.recorder.close)
-            for live in parts.watched:
-                stack.callback(live.close)
-                await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_FOR_A_FIRST_COPY))
-            yield
-
     app = Starlette(
         routes=[
             *routes,
@@ -113,7 +100,7 @@ def create_app(
         ],
         middleware=_middleware(settings, parts.is_known_host),
         exception_handlers={HTTPException: _refused, Exception: _failed},
-        lifespan=lifespan,
+        lifespan=lambda _: parts.running(agents),
     )
     app.state.reload = parts.reload
     return app
@@ -158,6 +145,19 @@ class _Parts:
     @property
     def defaults(self) -> Defaults:
         return Defaults(self.settings.default_limit, self.settings.min_score)
+
+    @asynccontextmanager
+    async def running(self, agents: LazyEndpoint | None) -> AsyncIterator[None]:
+        """Watches the indexes and runs the MCP endpoint while the application runs."""
+        async with AsyncExitStack() as stack:
+            if agents is not None:
+                await stack.enter_async_context(agents.running())
+            if self.recorder is not None:
+                stack.callback(self.recorder.close)
+            for live in self.watched:
+                stack.callback(live.close)
+                await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_FOR_A_FIRST_COPY))
+            yield
 
     def api(self, operations: Operations, name: str) -> SearchApi:
         return SearchApi(

@@ -215,8 +215,9 @@ def index_site(
     limit_arenas()
     started = time.perf_counter()
     pages, misfits = _chunked(tuple(documents), site, settings, embedder)
+    languages = tuple(sorted({page.language for page in pages if page.language}))
     facets = settings.facets
-    if not settings.facets_declared and len({page.language for page in pages if page.language}) > 1:
+    if not settings.facets_declared and len(languages) > 1:
         facets = (*facets, LANGUAGE_FACET)
         pages = [replace(page, facets={**page.facets, LANGUAGE_FACET.name: page.language}) for page in pages]
     options = BuildOptions(
@@ -240,7 +241,6 @@ def index_site(
         progress=progress,
         store=_open_store(settings.store),
     )
-    languages = tuple(sorted({page.language for page in pages if page.language}))
     return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits, languages, facets)
 
 

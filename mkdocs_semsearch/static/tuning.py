@@ -100,12 +100,7 @@ def train(
             optimizer, training.rate, total_steps=steps + 1, pct_start=0.1, cycle_momentum=False
         )
         for _ in range(training.epochs):
-            shuffled = order.permutation(len(tokens))
-            for start in range(0, len(tokens) - batch + 1, batch):
-                rows = shuffled[start : start + batch]
-                sizes = [len(tokens[row]) for row in rows]
-                offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)[:-1]]))
-                flat = torch.from_numpy(np.concatenate([tokens[row] for row in rows]))
+            for rows, flat, offsets in _batches(tokens, order.permutation(len(tokens)), batch):
                 loss = _loss(functional.normalize(table(flat, offsets), dim=1), wanted[rows], training.temperature)
                 optimizer.zero_grad()
                 loss.backward()
@@ -115,6 +110,19 @@ def train(
         return trained
     finally:
         torch.set_num_threads(before)
+
+
+def _batches(
+    tokens: Sequence[NDArray[np.int64]], order: NDArray[np.int64], size: int
+) -> Iterator[tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]]:
+    """Yields the texts of each batch, their tokens one after the other, and the place where each text begins."""
+    import torch
+
+    for start in range(0, len(tokens) - size + 1, size):
+        rows = order[start : start + size]
+        some = [tokens[row] for row in rows]
+        begins = np.concatenate([[0], np.cumsum(list(map(len, some)))[:-1]])
+        yield rows, torch.from_numpy(np.concatenate(some)), torch.from_numpy(begins)
 
 
 def _loss(found: torch.Tensor, wanted: torch.Tensor, temperature: float) -> torch.Tensor:

@@ -120,9 +120,6 @@ def test_no_path_leads_to_a_file_outside(port, target):
     assert answer.split(b" ", 2)[1] != b"200" or b"<h1>guide</h1>" in answer or b"text/css" in answer
 
 
-FORGED = b"Set-Cookie: stolen=1"
-
-
 @pytest.mark.parametrize(
     ("target", "header"),
     [
