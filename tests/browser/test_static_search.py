@@ -99,6 +99,19 @@ def test_the_reader_is_told_and_no_sidecar_is_called(page, site):
     assert page.problems == []
 
 
+def test_the_note_on_privacy_keeps_its_height_when_its_button_comes(page, site):
+    page.goto(site.url)
+    page.route("**/mode.js", lambda route: None)  # the button never comes
+    page.keyboard.press("Control+k")
+    page.locator(MODE).filter(has_text="Searching").wait_for()
+    before = page.locator(MODE).bounding_box()["height"]
+    page.unroute("**/mode.js")
+    page.reload()
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="Hide this note").wait_for()
+    assert page.locator(MODE).bounding_box()["height"] == before
+
+
 def test_the_note_on_privacy_can_be_closed_for_good(page, site):
     ask(page, site, "rotate an access token")
     page.get_by_role("button", name="Hide this note").click()
