@@ -440,6 +440,18 @@ def test_nothing_found_offers_to_drop_filters_and_shows_what_they_hide(page, sit
     page.wait_for_function("location.hash === '#semsearch=rotate&f.status=stable'")
 
 
+def test_a_long_question_without_results_is_repeated_in_part(page, site):
+    page.goto(site.url)
+    page.keyboard.press("/")
+    page.locator(INPUT).wait_for()
+    page.fill(INPUT, f"{'qqq ' * 30}{'z' * 90}")
+    said = f"Nothing found here for “{('qqq ' * 25).strip()}…”"
+    expect(page.locator("[data-semsearch=empty] .ss-title")).to_have_text(said)
+    page.get_by_role("status").get_by_text(said, exact=True).wait_for(state="attached")
+    page.fill(INPUT, "😀" * 101 + " qqq")
+    expect(page.locator("[data-semsearch=empty] .ss-title")).to_have_text(f"Nothing found here for “{'😀' * 100}…”")
+
+
 def test_the_dialog_offers_weaker_results_when_nothing_matches(page, site):
     page.goto(site.url)
     page.keyboard.press("/")

@@ -64,6 +64,13 @@ def test_every_address_is_absolute_from_the_root_of_the_site(api, searcher):
         assert link.attributes["href"].startswith(root)
 
 
+def test_a_long_question_without_results_is_repeated_in_part(api):
+    _, tree = page(api, "f.year.min=9000&q=" + "+".join(["qqq"] * 60))
+    (said,) = [note.text() for note in tree.css("[role=status]") if "Nothing found" in note.text()]
+    assert "qqq qqq..." in said
+    assert len(said) < 200
+
+
 def test_empty_fields_of_the_form_are_ignored(api):
     status, tree = page(api, "q=keys&f.year.min=&f.year.max=+&f.tags=")
     assert status == 200

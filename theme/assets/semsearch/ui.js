@@ -74,6 +74,12 @@ export function directionOf(text) {
 export const isolated = (text, around = "") =>
   RIGHT_TO_LEFT.test(around + text) ? `\u2068${text}\u2069` : `${text}`;
 
+/** Cuts a pasted question between words, so that a line or an announcement that repeats it stays short. */
+const shortened = (text) => {
+  const [begin] = /^[^]{0,100}(?!\S)|^[^]{100}/u.exec(text);
+  return begin === text ? text : `${begin}…`;
+};
+
 export const ENGLISH = {
   dir: "ltr",
   search: "Search",
@@ -117,7 +123,7 @@ export async function loadStrings(base, language, overrides) {
   const t = (key, values = {}) => {
     const text = strings[`${key}_${plurals.select(values.count)}`] ?? strings[key] ?? strings[`${key}_other`];
     return text.replace(/\{(\w+)\}/g, (_, name) =>
-      name === "count" ? number(values.count) : isolated(values[name], text),
+      name === "count" ? number(values.count) : isolated(shortened(values[name]), text),
     );
   };
   // Modules that are loaded later bring their own English texts.
