@@ -20,7 +20,7 @@ from mkdocs_semsearch.serving import encoder_pool, published_index
 from mkdocs_semsearch.serving.encoder_pool import BoundedEncoder, EncoderPool
 from mkdocs_semsearch.serving.trial import try_build
 from tests.abuse.evil_encoder import write_encoder
-from tests.abuse.publisher import publisher
+from tests.publisher import publisher
 from tests.unit.serving.small_index import build
 
 LONG = "word " * 200

@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.errors import IndexNotFoundError
 from mkdocs_semsearch.serving.published_index import PublishedIndex
-from tests.abuse.publisher import publisher
+from tests.publisher import publisher
 from tests.unit.serving.small_index import build
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import http.server
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -23,18 +20,8 @@ from mkdocs_semsearch.errors import (
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, local_folder
+from tests.publisher import publisher
 from tests.unit.serving.small_index import PAGES, build, open_small
-
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    asked: list[str] = []
-
-    def do_GET(self):
-        type(self).asked.append(self.path)
-        super().do_GET()
-
-    def log_message(self, *arguments):
-        pass
 
 
 @pytest.fixture
@@ -42,13 +29,8 @@ def web(tmp_path):
     """A web server on a folder: (its URL, the folder, the requested paths)."""
     root = tmp_path / "web"
     root.mkdir()
-    handler = type("Recording", (Handler,), {"asked": []})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=root)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/", root, handler.asked
-        server.shutdown()
-        thread.join()
+    with publisher(root) as (url, asked):
+        yield url, root, asked
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex
 from tests.made_index import built, made_page
+from tests.publisher import publisher
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
 
@@ -186,20 +187,11 @@ def test_a_file_without_an_end_is_read_to_its_size(origin, copy):
 
 
 def test_redirects_lead_to_the_web_only(tmp_path):
-    class Redirecting(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(302)
-            self.send_header("Location", "ftp://127.0.0.1/manifest.json")
-            self.end_headers()
-
-        def log_message(self, *arguments):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        with pytest.raises(IndexNotFoundError, match="not a web address"):
-            PublishedIndex(f"http://127.0.0.1:{server.server_address[1]}/", tmp_path / "copy").update()
-        server.shutdown()
+    with (
+        publisher(redirect=lambda path: "ftp://127.0.0.1/manifest.json") as (url, _),
+        pytest.raises(IndexNotFoundError, match="not a web address"),
+    ):
+        PublishedIndex(url, tmp_path / "copy").update()
 
 
 def rewritten(root, change):
