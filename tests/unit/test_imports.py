@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import importlib
 import subprocess
@@ -64,15 +65,22 @@ def modules():
     }
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(path, *, lazy=True):
     """Every module that a file imports; without `lazy`, not those that functions import."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree) if lazy else tree.body:
+    found = []
+    for node in ast.walk(parsed(path)) if lazy else parsed(path).body:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            yield node.module or ""
+            found.append(node.module or "")
+    return found
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
@@ -92,7 +100,7 @@ def module_graph(paths):
     graph = {}
     for module, path in paths.items():
         graph[module] = used = set()
-        pending = list(ast.parse(path.read_text(encoding="utf-8")).body)
+        pending = list(parsed(path).body)
         while pending:
             node = pending.pop()
             if (

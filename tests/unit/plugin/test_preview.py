@@ -19,7 +19,8 @@ def searcher():
 
 
 @pytest.fixture
-def preview():
+def preview(monkeypatch):
+    monkeypatch.setattr(preview_module, "SECONDS_BEFORE_JOB", 0.01)
     preview = Preview()
     yield preview
     preview.close()
