@@ -17,7 +17,7 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.serving.operations import Opened
-from mkdocs_semsearch.serving.readable_excerpt import readable_blocks
+from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error
 from mkdocs_semsearch.serving.wire import SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
@@ -55,6 +55,7 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
     manifest = next(iter(opened.manifests.values()))
     language, strings = widget_strings(manifest.language)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["direction"] = direction_of
     source = _asset("answer.html.jinja")
     html = environment.from_string(source).render(
         strings=strings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -12,6 +13,9 @@ _SIGN = re.compile(r"^[ \t]*(?:…[ \t]+)?(?P<sign>:[ \t]+|[-*+][ \t]+(?:\[(?P<t
 _ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _BAR = re.compile(r"[ \t]*\|[ \t]*")
 _CODE = re.compile(r"(`+)[^`\n]+\1")
+_WORD = re.compile(r"[^\W_]\w*")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters
+_LEAST = 0.4  # share of the words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class Block:
     def runs(self) -> Iterator[tuple[bool, Iterator[Piece]]]:
         """Neighbouring pieces of text, and of code in a line: whether they are code, and the pieces."""
         return groupby(self.pieces, lambda piece: piece.code)
+
+    @property
+    def direction(self) -> str:
+        """The direction of prose, without code in its lines."""
+        return direction_of(" ".join(piece.text for piece in self.pieces if not piece.code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,14 @@ def readable_blocks(text: str, highlights: Sequence[tuple[int, int]]) -> list[Bl
         changes = [] if fenced else sorted(_changes(text, start, end), key=lambda change: change.start)
         blocks.append(Block(fenced, tuple(_pieces(text, (start, end), highlights, codes, changes))))
     return blocks
+
+
+def direction_of(text: str) -> str:
+    """Returns `ltr` or `rtl` by the rule of the dialog: a Hebrew sentence may begin with the name of a program."""
+    if not _RIGHT_TO_LEFT.search(text):
+        return "ltr"
+    words = _WORD.findall("".join(sign for sign in text if unicodedata.category(sign)[0] not in "MN"))
+    return "rtl" if sum(bool(_RIGHT_TO_LEFT.search(word)) for word in words) > len(words) * _LEAST else "ltr"
 
 
 def _parts(text: str) -> Iterator[tuple[int, int, bool]]:

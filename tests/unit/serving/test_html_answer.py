@@ -57,6 +57,13 @@ def test_code_is_shown_as_code_and_markup_as_text(tmp_path):
     assert {mark.text() for mark in tree.css("mark")} == {"Rotate", "keys", "rotate"}
 
 
+def test_texts_have_the_direction_of_most_of_their_words(tmp_path):
+    text = "Nahar keys הוא שרת תורים קטן, ראו להלן."
+    with open_small(build(tmp_path, [made_page("keys.md", text, title="Nahar: מדריך קצר")])) as searcher:
+        _, tree = page(api_over(lambda: searcher), "q=keys")
+    assert [tree.css_first(place).attributes["dir"] for place in ("h2 a", ".excerpt")] == ["rtl", "rtl"]
+
+
 def test_every_address_is_absolute_from_the_root_of_the_site(api, searcher):
     _, tree = page(api, "q=keys")
     root = searcher.manifest.site_url or "/"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
 
-from mkdocs_semsearch.serving.readable_excerpt import readable_blocks
+from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
+from tests.static_engine import ASSETS, node
 
 
 def shown(text, highlights=()):
@@ -44,3 +48,39 @@ def test_code_and_marks_are_kept():
     ]
     assert code.code
     assert [(piece.text, piece.marked) for piece in code.pieces] == [("token", True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "direction"),
+    [
+        ("Nahar הוא שרת תורים קטן.", "rtl"),
+        ("Set `token`, in Hebrew אסימון.", "ltr"),
+        ("`set the token of the queue` הוא הפקודה", "rtl"),
+        ("`הוא הפקודה` sets it", "ltr"),
+    ],
+)
+def test_prose_has_the_direction_of_most_of_its_words(text, direction):
+    (block,) = readable_blocks(text, [])
+    assert block.direction == direction
+
+
+def test_directions_are_those_of_the_dialog(tmp_path):
+    texts = [
+        "",
+        "3.12",
+        "Nahar",
+        "Nahar הוא שרת",
+        "one two אחת",
+        "one two אחת שתים",
+        "שָׁלוֹם to the whole world",
+        "x_1 مرحبا ²",
+        "a b ab3ג 4ד",
+    ]
+    (tmp_path / "ui.mjs").write_text((ASSETS.parent / "ui.js").read_text("utf-8"), "utf-8")
+    script = (
+        "import { directionOf as of } from './ui.mjs'; console.log(JSON.stringify(JSON.parse(process.argv[1]).map(of)))"
+    )
+    command = [node(), "--input-type=module", "--eval", script, json.dumps(texts)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert [direction_of(text) for text in texts] == json.loads(done.stdout)
+    assert set(map(direction_of, texts)) == {"ltr", "rtl"}
