@@ -51,8 +51,6 @@ def _index(given: argparse.Namespace) -> int:
         report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
-    if not report.build.pages:
-        say(f"warning: {given.site_dir} has no pages: name the folder with the HTML of the built site")
     for warning in (*report.misfits, *filter(None, (report.build.warning,))):
         say(f"warning: {warning}")
     print(f"Indexed {report.build}")

@@ -55,7 +55,12 @@ def index_built_site(
         if config
         else Site(site_dir.resolve().name, "", "en")
     )
-    documents = tuple(page for page in source if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
+    pages = tuple(source)
+    if not pages:
+        raise ConfigurationError(
+            f"{site_dir} has no pages, and nothing was written: name the folder with the HTML of the built site."
+        )
+    documents = tuple(page for page in pages if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
     embedder = open_configured_embedder(settings.embedder)
     report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
     written = publish_search(site_dir, settings, embedder)

@@ -46,14 +46,16 @@ def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, cap
     assert "warning: The front matter of guide.md cannot be read and is left out: " in capsys.readouterr().err
 
 
-def test_a_folder_without_pages_is_reported(tmp_path, monkeypatch, capsys):
+def test_a_folder_without_pages_is_refused_and_the_index_stays(page, tmp_path, capsys):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "guide.md").write_text("# Guide\n")
-    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+    assert main(["index", str(page), "--index", "index"]) == 0
+    before = (tmp_path / "index" / "manifest.json").read_bytes()
 
-    assert main(["index", str(tmp_path / "docs"), "--index", str(tmp_path / "index")]) == 0
+    assert main(["index", "docs", "--index", "index"]) == 1
 
-    assert f"warning: {tmp_path / 'docs'} has no pages" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("semsearch: docs has no pages, and nothing was written: name the folder")
+    assert (tmp_path / "index" / "manifest.json").read_bytes() == before
 
 
 @pytest.fixture
