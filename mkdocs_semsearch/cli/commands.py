@@ -73,7 +73,7 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # further threads would spin after each matrix product
     from mkdocs_semsearch.artifact import read_manifest
     from mkdocs_semsearch.memory import keep_within_limit
-    from mkdocs_semsearch.serving.settings import ServerSettings, parse_named_index
+    from mkdocs_semsearch.serving.settings import ServerSettings, misspelt_variables, parse_named_index
 
     names = {field.name for field in fields(ServerSettings)}
     flags: dict[str, Any] = {
@@ -81,6 +81,8 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
     }
     flags["indexes"] = tuple(map(parse_named_index, given.named_index))
     settings = ServerSettings.from_environment(None, **flags)
+    for variable, meant in misspelt_variables(os.environ).items():
+        say(f"warning: there is no variable {variable}: did you mean {meant}?")
     size = 0
     for place in [place for _, place in settings.indexes] or [settings.index]:
         with contextlib.suppress(SemsearchError):  # it is published, or not built yet

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -156,6 +157,21 @@ class ServerSettings:
                 _check_token(token, f"Token {number} of {self.token_file}")
             tokens += found
         return tuple(tokens)
+
+
+def misspelt_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables whose names are nearly those of settings, each with the name of the setting.
+
+    Others are not reported: Kubernetes sets variables such as `SEMSEARCH_SERVICE_HOST` for a service of that name.
+    """
+    known = [name.upper() for name in get_type_hints(ServerSettings)]
+    found = {}
+    for variable in sorted(environment):
+        name = variable.removeprefix("SEMSEARCH_")
+        if variable != name and name not in known:
+            for close in get_close_matches(name, known, 1, 0.8):
+                found[variable] = f"SEMSEARCH_{close}"
+    return found
 
 
 def _read(name: str, text: str, read: Callable[[str], Any]) -> Any:

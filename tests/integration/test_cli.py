@@ -418,6 +418,8 @@ def test_invalid_server_settings_are_refused_with_a_sentence(run, index_dir, tmp
         port = taken.getsockname()[1]
         sentence(run("serve", index_dir, "--port", port, code=1), str(port))
     sentence(run("serve", index_dir, "--port", "99999", code=1), "99999")
+    warned = run("serve", index_dir, "--port", "99999", code=1, SEMSEARCH_RATELIMIT="5/second").stderr
+    assert "no variable SEMSEARCH_RATELIMIT: did you mean SEMSEARCH_RATE_LIMIT?" in warned
     sentence(run("serve", index_dir, "--site", tmp_path / "none", code=1), "no built site")
     sentence(run("serve", index_dir, "--cors-origin", "example.org", code=1), "CORS origin")
     sentence(run("serve", index_dir, "--rate-limit", "many", code=1), "many")

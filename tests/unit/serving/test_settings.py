@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import RateLimiter, parse_rate
-from mkdocs_semsearch.serving.settings import ServerSettings
+from mkdocs_semsearch.serving.settings import ServerSettings, misspelt_variables
 
 
 def test_without_variables_the_defaults_hold():
@@ -121,6 +121,12 @@ def test_index_names_that_cannot_be_in_a_url_are_refused(name):
 def test_two_indexes_with_one_name_are_refused():
     with pytest.raises(ConfigurationError, match="Two indexes have the name 'a'"):
         ServerSettings(indexes=(("a", "/a"), ("a", "/b")))
+
+
+def test_variables_that_look_misspelt_are_found():
+    misspelt = {"SEMSEARCH_RATELIMIT": "SEMSEARCH_RATE_LIMIT", "SEMSEARCH_CORS_ORIGIN": "SEMSEARCH_CORS_ORIGINS"}
+    fine = ("SEMSEARCH_TOKEN", "SEMSEARCH_EMBEDDER_URL", "SEMSEARCH_SERVICE_HOST", "SEMSEARCH_PORT_8765_TCP", "PATH")
+    assert misspelt_variables(dict.fromkeys((*misspelt, *fine), "x")) == misspelt
 
 
 TOKEN = "0123456789abcdef"
