@@ -232,13 +232,16 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
-    from mkdocs_semsearch.cli.text import print_as
+    from mkdocs_semsearch.cli.text import print_as, print_html
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
     from mkdocs_semsearch.searching.searcher import open_searcher
 
     with open_searcher(_index_dir(given.index)) as searcher:
         report = make_report(store.read(since), searcher, dropped=store.counters().get("dropped", 0))
-    print_as(given.format, asdict(report), report_html(report) if given.format == "html" else report_text(report))
+    if given.format == "html":
+        print_html(report_html(report))
+    else:
+        print_as(given.format, asdict(report), report_text(report))
 
 
 def _searches(folder: str | None, since: str = "") -> Sequence[Search]:

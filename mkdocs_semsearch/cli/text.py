@@ -30,8 +30,16 @@ def print_as(form: str, value: Any, text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Prints a value as JSON, with escapes if the terminal cannot show all characters."""
-    can_write_all = (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(value, ensure_ascii=not can_write_all, indent=2))
+    print(json.dumps(value, ensure_ascii=not _writes_utf8(), indent=2))
+
+
+def print_html(text: str) -> None:
+    """Prints a page that says it is UTF-8, with character references if standard output has another encoding."""
+    print(text if _writes_utf8() else text.encode("ascii", "xmlcharrefreplace").decode())
+
+
+def _writes_utf8() -> bool:
+    return (sys.stdout.encoding or "").lower().startswith(("utf-8", "utf8"))
 
 
 def results_text(response: SearchResponse, *, first: int = 1) -> str:

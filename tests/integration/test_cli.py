@@ -477,6 +477,11 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     body = json.loads(run("insights", store.folder, "--index", default, "--format", "json").stdout)
     assert body["totals"]["without_matches"] == 2
     assert run("insights", "--format", "html", "--index", default, **folder).stdout.startswith("<!doctype html>")
+    ascii_only = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0", "fresh": True}
+    page = run("insights", "--format", "html", "--index", default, **folder, **ascii_only).stdout
+    assert page.isascii()
+    assert "&#8220;" in page  # a quotation mark
+    assert "\\u201c" not in page
     sentence(run("insights", "--since", "soon", "--index", default, code=1, **folder), "2026-11-01")
     assert run("insights", "export", tmp_path / "a.parquet", "--since", "2026-11-22", **folder).stdout.startswith(
         "Wrote 5"
