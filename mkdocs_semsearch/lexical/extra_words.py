@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words, stems_with, telling_words
-from mkdocs_semsearch.lexical.question import literal_name
 
 _LINKS = {
     "danish": ("", "s", "e"),
@@ -162,7 +161,8 @@ class ReaderWords:
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords of a page and the questions pinned to it, which are added to its first chunk."""
-        return (*keywords_of(front_matter), *(question for question, page in self.pins.items() if page == path))
+        questions, keywords = self.names_of(path, front_matter)
+        return (*keywords, *questions)
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
         """Returns the synonyms for the words of a chunk."""
@@ -171,9 +171,9 @@ class ReaderWords:
         text = "\n".join((*heading_hierarchy, content))
         return tuple(word for word, pattern in self._patterns.items() if pattern.search(text))
 
-    def names_of(self, path: str) -> tuple[str, ...]:
-        """Returns the questions pinned to a page as `literal_name`s."""
-        return tuple(literal_name(question) for question, page in self.pins.items() if page == path)
+    def names_of(self, path: str, front_matter: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Returns the questions pinned to a page and its keywords, its further titles and headings."""
+        return tuple(question for question, page in self.pins.items() if page == path), keywords_of(front_matter)
 
     def complaints(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym, pin and keyword that can never match."""

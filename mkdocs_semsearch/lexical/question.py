@@ -5,6 +5,7 @@ The literal rule compares a question with the names of pages and sections, witho
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -140,35 +141,44 @@ def literal_name(text: str) -> str:
     return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
 
 
-def generic_headings(
-    sections: Iterable[tuple[int, Sequence[str]]], name_of: Callable[[str], str] = literal_name
-) -> frozenset[str]:
-    """Returns the `literal_name` of every heading that occurs on several pages, such as `Options`.
+def literal_names(
+    chunks: Iterable[tuple[int, int, Sequence[str]]], added: Callable[[int], tuple[Sequence[str], Sequence[str]]]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yields the names of each chunk as a title and as a heading, which the literal rule compares with a question.
+
+    The first chunk of a page is named by its title and the questions pinned to it, the first chunk of a section by its
+    heading, and if that occurs on several pages, such as `Options`, also by heading and title together. Keywords of a
+    page are further headings of its first chunk. All other chunks have no names.
 
     Args:
-        sections: page row and heading path of each section.
-        name_of: `literal_name`, or a cached version of it.
+        chunks: page, section and heading path of each chunk, in the order of the site; the first heading is the title.
+        added: returns the pinned questions and the keywords of a page, see `ReaderWords.names_of`.
     """
+    chunks = list(chunks)
+    name_of = functools.cache(literal_name)
+    generic = _generic_headings(chunks, name_of)
+    place = (-1, -1)
+    for page, section, path in chunks:
+        title, heading = path[0], path[-1]
+        titles: tuple[str, ...] = ()
+        headings: tuple[str, ...] = ()
+        if (page, section) != place:
+            headings = (heading,)
+            if len(path) > 1 and name_of(heading) in generic:
+                headings = (heading, f"{title} {heading}", f"{heading} {title}")
+        if page != place[0]:
+            questions, keywords = added(page)
+            titles, headings = (title, *questions), (*headings, *keywords)
+        place = page, section
+        yield titles, headings
+
+
+def _generic_headings(chunks: Iterable[tuple[int, int, Sequence[str]]], name_of: Callable[[str], str]) -> Set[str]:
+    """Returns the `literal_name` of every heading that occurs on several pages."""
     pages: dict[str, int] = {}
     found = set()
-    for page, path in sections:
+    for page, _, path in chunks:
         name = name_of(path[-1])
         if pages.setdefault(name, page) != page:
             found.add(name)
-    return frozenset(found)
-
-
-def section_names(
-    path: Sequence[str], generic: Set[str], name_of: Callable[[str], str] = literal_name
-) -> tuple[str, ...]:
-    """Returns the names of a section: its heading, and for a generic heading also the title followed by the heading.
-
-    Args:
-        path: headings of the section; the first one is the title of its page.
-        generic: see `generic_headings`.
-        name_of: `literal_name`, or a cached version of it.
-    """
-    title, heading = path[0], path[-1]
-    if len(path) < 2 or name_of(heading) not in generic:
-        return (heading,)
-    return heading, f"{title} {heading}", f"{heading} {title}"
+    return found

@@ -29,8 +29,7 @@ from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
 from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, prepare
-from mkdocs_semsearch.lexical.extra_words import keywords_of
-from mkdocs_semsearch.lexical.question import generic_headings, literal_name, section_names
+from mkdocs_semsearch.lexical.question import literal_name, literal_names
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
@@ -203,14 +202,10 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     """Yields the points in the order of their ids: row i of the chunks is point i, page j is point `chunks + j`."""
     page_fields = _PageFields(rows, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
-    paths = ((number, chunk.heading_hierarchy) for number, page in enumerate(rows.pages) for chunk in page.chunks)
-    generic = generic_headings(paths)
-    place = (-1, -1)  # page and section of the chunk before
-    chunks = rows.spoken_chunks()
-    for row, (record, (chunk, added)) in enumerate(
-        zip(chunk_rows(rows.pages, rows.groups.tolist()), chunks, strict=True)
-    ):
-        page, section = record["page"], record["section"]
+    records = chunk_rows(rows.pages, rows.groups.tolist())
+    every = zip(records, rows.spoken_chunks(), _literal_names(rows), strict=True)
+    for row, (record, (chunk, added), (titles, headings)) in enumerate(every):
+        page = record["page"]
         spoken = words.of(chunk, added, rows.stemmers[page])
         payload = {
             **page_fields.payload(page),
@@ -220,20 +215,26 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             EXACT_TEXT: spoken.exact_text,
             HEADING_STEMS: words.heading_stems(chunk),
         }
-        if page != place[0]:
-            pinned = rows.added.readers.names_of(rows.pages[page].path)
-            payload[TITLE_NAME] = [literal_name(record["heading_hierarchy"][0]), *pinned]
-        if (page, section) != place:
-            keywords = keywords_of(rows.pages[page].front_matter) if page != place[0] else ()
-            names = (*section_names(record["heading_hierarchy"], generic), *keywords)
-            payload[HEADING_NAME] = list(map(literal_name, names))
-        place = (page, section)
+        if titles:
+            payload[TITLE_NAME] = list(map(literal_name, titles))
+        if headings:
+            payload[HEADING_NAME] = list(map(literal_name, headings))
         sparse = models.SparseVector(indices=spoken.dimensions, values=spoken.scores)
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)
     for number, record in enumerate(page_fields.rows):
         shown = {name: record[name] for name in PAGE_COLUMNS}
         payload = {**page_fields.payload(number), KIND: PAGE_POINT, PAGE: shown}
         yield models.PointStruct(id=len(rows.vectors) + number, vector={}, payload=payload)
+
+
+def _literal_names(rows: IndexedRows) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    chunks = (
+        (number, chunk.section_index, chunk.heading_hierarchy)
+        for number, page in enumerate(rows.pages)
+        for chunk in page.chunks
+    )
+    pages = rows.pages
+    return literal_names(chunks, lambda page: rows.added.readers.names_of(pages[page].path, pages[page].front_matter))
 
 
 class _PageFields:

@@ -19,7 +19,7 @@ from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
-from mkdocs_semsearch.lexical.question import Question, generic_headings, literal_name, read_question, section_names
+from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.judgement import kind_priors
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
@@ -314,29 +314,21 @@ class LiteralNames:
     A pinned question counts as a further title of its page, a keyword as a further heading.
     """
 
-    def __init__(self, tables: Tables, pins: Mapping[str, str] | None = None) -> None:
+    def __init__(self, tables: Tables, pins: Mapping[str, str]) -> None:
         self._titles: dict[str, list[int]] = defaultdict(list)
         self._headings: dict[str, list[int]] = defaultdict(list)
-        section = -1
-        page = -1
+        questions: dict[int | None, list[str]] = defaultdict(list)
+        for question, path in pins.items():
+            questions[tables.page_row(path)].append(question)
+        keywords = {page: keywords_of(front_matter) for page, front_matter in tables.with_keywords()}
         chunk_map = tables.chunk_map
-        paths = list(tables.heading_paths())
-        generic = generic_headings(zip(chunk_map.page_of.tolist(), paths, strict=True))
-        for row, path in enumerate(paths):
-            if chunk_map.page_of[row] != page:
-                page = int(chunk_map.page_of[row])
-                self._titles[literal_name(path[0])].append(row)
-            if chunk_map.section_of[row] != section:
-                section = int(chunk_map.section_of[row])
-                for name in section_names(path, generic):
-                    self._headings[literal_name(name)].append(row)
-        for number, front_matter in tables.with_keywords():
-            for keyword in keywords_of(front_matter) if chunk_map.chunk_count[number] else ():
-                self._headings[literal_name(keyword)].append(int(chunk_map.first_chunk[number]))
-        for question, path_of_page in (pins or {}).items():
-            pinned = tables.page_row(path_of_page)
-            if pinned is not None and chunk_map.chunk_count[pinned]:
-                self._titles[literal_name(question)].append(int(chunk_map.first_chunk[pinned]))
+        chunks = zip(chunk_map.page_of.tolist(), chunk_map.section_of.tolist(), tables.heading_paths(), strict=True)
+        names = literal_names(chunks, lambda page: (questions.get(page, ()), keywords.get(page, ())))
+        for row, (titles, headings) in enumerate(names):
+            for title in titles:
+                self._titles[literal_name(title)].append(row)
+            for heading in headings:
+                self._headings[literal_name(heading)].append(row)
 
     def ranks(self, text: str) -> dict[int, int]:
         """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
@@ -279,13 +279,14 @@ class ResultWriter:
     def _explain(self, position: int) -> Mapping[str, Any]:
         rule = RULES[self.candidates.ranks[position]]
         page = self.records.page(self._page_row(position))
-        if rule == "title" and literal_name(self.question) in self.readers.names_of(page.path):
+        questions, keywords = self.readers.names_of(page.path, page.frontmatter)
+        if rule == "title" and literal_name(self.question) in map(literal_name, questions):
             rule = "pin"
-        if rule == "heading" and literal_name(self.question) in map(literal_name, keywords_of(page.frontmatter)):
+        if rule == "heading" and literal_name(self.question) in map(literal_name, keywords):
             rule = "keyword"
         boost = float(self.boost[self._page_row(position)])
-        keywords = self._keywords(position, page)
-        found = {"keywords": keywords} if keywords else {}
+        added = self._keywords(position, page)
+        found = {"keywords": added} if added else {}
         return {"rule": rule or None, "boost": boost, **found, **self.candidates.parts(position)}
 
     def _keywords(self, position: int, page: PageInfo) -> list[str]:

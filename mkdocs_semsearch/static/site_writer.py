@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, facet_column, stored_field
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
-from mkdocs_semsearch.lexical.question import generic_headings, literal_name, section_names
+from mkdocs_semsearch.lexical.extra_words import ReaderWords
+from mkdocs_semsearch.lexical.question import literal_names
 from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards
@@ -168,17 +168,14 @@ def _names(
     texts, begins = chunks.lists("heading_hierarchy")
     rows = np.flatnonzero(_section_starts(chunks)).tolist()
     on_page = chunks.pages[rows].tolist()
-    literal = functools.cache(literal_name)
-    paths = [_title_and_heading(texts[begins[row] : begins[row + 1]]) for row in rows]
-    generic = generic_headings(zip(on_page, paths, strict=True), literal)
-    previous = -1
-    for row, page, path in zip(rows, on_page, paths, strict=True):
-        if page != previous:
-            previous, record = page, pages[page]
-            pinned = (question for question, place in readers.pins.items() if place == record["path"])
-            add(TITLE, row, (path[0], *pinned))
-            add(HEADING, row, keywords_of(record["frontmatter"]))
-        add(HEADING, row, section_names(path, generic, literal))
+    paths = (_title_and_heading(texts[begins[row] : begins[row + 1]]) for row in rows)
+    found = literal_names(
+        zip(on_page, rows, paths, strict=True),
+        lambda page: readers.names_of(pages[page]["path"], pages[page]["frontmatter"]),
+    )
+    for row, (titles, headings) in zip(rows, found, strict=True):
+        add(TITLE, row, titles)
+        add(HEADING, row, headings)
     hashes = np.fromiter(map(hash_of_name, names), np.int64, len(names))
     table = np.column_stack([hashes, np.array(places, np.int64).reshape(-1, 2)])[hashes != _name_hash("")]
     table = table[np.lexsort(table.T[::-1])]
