@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.page_role import split_version
-from mkdocs_semsearch.lexical.analyzers import telling_words
-from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_of
+from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_of, telling_words
 
 if TYPE_CHECKING:
     import tantivy

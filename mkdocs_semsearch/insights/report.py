@@ -21,8 +21,7 @@ from mkdocs_semsearch.insights.questions import (
     read_questions,
 )
 from mkdocs_semsearch.insights.search_records import Search
-from mkdocs_semsearch.lexical.analyzers import stems_with, telling_words
-from mkdocs_semsearch.lexical.languages import stemmer_for
+from mkdocs_semsearch.lexical.languages import stemmer_for, stems_with, telling_words
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import Searcher
 

@@ -9,14 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.analyzers import (
-    Analysis,
-    identifier_forms,
-    identifier_parts,
-    prepare,
-    raw_words,
-    telling_words,
-)
+from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, identifier_parts, prepare, raw_words
+from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question, spoken_words
 from mkdocs_semsearch.lexical.terms import (

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words, stems_with, telling_words
+from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words
+from mkdocs_semsearch.lexical.languages import stems_with, telling_words
 
 _LINKS = {
     "danish": ("", "s", "e"),

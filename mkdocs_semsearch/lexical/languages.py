@@ -1,9 +1,13 @@
-"""Knows the languages of pages: the script in which each is written, and its stemmer if there is one."""
+"""Knows the languages of pages: the script of each, its stemmer if there is one, and its stop words."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tantivy
 
 STEMMERS = {
     "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french", "de": "german",
@@ -67,3 +71,79 @@ def script_of(language: str) -> str:
     """Returns the ISO 15924 code of a language's script; `Latn` if unknown."""
     subtag = primary_subtag(language)
     return _OTHER_SCRIPTS.get(subtag) or _SCRIPTS.get(STEMMERS.get(subtag, ""), "Latn")
+
+
+# Tantivy has lists of stop words for these.
+_WITH_STOP_WORDS = (
+    "danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian", "portuguese",
+    "russian", "spanish", "swedish",
+)  # fmt: skip
+
+# Tantivy's English list is Lucene's, which lacks the words that begin a question, and contractions.
+_QUESTION_WORDS = [
+    "can", "could", "did", "do", "does", "how", "i", "me", "my", "should", "what", "when", "where", "which", "who",
+    "why", "would", "you", "your", "from", "we",
+    "aint", "arent", "cant", "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent", "heres", "hows", "im",
+    "isnt", "ive", "lets", "mustnt", "neednt", "shouldnt", "thats", "theres", "theyre", "wasnt", "werent", "weve",
+    "whats", "wheres", "wont", "wouldnt", "youre", "youve",
+]  # fmt: skip
+
+
+def listed_stop_words(stemmer: str | None) -> tuple[str, ...]:
+    """Returns the stop words that are added to Tantivy's for some stemmers: question words and contractions."""
+    return tuple(_QUESTION_WORDS) if "english" in (stemmer or "").split() else ()
+
+
+def stems_with(stemmer: str | None) -> Callable[[str], str]:
+    """Returns a function that stems a lower-cased word; without a stemmer, it returns the word unchanged."""
+    import tantivy
+
+    if stemmer is None:
+        return str
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw())
+    for name in stemmer.split():
+        builder = builder.filter(tantivy.Filter.stemmer(name))
+    analyzer = builder.build()
+    return lambda word: analyzer.analyze(word)[0]
+
+
+def joined_stems(texts: Iterable[tuple[str | None, Iterable[str]]]) -> Callable[[str], str]:
+    """Returns a function that maps a lower-cased word of a site in several languages to one stem.
+
+    Words that share a stem in any of the languages get the same stem. This is for an index with one stem per word.
+
+    Args:
+        texts: for every text of the site, its stemmer and its words.
+    """
+    used: dict[str | None, set[str]] = {}
+    for stemmer, words in texts:
+        used.setdefault(stemmer, set()).update(words)
+    stem_of = {stemmer: stems_with(stemmer) for stemmer in used}
+    known = {stem_of[stemmer](word) for stemmer, words in used.items() for word in words}
+    joined: dict[str, str] = {stem: stem for stem in known}
+
+    def root(stem: str) -> str:
+        while joined[stem] != stem:
+            stem = joined[stem] = joined[joined[stem]]
+        return stem
+
+    first: dict[str, str] = {}
+    for word in sorted(set().union(*used.values())):
+        for stem in {stem_of[stemmer](word) for stemmer in stem_of} & known:
+            low, high = sorted((root(stem), root(first.setdefault(word, stem))), key=lambda text: (len(text), text))
+            joined[high] = low
+    return lambda word: root(first[word])
+
+
+def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
+    """Returns an analyzer that drops stop words and question words; it selects the words that are highlighted."""
+    import tantivy
+
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+    builder = builder.filter(tantivy.Filter.ascii_fold())
+    if words := listed_stop_words(stemmer):
+        builder = builder.filter(tantivy.Filter.custom_stopword(list(words)))
+    for name in (stemmer or "").split():
+        if name in _WITH_STOP_WORDS:
+            builder = builder.filter(tantivy.Filter.stopword(name))
+    return builder.build()

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.analyzers import telling_words
+from mkdocs_semsearch.lexical.languages import telling_words
 
 SHORTEST_CORRECTED, SHORTEST_BY_STEM = 4, 5
 MOST_TYPOS, TWO_TYPOS_FROM = 2, 8

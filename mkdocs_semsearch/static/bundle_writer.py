@@ -26,19 +26,10 @@ from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError
-from mkdocs_semsearch.lexical.analyzers import (
-    Analysis,
-    exact_text,
-    joined_stems,
-    lexical_texts,
-    listed_stop_words,
-    plain_words,
-    stems_with,
-    telling_words,
-)
+from mkdocs_semsearch.lexical.analyzers import Analysis, exact_text, lexical_texts, plain_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, AddedWords, Compounds, ReaderWords, joins_words
-from mkdocs_semsearch.lexical.languages import page_stemmers
+from mkdocs_semsearch.lexical.languages import joined_stems, listed_stop_words, page_stemmers, stems_with, telling_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.bundle import WrittenShards
