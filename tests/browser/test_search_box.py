@@ -484,6 +484,21 @@ def test_weaker_results_are_folded_and_not_counted(page, site):
     assert page.problems == []
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_results_above_stay_in_place_when_more_are_added(page, configure, serving, width):
+    page.set_viewport_size({"width": width, "height": 500})
+    with serving.SiteServer(configure("mkdocs", results_page=True)) as server:
+        ask(page, server, "token")
+        page.get_by_text("Open as a page").scroll_into_view_if_needed(timeout=5000)
+        last = page.locator("[role=group]").last
+        place = f"[role=group][aria-label='{last.get_attribute('aria-label')}']"
+        before = last.bounding_box()["y"]
+        page.get_by_text("Less related (1)").click()
+        page.locator("[role=group][aria-label='Tabs and details']").wait_for()
+        page.evaluate(DRAWN)
+        assert page.locator(place).bounding_box()["y"] == pytest.approx(before, abs=1)
+
+
 def test_a_correction_is_shown_and_can_be_undone(page, site):
     def correct(body):
         literal = "correct=" in site.sidecar.searches[-1]
