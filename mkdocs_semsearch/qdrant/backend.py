@@ -44,7 +44,7 @@ from mkdocs_semsearch.qdrant.reader import (
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.judgement import kind_priors, match_share
+from mkdocs_semsearch.searching.judgement import kind_priors
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import (
     ChunkMap,
@@ -55,9 +55,10 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     page_info,
 )
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import MATCH_SHARE, RULES, SEMANTIC_WEIGHT, Candidates, score, semantic_share
+from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
+from mkdocs_semsearch.searching.scoring import ScoreRules
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 _QUERY_SECONDS = 10
@@ -262,32 +263,13 @@ class QdrantBackend:
             allowed=self._allowed(question, filters),
         )
         rows = found.worded.rows if found.near is None else found.near.rows
-        words = LexicalHits(found.worded.rows, found.worded.similarities) if by_words else None
-        literal = _named(found, rows)
-        priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         similarities = None if found.near is None else found.near.similarities
-        meaning = self.chunk_map.meaning
-        weight = self._share if meaning is None else np.float32(self._share) * meaning[rows]
+        hits = LexicalHits(found.worded.rows, found.worded.similarities)
+        priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
-        sections, pages = self.chunk_map.section_of[rows], self.chunk_map.page_of[rows]
-        evidence = None
-        if self._is_measured and similarities is not None and len(rows) and not literal and self._is_known(found):
-            evidence = float(similarities.max()), float(found.worded.similarities.max(initial=0))
-        share = match_share(question, *evidence) if evidence else MATCH_SHARE
-        candidates = score(
-            rows, similarities, words, literal, priors,
-            lengths=self.chunk_map.length_factor[rows], places=(sections, pages), headed=headed,
-            weight=weight, share=share,
-        )  # fmt: skip
-        candidates = candidates.judged(question, evidence, self.chunk_map.chunks)
-        return candidates.boosted(self.chunk_map.boost[pages])
-
-    def _is_known(self, found: PointHits) -> bool:
-        """Returns whether the model covers the language of the best lexical hit, so that similarities are reliable."""
-        meaning, words = self.chunk_map.meaning, found.worded
-        if meaning is None or not len(words.rows):
-            return True
-        return bool(meaning[words.rows[words.similarities.argmax()]] == 1)
+        rules = ScoreRules(question, self.chunk_map, self._share, self._is_measured, by_words)
+        candidates = rules.scored(rows, similarities, hits, _named(found, rows), priors, headed=headed, of_pages=True)
+        return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))

@@ -119,7 +119,7 @@ class Sides:
         lexical: the lexical side.
         names: titles and headings for the literal rule.
         weight: weight of the semantic score in hybrid mode.
-        is_measured: whether `is_answerable` and `match_share` were calibrated for this model.
+        is_measured: see `ScoreRules`.
     """
 
     vectors: VectorSide
@@ -127,6 +127,63 @@ class Sides:
     names: NameSide
     weight: float = SEMANTIC_WEIGHT
     is_measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRules:
+    """Scores the chunks that a back end has found for a question; the rules are the same for every back end.
+
+    Attributes:
+        question: the question as `Backend.read` returns it.
+        chunk_map: the structure of the index.
+        weight: weight of the semantic score in hybrid mode.
+        is_measured: whether `is_answerable` and `match_share` were calibrated for the model of the index.
+        by_words: whether lexical hits and the literal rule count; they do not in semantic mode.
+    """
+
+    question: Question
+    chunk_map: ChunkMap
+    weight: float
+    is_measured: bool
+    by_words: bool
+
+    def scored(
+        self,
+        rows: NDArray[np.int64],
+        similarities: NDArray[np.float32] | None,
+        hits: LexicalHits,
+        literal: Mapping[int, int],
+        priors: NDArray[np.float32],
+        *,
+        headed: NDArray[np.bool_] | None,
+        of_pages: bool,
+        scale: SemanticScale | None = None,
+    ) -> Candidates:
+        """Returns the scores of some chunks and whether they match, see `score`."""
+        evidence = self._evidence(similarities, hits, literal)
+        words, literal = (hits, literal) if self.by_words else (None, {})
+        chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
+        weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
+        places = (chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None
+        share = match_share(self.question, *evidence) if evidence else MATCH_SHARE
+        candidates = score(
+            rows, similarities, words, literal, priors,
+            lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
+            weight=weight, share=share,
+        )  # fmt: skip
+        return candidates.judged(self.question, evidence, chunk_map.chunks)
+
+    def _evidence(
+        self, similarities: NDArray[np.float32] | None, hits: LexicalHits, literal: Mapping[int, int]
+    ) -> tuple[float, float] | None:
+        """Returns the best score of each side; None if they do not tell how much the site has about the question."""
+        if similarities is None or not len(similarities) or not self.is_measured or literal:
+            return None
+        # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
+        meaning = self.chunk_map.meaning
+        if meaning is not None and len(hits.rows) and meaning[hits.rows[hits.scores.argmax()]] != 1:
+            return None
+        return float(similarities.max()), float(hits.scores.max(initial=0))
 
 
 class Scoring:
@@ -156,8 +213,7 @@ class Scoring:
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
-        self._chunk_map = chunk_map
-        self._meaning = chunk_map.meaning
+        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.is_measured, self._by_words)
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
@@ -226,17 +282,6 @@ class Scoring:
         semantic[np.searchsorted(candidates.rows, near.rows)] = near.similarities
         return replace(candidates, semantic=semantic)
 
-    def _evidence(
-        self, similarities: NDArray[np.float32] | None, hits: LexicalHits, literal: Mapping[int, int]
-    ) -> tuple[float, float] | None:
-        """Returns the best score of each side; None if they do not tell how much the site has about the question."""
-        if similarities is None or not len(similarities) or not self._sides.is_measured or literal:
-            return None
-        # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
-        if self._meaning is not None and len(hits.rows) and self._meaning[hits.rows[hits.scores.argmax()]] != 1:
-            return None
-        return float(similarities.max()), float(hits.scores.max(initial=0))
-
     def _near(
         self, vector: NDArray[np.float32], allowed: NDArray[np.bool_] | None, reach: int | None
     ) -> tuple[Neighbors, SemanticScale]:
@@ -264,20 +309,10 @@ class Scoring:
         scale: SemanticScale | None,
         of_pages: bool,
     ) -> Candidates:
-        evidence = self._evidence(similarities, hits, literal)
-        words, literal = (hits, literal) if self._by_words else (None, {})
-        priors = self._priors[rows]
-        weight = self._sides.weight if self._meaning is None else np.float32(self._sides.weight) * self._meaning[rows]
         headed = None if self._headed is None else self._headed[rows]
-        chunk_map = self._chunk_map
-        places = (chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None
-        share = match_share(self._question, *evidence) if evidence else MATCH_SHARE
-        candidates = score(
-            rows, similarities, words, literal, priors,
-            lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
-            weight=weight, share=share,
-        )  # fmt: skip
-        return candidates.judged(self._question, evidence, len(self._priors))
+        return self._rules.scored(
+            rows, similarities, hits, literal, self._priors[rows], headed=headed, of_pages=of_pages, scale=scale
+        )
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
