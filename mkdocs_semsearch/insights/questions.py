@@ -73,6 +73,7 @@ class Group:
         searches: number of searches.
         failures: number of failed searches.
         opened: number of searches in which a result was opened.
+        matched: number of searches that had matches.
         rephrased: number of searches that the reader then rephrased.
         rank: mean rank of the opened results, or None.
         similarity: mean similarity of the best result, or None.
@@ -87,6 +88,7 @@ class Group:
     searches: int
     failures: float
     opened: int
+    matched: int
     rephrased: int
     rank: float | None
     similarity: float | None
@@ -138,6 +140,7 @@ def question_groups(questions: Sequence[Question]) -> list[Group]:
 def failing_groups(groups: Sequence[Group]) -> list[Group]:
     """Returns the groups that fail clearly more often than all searches do, those that fail most surely first.
 
+    Groups that never had a match are among them however often other searches fail, as they do on a new site.
     They are sorted by the lower end of the confidence interval of their share of failed searches. Sorted by the number
     of failed searches, rare questions that fail for every reader would come after frequent ones that fail for half of
     them.
@@ -194,6 +197,7 @@ def _group(questions: Sequence[Question]) -> Group:
         searches=len(searches),
         failures=round(sum(question.failures for question in questions), 2),
         opened=sum(search.opened is not None for search in searches),
+        matched=sum(search.matches > 0 for search in searches),
         rephrased=sum(search.rephrased for search in searches),
         rank=round(sum(ranks) / len(ranks), 1) if ranks else None,
         similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
@@ -209,6 +213,8 @@ def _failure(search: Search) -> float:
 
 
 def _is_failing(group: Group, usual: float) -> bool:
+    if group.searches > FEWEST and not group.matched:
+        return True
     spread = math.sqrt(group.searches * max(usual * (1 - usual), 0.01))
     return group.failures >= FEWEST and group.failures - usual * group.searches >= SURE * spread
 

@@ -96,7 +96,7 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
         days=_days(searches),
         unanswered=tuple(placed.nearest(group) for group in unanswered),
         hard_to_find=tuple(hard[:LISTED]),
-        never_opened=tuple(_first(often, placed, lambda group: group.opened == 0)),
+        never_opened=tuple(_first(often, placed, lambda group: group.matched > 0 and group.opened == 0)),
         opened_low=tuple(_first(often, placed, lambda group: (group.rank or 0) >= OPENED_LOW and group.opened > 1)),
         rephrased=tuple(_first(often, placed, lambda group: group.rephrased > group.searches / 2)),
         words=tuple(_unknown_words(questions, searcher, placed)),

@@ -178,6 +178,14 @@ def test_never_opened_low_and_rephrased_groups(searcher):
     assert [group.question for group in report.rephrased] == ["sign in with a password"]
 
 
+def test_what_never_had_a_match_is_unanswered_even_if_every_search_fails(searcher):
+    report = make_report(
+        [*[search("fly to mars", matches=0)] * 3, *[search("wheels")] * 5, *[search("once", matches=0)]], searcher
+    )
+    assert [group.question for group in report.unanswered] == ["fly to mars"]
+    assert [group.question for group in report.never_opened] == ["wheels"]
+
+
 def test_the_question_with_the_highest_weight_forms_a_group_first():
     vectors = np.array([[1, 0, 0], [0.8, 0.6, 0], [0.2, 0.98, 0], [0, 0, 1]], np.float32)
     assert group_by_meaning(vectors, [1, 5, 2, 1]) == [[1, 0, 2], [3]]
