@@ -29,7 +29,7 @@ from mkdocs_semsearch.artifact.manifest import (
     manifest_from_json,
     manifest_to_json,
 )
-from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError, IndexNotFoundError, IndexWriteError
+from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError, IndexNotFoundError, IndexWriteError, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,9 +127,7 @@ def _verify_file(file: IndexedFile, path: Path, *, hashes: bool) -> None:
 
 
 def _unreadable(path: Path, error: OSError) -> IndexCorruptError:
-    return IndexCorruptError(
-        f"{path} cannot be read ({error.strerror or error}): allow reading it, or build the index again."
-    )
+    return IndexCorruptError(f"{path} cannot be read ({reason(error)}): allow reading it, or build the index again.")
 
 
 def sha256_of(path: Path) -> str:
@@ -233,7 +231,7 @@ def publish_build(index_dir: Path, build_id: str, write: Callable[[Path], Manife
             return _publish(index_dir, build_id, write)
     except OSError as error:
         raise IndexWriteError(
-            f"The index in {index_dir} could not be written ({error.strerror or error}): "
+            f"The index in {index_dir} could not be written ({reason(error)}): "
             "the previous one is untouched; make room or allow writing there, then build again."
         ) from error
 

@@ -25,7 +25,7 @@ from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.errors import IndexWriteError
+from mkdocs_semsearch.errors import IndexWriteError, reason
 from mkdocs_semsearch.lexical.analyzers import Analysis, exact_text, lexical_texts, plain_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, AddedWords, Compounds, ReaderWords, joins_words
@@ -115,7 +115,7 @@ def write_bundle(
         return report
     except OSError as error:
         raise IndexWriteError(
-            f"The static search could not be written to {target} ({error.strerror or error}): "
+            f"The static search could not be written to {target} ({reason(error)}): "
             "make room or allow writing there, then build again."
         ) from error
     finally:
