@@ -28,7 +28,7 @@ from mkdocs_semsearch.artifact.fields import (
 from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
-from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, prepare
+from mkdocs_semsearch.lexical.analyzers import FIELDS, STEMMED_FIELDS, Analysis, prepare
 from mkdocs_semsearch.lexical.question import literal_name, literal_names
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
@@ -53,7 +53,6 @@ from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS
 if TYPE_CHECKING:
     import tantivy
 
-_STEMMED = ("title", "headings", "text")
 _WRITTEN = ("code", "parts")
 _PAIRED = ("headings", "text")
 Scores = dict[str, float]
@@ -145,11 +144,13 @@ class SparseWords:
 
     def _words(self, scores: Mapping[str, Scores], stemmer: str | None) -> Iterable[tuple[int, float]]:
         """Yields the scores of words in any field."""
-        for stem in set().union(*(scores[field] for field in _STEMMED)):
-            yield _dimension("stem", stem), best_field(self._weighted(scores, _STEMMED, stem))
+        for stem in set().union(*(scores[field] for field in STEMMED_FIELDS)):
+            yield _dimension("stem", stem), best_field(self._weighted(scores, STEMMED_FIELDS, stem))
         for word in set().union(*(scores[field] for field in _WRITTEN)):
             by_stem = [
-                score for stem in self._stems_of(word, stemmer) for score in self._weighted(scores, _STEMMED, stem)
+                score
+                for stem in self._stems_of(word, stemmer)
+                for score in self._weighted(scores, STEMMED_FIELDS, stem)
             ]
             everywhere = best_field([*by_stem, *self._weighted(scores, _WRITTEN, word)])
             yield _dimension("word", word), everywhere - best_field(by_stem)

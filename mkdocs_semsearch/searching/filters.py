@@ -10,7 +10,6 @@ To add an operator, add a class here, make it a member of `Filter`, let `value_t
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,8 +28,6 @@ from mkdocs_semsearch.artifact import FacetType
 from mkdocs_semsearch.artifact.fields import READERS, Value, as_date, as_number, as_text
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.validation import validated
-
-Scalar = str | int | float | bool | datetime.date
 
 FROM_OUTSIDE: dict[str, bool] = {"from_outside": True}
 """Validation context for requests: lengths of texts and lists are limited, and numbers must be finite."""
@@ -76,8 +73,8 @@ def _text(text: str, info: ValidationInfo) -> str:
     return _checked_text(text, info, MAX_VALUE_CHARACTERS)
 
 
-def _scalar(value: Any, info: ValidationInfo) -> Scalar:
-    if not isinstance(value, Scalar) or (
+def _scalar(value: Any, info: ValidationInfo) -> Value:
+    if not isinstance(value, Value) or (
         is_from_outside(info) and isinstance(value, float) and not math.isfinite(value)
     ):
         raise PydanticCustomError(
@@ -88,7 +85,7 @@ def _scalar(value: Any, info: ValidationInfo) -> Scalar:
     return _text(value, info) if isinstance(value, str) else value
 
 
-def _scalars(value: Any, info: ValidationInfo) -> tuple[Scalar, ...]:
+def _scalars(value: Any, info: ValidationInfo) -> tuple[Value, ...]:
     if isinstance(value, str) and not is_from_outside(info):
         value = (value,)  # a string is one value, not a sequence of letters
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
@@ -102,11 +99,11 @@ def _scalars(value: Any, info: ValidationInfo) -> tuple[Scalar, ...]:
     return values
 
 
-def _scalar_or_scalars(value: Any, info: ValidationInfo) -> Scalar | tuple[Scalar, ...]:
+def _scalar_or_scalars(value: Any, info: ValidationInfo) -> Value | tuple[Value, ...]:
     return _scalars(value, info) if isinstance(value, list | tuple) else _scalar(value, info)
 
 
-def _range_end(value: Any, info: ValidationInfo) -> Scalar | None:
+def _range_end(value: Any, info: ValidationInfo) -> Value | None:
     if isinstance(value, bool) and is_from_outside(info):
         raise ValueError("must be a string or a finite number")
     return None if value is None else _scalar(value, info)
@@ -118,7 +115,7 @@ FieldName = Annotated[
     WithJsonSchema({"type": "string", "minLength": 1, "maxLength": MAX_FIELD_CHARACTERS}),
 ]
 RangeEnd = Annotated[
-    Scalar | None,
+    Value | None,
     PlainValidator(_range_end),
     WithJsonSchema(
         {"anyOf": [*(one for one in _SCALAR_SCHEMA["anyOf"] if one["type"] != "boolean"), {"type": "null"}]}
@@ -132,7 +129,7 @@ class Equals:
 
     field: FieldName
     value: Annotated[
-        Scalar | tuple[Scalar, ...],
+        Value | tuple[Value, ...],
         PlainValidator(_scalar_or_scalars),
         WithJsonSchema({"anyOf": [*_SCALAR_SCHEMA["anyOf"], _VALUES_SCHEMA]}),
     ]
@@ -145,7 +142,7 @@ class In:
     """The field has one of these values; a list field contains at least one of them."""
 
     field: FieldName
-    values: Annotated[tuple[Scalar, ...], PlainValidator(_scalars), WithJsonSchema(_VALUES_SCHEMA)]
+    values: Annotated[tuple[Value, ...], PlainValidator(_scalars), WithJsonSchema(_VALUES_SCHEMA)]
     negate: bool = False
     op: Literal["in"] = dataclasses.field(default="in", kw_only=True)
 
@@ -220,7 +217,7 @@ def wanted_values(condition: Equals | In, kind: FacetType) -> list[Value]:
     return [_read(value, kind, condition.field) for value in (values if isinstance(values, tuple) else (values,))]
 
 
-def _read(value: Scalar, kind: FacetType, field: str) -> Value:
+def _read(value: Value, kind: FacetType, field: str) -> Value:
     reading = READERS[kind](value)
     if reading is None:
         raise _misfit(field, kind, value)
@@ -254,12 +251,12 @@ def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
     return low, high
 
 
-def _misfit(field: str, kind: FacetType, value: Scalar) -> FilterError:
+def _misfit(field: str, kind: FacetType, value: Value) -> FilterError:
     wanted = {"integer": "a number", "number": "a number", "date": "a date (YYYY-MM-DD)", "boolean": "true or false"}
     return FilterError(f"{field} is of type {kind}: {str(value)!r} is not {wanted.get(kind, 'text')}.", field="filters")
 
 
-def _order_of(kind: FacetType, bounds: Sequence[Scalar]) -> Callable[[Scalar], Any]:
+def _order_of(kind: FacetType, bounds: Sequence[Value]) -> Callable[[Value], Any]:
     """Chooses how values compare in a range: by the field's type; text as numbers or dates if the bounds are such."""
     if kind not in ("string", "list"):
         return READERS[kind]

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import quote, urljoin, urlsplit
 
 from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build
-from mkdocs_semsearch.artifact.manifest import IndexedFile, Manifest, manifest_from_json
+from mkdocs_semsearch.artifact.manifest import MANIFEST, IndexedFile, Manifest, manifest_from_json
 from mkdocs_semsearch.errors import (
     ConfigurationError,
     IndexCorruptError,
@@ -116,7 +116,6 @@ def unreachable(address: str, reason: str) -> IndexNotFoundError:
 
 log = logging.getLogger(__name__)
 
-MANIFEST = "manifest.json"
 PUBLISHED_UNDER = "semsearch/"
 """The folder of a site into which the plugin publishes the index."""
 
