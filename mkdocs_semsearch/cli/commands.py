@@ -51,7 +51,7 @@ def _index(given: argparse.Namespace) -> int:
         report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
-    for warning in (*report.misfits, *filter(None, (report.build.warning,))):
+    for warning in (*report.misfits, *report.warnings):
         say(f"warning: {warning}")
     print(f"Indexed {report.build}")
     return 0

@@ -18,6 +18,7 @@ from typing import Any, overload
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, ChunkedText, Document, Link, Recognised
 from mkdocs_semsearch.chunking.document import content_hash
 from mkdocs_semsearch.chunking.front_matter import plain_text
+from mkdocs_semsearch.errors import reason
 
 FILE_NAME = "cache.sqlite"
 MAX_BYTES = 1_000_000_000
@@ -37,9 +38,13 @@ class ContentCache:
 
     Keys are hashes of everything on which a value depends, so a value is never outdated. If the file exceeds its size
     limit, the least recently used values are deleted. An error of the file never makes a build fail.
+
+    Attributes:
+        problem: why the values are kept in memory although a folder is named; None if they are not.
     """
 
-    def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES, problem: str | None = None) -> None:
+        self.problem = problem
         self._path = path
         self._max_bytes = max_bytes
         self._connection = _connect(path)
@@ -57,8 +62,11 @@ class ContentCache:
         try:
             cache_dir.mkdir(parents=True, exist_ok=True)
             return cls(path, max_bytes)
-        except (OSError, sqlite3.OperationalError):  # locked, read-only or disk full; the file itself is intact
-            return cls(None, max_bytes)
+        except (
+            OSError,
+            sqlite3.OperationalError,
+        ) as error:  # locked, read-only or disk full; the file itself is intact
+            return cls(None, max_bytes, reason(error))
         except sqlite3.DatabaseError:
             _set_aside(path)
             return cls(path, max_bytes)

@@ -321,7 +321,7 @@ def _site(config: MkDocsConfig) -> Site:
 def _say(report: SiteReport, misfits: tuple[str, ...], *, strict: bool) -> None:
     for misfit in (*misfits, *report.misfits):
         log.warning(misfit)
-    if report.build.warning:
-        # The author may have no other model, so a build with `--strict` must not fail because of it.
-        log.log(logging.INFO if strict else logging.WARNING, report.build.warning)
+    for warning in report.warnings:
+        # The author may have no other model or folder, so a build with `--strict` must not fail because of it.
+        log.log(logging.INFO if strict else logging.WARNING, warning)
     log.info(f"Indexed {report.build}")

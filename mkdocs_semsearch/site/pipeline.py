@@ -167,12 +167,19 @@ class SiteReport:
         misfits: one sentence for everything in front matter and options that has no effect.
         languages: language tags of the pages.
         facets: fields by which readers can filter.
+        uncached: one sentence if nothing can be cached, otherwise None.
     """
 
     build: BuildReport
     misfits: tuple[str, ...]
     languages: tuple[str, ...]
     facets: tuple[FacetDeclaration, ...]
+    uncached: str | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about the machine and the model, which are no fault of a page."""
+        return tuple(filter(None, (self.build.warning, self.uncached)))
 
 
 def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
@@ -214,7 +221,7 @@ def index_site(
 
     limit_arenas()
     started = time.perf_counter()
-    pages, misfits = _chunked(tuple(documents), site, settings, embedder)
+    pages, misfits, uncached = _chunked(tuple(documents), site, settings, embedder)
     languages = tuple(sorted({page.language for page in pages if page.language}))
     facets = settings.facets
     if not settings.facets_declared and len(languages) > 1:
@@ -241,7 +248,8 @@ def index_site(
         progress=progress,
         store=_open_store(settings.store),
     )
-    return SiteReport(replace(report, seconds=time.perf_counter() - started), misfits, languages, facets)
+    report = replace(report, seconds=time.perf_counter() - started)
+    return SiteReport(report, misfits, languages, facets, uncached)
 
 
 def _open_store(store: StoreSettings) -> StoreWriter | None:
@@ -257,8 +265,12 @@ def _open_store(store: StoreSettings) -> StoreWriter | None:
 
 def _chunked(
     documents: Sequence[Document], site: Site, settings: Settings, embedder: Embedder
-) -> tuple[list[ChunkedPage], tuple[str, ...]]:
-    """Chunks the pages that have changed since an earlier build; also returns a sentence for every misfit."""
+) -> tuple[list[ChunkedPage], tuple[str, ...], str | None]:
+    """Chunks the pages that have changed since an earlier build.
+
+    Returns:
+        The pages, a sentence for every misfit, and one if nothing can be cached.
+    """
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
@@ -279,10 +291,15 @@ def _chunked(
         )
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
+        uncached = contents.problem and (
+            f"Nothing can be cached in {settings.cache_dir} ({contents.problem}), so every build embeds all texts: let "
+            "this user write there, or name another folder as cache_dir."
+        )
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
     complaints = ReaderWords(settings.synonyms, settings.pins).complaints(pages)
-    return with_translations(with_inbound_links(pages, site.url), site.url), (*chunker.misfits(), *complaints)
+    pages = with_translations(with_inbound_links(pages, site.url), site.url)
+    return pages, (*chunker.misfits(), *complaints), uncached
 
 
 SECONDS_BETWEEN_LINES = 10.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -66,6 +67,18 @@ def page(tmp_path, monkeypatch):
     monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
     monkeypatch.chdir(tmp_path)
     return tmp_path / "site"
+
+
+def test_a_cache_that_cannot_be_written_is_reported(page, tmp_path, capsys):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [{semsearch: {cache_dir: kept}}]\n")
+    assert main(["index", str(page)]) == 0
+    assert capsys.readouterr().err == ""
+    shutil.rmtree(tmp_path / "kept")
+    (tmp_path / "kept").write_text("a file, not a folder")
+    assert main(["index", str(page)]) == 0
+    said = capsys.readouterr().err
+    assert f"warning: Nothing can be cached in {tmp_path / 'kept'} (File exists), so every build embeds all" in said
 
 
 @pytest.mark.parametrize(
