@@ -162,7 +162,7 @@ class ServerSettings:
 def misspelt_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables whose names are nearly those of settings, each with the name of the setting.
 
-    Others are not reported: Kubernetes sets variables such as `SEMSEARCH_SERVICE_HOST` for a service of that name.
+    Others are not reported: Kubernetes sets variables, such as `…_SERVICE_HOST`, for a service of that name.
     """
     known = [name.upper() for name in get_type_hints(ServerSettings)]
     found = {}
