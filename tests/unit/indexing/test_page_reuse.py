@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_damaged_values_of_pages_are_computed_again(tmp_path):
     with ContentCache.open(tmp_path) as contents:
         expected = prepared(contents)
     wanted = vectors(tmp_path)[0].vectors
-    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("UPDATE entries SET value = zeroblob(length(value))")
     assert expected == [prepared_texts(chunk) for page in PAGES for chunk in page.chunks]
     with ContentCache.open(tmp_path) as contents:
