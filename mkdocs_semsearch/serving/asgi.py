@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from mimetypes import guess_type
 from pathlib import Path
 from urllib.parse import quote
 
@@ -193,6 +194,9 @@ class SiteFiles(StaticFiles):
         response = await super().get_response("404.html" if hidden else path, scope)
         if hidden and response.status_code < 400:
             response.status_code = 404
+        if response.status_code < 300 and guess_type(path)[1] == "gzip":
+            # Starlette names the type of what is inside, which `sitemap.xml.gz` is not until it is unpacked.
+            response.headers["content-type"] = "application/gzip"
         if isinstance(response, RedirectResponse):
             # A relative URL stays valid behind a proxy that terminates TLS or adds a path.
             query = scope.get("query_string", b"").decode("latin-1")

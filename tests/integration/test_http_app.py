@@ -46,6 +46,7 @@ def site_dir(tmp_path_factory):
         "docs/index.html": "<h1>a page called docs</h1>",
         "healthz": "a file that loses",
         "assets/app.js": "let a = 1;",
+        "sitemap.xml.gz": "compressed",
         ".git/config": "secret",
         "guide/.env": "secret",
         ".well-known/security.txt": "Contact: x",
@@ -232,6 +233,8 @@ def test_the_site_is_served_from_the_same_origin(index_dir, site_dir):
         assert (redirect.status_code, redirect.headers["location"]) == (307, "./auth/?h=keys")
         assert client.get("/guide/auth").url.path == "/guide/auth/"
         assert client.get("/assets/app.js").headers["content-type"].startswith("text/javascript")
+        assert client.get("/sitemap.xml.gz").headers["content-type"] == "application/gzip"
+        assert client.get("/none.gz").headers["content-type"].startswith("text/html")
         assert client.get("/.well-known/security.txt").status_code == 200
         missing = client.get("/guide/nothing/")
         assert (missing.status_code, missing.text) == (404, "<h1>not here</h1>")
