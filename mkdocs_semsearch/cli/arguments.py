@@ -154,7 +154,9 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
         help="write questions with the page that several readers opened, for semsearch eval; without a FILE into "
         f"{QUESTIONS}, unless that exists",
     )
-    sub.add_argument("--index", metavar="INDEX", help=_INDEX)
+    sub.add_argument(
+        "--index", metavar="INDEX", help=f"{_INDEX}; NAME=INDEX takes only the records of this one of several indexes"
+    )
     sub.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: %(default)s")
     sub.add_argument(
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"

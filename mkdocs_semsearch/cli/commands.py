@@ -19,7 +19,6 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
-    from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
@@ -201,16 +200,28 @@ def _insights(given: argparse.Namespace) -> int:
     since = first_hour(given.since)
     if action == "forget":
         print(f"Deleted {_counted(store.forget(what), 'record')}.")
-    elif given.export_queries is not None:
-        print(_export_queries(store, since, given.export_queries))
     elif action == "export":
         print(f"Wrote {_counted(store.export(Path(what), since), 'record')} into {what}.")
     else:
-        _report(given, store, since)
+        site, index = _one_of_several(given.index)
+        searches = store.of_site(site, since)
+        if given.export_queries is not None:
+            print(_export_queries(searches, given.export_queries))
+        else:
+            _report(given.format, searches, index, dropped=store.counters().get("dropped", 0))
     return 0
 
 
-def _export_queries(store: InsightStore, since: str, name: str) -> str:
+def _one_of_several(index: str | None) -> tuple[str | None, str | None]:
+    """Reads `NAME=INDEX`, for the records of one of several indexes, or only the index."""
+    from mkdocs_semsearch.serving.published_index import is_url
+    from mkdocs_semsearch.serving.settings import parse_named_index
+
+    named = index is not None and "=" in index and not is_url(index) and not Path(index).is_dir()
+    return parse_named_index(str(index)) if named else (None, index)
+
+
+def _export_queries(searches: Sequence[Search], name: str) -> str:
     from mkdocs_semsearch.insights.questions import labelled_questions
 
     file = Path(name or QUESTIONS)
@@ -219,7 +230,7 @@ def _export_queries(store: InsightStore, since: str, name: str) -> str:
             f"{file} exists, perhaps with corrections: name another file, or this one to replace it "
             f"(--export-queries {file})."
         )
-    found = labelled_questions(store.read(since))
+    found = labelled_questions(searches)
     try:
         file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
     except OSError as error:
@@ -231,17 +242,17 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
-def _report(given: argparse.Namespace, store: InsightStore, since: str) -> None:
+def _report(form: str, searches: Sequence[Search], index: str | None, *, dropped: int) -> None:
     from mkdocs_semsearch.cli.text import print_as, print_html
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
     from mkdocs_semsearch.searching.searcher import open_searcher
 
-    with open_searcher(_index_dir(given.index)) as searcher:
-        report = make_report(store.read(since), searcher, dropped=store.counters().get("dropped", 0))
-    if given.format == "html":
+    with open_searcher(_index_dir(index)) as searcher:
+        report = make_report(searches, searcher, dropped=dropped)
+    if form == "html":
         print_html(report_html(report))
     else:
-        print_as(given.format, asdict(report), report_text(report))
+        print_as(form, asdict(report), report_text(report))
 
 
 def _searches(folder: str | None, since: str = "") -> Sequence[Search]:

@@ -143,6 +143,19 @@ class InsightStore:
             )
             return [_search(row) for row in found]
 
+    def of_site(self, site: str | None, since: str = "") -> list[Search]:
+        """Returns the records of one of several indexes, or with None all records.
+
+        Raises:
+            SemsearchError: there are records, but none of this index; or the file is damaged.
+        """
+        searches = self.read(since)
+        found = [search for search in searches if site in (None, search.site)]
+        if searches and not found:
+            names = ", ".join(sorted({search.site or "all of them together" for search in searches}))
+            raise SemsearchError(f"No searches of the index {site!r} are recorded here, only of: {names}.")
+        return found
+
     def counters(self) -> dict[str, int]:
         """Returns the counters stored with the records: `dropped`, the records for which the queue was full."""
         with self._reading() as database:

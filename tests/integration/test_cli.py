@@ -505,6 +505,19 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert [item.query for item in store.read()] == ["rotate keys"] * 3
 
 
+def test_the_records_of_one_of_several_indexes_are_reported(run, tmp_path):
+    built(tmp_path / "default", PAGES, embedder=open_embedder(), facets=FACETS)
+    store = InsightStore(tmp_path / "insights")
+    store.write([search("rotate keys", site="old", opened="guide/keys.md", rank=1)] * 3)
+    store.write([search("rotate keys", site="new", opened="other.md", rank=1)] * 3 + [search("zebra", site="")])
+    assert run("insights", store.folder, "--index", "default").stdout.startswith("7 searches")
+    assert run("insights", store.folder, "--index", "old=default").stdout.startswith("3 searches")
+    run("insights", store.folder, "--index", "new=default", "--export-queries", "new.jsonl")
+    assert json.loads((tmp_path / "new.jsonl").read_text())["answer_page"] == "other.md"
+    done = run("insights", store.folder, "--index", "newest=default", code=1)
+    sentence(done, "index 'newest'", "only of: all of them together, new, old")
+
+
 def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):
     pages = [made_page(f"{n}.md", f"Words about {n}.", "What it takes.", headings=("", "Options")) for n in "abcd"]
     index = built(tmp_path / "index", pages, embedder=open_embedder()) and tmp_path / "index"
