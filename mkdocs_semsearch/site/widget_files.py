@@ -187,6 +187,7 @@ ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")
 _IMPORT = re.compile(r'^import (?:\{ ([^}]+) \} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)  # no template literal of ours has several lines
 
 
 def join_scripts(assets: Path, source: Path) -> None:
@@ -225,7 +226,7 @@ def _joined_scripts(source: Path, files: tuple[tuple[Path, int, int], ...]) -> l
             text = _one_script(members[name], texts)
         elif name not in members[ENTRIES[0]]:
             text = _with_dialog_imports(name, text, members)
-        published.append((name, text))
+        published.append((name, _INDENTATION.sub("", text)))
     return published
 
 

@@ -62,6 +62,26 @@ def test_no_comment_is_published(joined):
     assert not re.search(r"^\s*(//|/\*)", (joined / "dialog.js").read_text("utf-8"), re.MULTILINE)
 
 
+def test_no_indentation_is_published(joined):
+    assert [
+        path.name for path in joined.rglob("*.js") if re.search(r"^[ \t]", path.read_text("utf-8"), re.MULTILINE)
+    ] == []
+
+
+def is_valid(text, tmp_path):
+    script = tmp_path / "script.mjs"
+    script.write_text(text, encoding="utf-8")
+    return subprocess.run([node(), "--check", script], capture_output=True).returncode == 0
+
+
+def test_no_template_literal_has_several_lines(joined, tmp_path):
+    """It would lose its indentation. What is added to each line is a comment in code, and an error in a literal."""
+    added = "/*\\u*/\n"
+    assert not is_valid("const text = `one\n  two`;\n".replace("\n", added), tmp_path)
+    for path in joined.rglob("*.js"):
+        assert is_valid(path.read_text("utf-8").replace("\n", added), tmp_path), path.name
+
+
 def test_joining_again_changes_nothing(joined):
     before = {path: path.read_bytes() for path in joined.rglob("*.js")}
     join_scripts(joined, ASSETS)
