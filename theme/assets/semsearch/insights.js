@@ -11,6 +11,25 @@ const ENGLISH = {
 };
 const READ = 1000; // milliseconds after which an answer counts as read, not as an intermediate one while typing
 
+/** Returns what a search asked, and how well its best result fits. */
+function recordOf({ answer, filters }) {
+  const { query, mode, total: matches, corrected, results } = answer;
+  const { score, scores } = results[0] ?? {};
+  const chosen = activeFilters(filters).map(([field, one]) => [
+    field,
+    one.length ? one : [`${one.min ?? ""}..${one.max ?? ""}`],
+  ]);
+  return {
+    query: query.trim(),
+    mode,
+    filters: Object.fromEntries(chosen),
+    matches,
+    score,
+    similarity: scores?.semantic,
+    corrected,
+  };
+}
+
 export function fill(foot, { store, search, t, config, main }) {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === "1") return;
   t.add(ENGLISH);
@@ -19,22 +38,7 @@ export function fill(foot, { store, search, t, config, main }) {
 
   function send(ending) {
     if (!pending) return;
-    const { answer, filters } = pending;
-    const { query, mode, total: matches, corrected, results } = answer;
-    const { score, scores } = results[0] ?? {};
-    const body = {
-      query: query.trim(),
-      mode,
-      language: t.language,
-      filters: Object.fromEntries(
-        activeFilters(filters).map(([field, one]) => [field, one.length ? one : [`${one.min ?? ""}..${one.max ?? ""}`]]),
-      ),
-      matches,
-      score,
-      similarity: scores?.semantic,
-      corrected,
-      ...ending,
-    };
+    const body = { ...recordOf(pending), language: t.language, ...ending };
     pending = null;
     navigator.sendBeacon(config.insights_url ?? `${search.first.url}/api/v1/insights`, JSON.stringify(body));
   }

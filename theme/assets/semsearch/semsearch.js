@@ -17,7 +17,6 @@
 
   let config = null;
   let settling = null;
-  let dialog = null;
   let loading = false;
   let failed = false;
   let typed = "";
@@ -31,88 +30,13 @@
       .catch(() => ({}))
       .then((found) => (config = found)));
 
-  /*
-   * Runs before the scripts of the theme. The theme's search gets a replacement for its worker, and loads nothing until
-   * it is needed. Material reads its index and `?q=` only if its form has a name.
-   */
-  let idle = null;
-  const form = document.forms.namedItem("search");
-  const rename = (name) => form && (form.name = name);
-  const holdBack = () => {
-    const { Worker } = window;
-    const query = form && new URLSearchParams(location.search).get("q");
-    if (query) history.replaceState(history.state, "", `${location.pathname}#semsearch=${encodeURIComponent(query)}`);
-    rename("");
-    window.Worker = new Proxy(Worker, {
-      construct(real, [url, options]) {
-        if (!/\/search(\/worker|\.\w+\.min)\.js$/.test(url)) return new real(url, options);
-        const asked = [];
-        const parts = { url: new URL(url, location), asked, postMessage: (data) => asked.push(data) };
-        return (idle = Object.assign(new EventTarget(), parts));
-      },
-    });
-    addEventListener("DOMContentLoaded", () => {
-      window.Worker = Worker;
-      rename("search");
-      follow();
-    });
-  };
-
   /* Calls a function of a module that few pages need. */
   const call = async (name, ...given) => (await import(new URL("rare.js", base).href))[name](...given);
 
-  const giveBack = () => {
-    const worker = idle;
-    idle = null;
-    if (worker) call("startWorker", worker, form && new URL("search/search_index.json", root));
-  };
-
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
-  /*
-   * Loads the files of a search without a server together with the dialog: on a slow line each file that names the next
-   * one costs a second. Returns the worker, or nothing if workers are forbidden.
-   */
-  let begun = null;
-  const ahead = () => {
-    if (begun) return begun.worker;
-    begun = {};
-    const fetchFiles = async () => {
-      const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
-      for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
-    };
-    fetchFiles().catch(() => {}); // the search requests them again and reports the error
-    try {
-      begun.worker = new Worker(new URL("static/worker.js", base), { type: "module" });
-      begun.worker.onerror = () => (begun.worker.broken = true);
-    } catch {} // the site forbids workers
-    return begun.worker;
-  };
-
-  const load = () => (dialog ??= loadParts());
-  async function loadParts() {
-    try {
-      addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
-      const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
-      const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
-      if (config?.static && !config.api_url) ahead();
-      const [settings, [module]] = await Promise.all([settle(), parts]);
-      await module.start(host, { config: settings, root, base, mac });
-    } catch (error) {
-      dialog = null;
-      throw error;
-    }
-  }
-
-  /* Loads the dialog for a reader who may be about to open it. */
-  const warm = async () => {
-    const { api_url: api } = await settle();
-    const origin = api ? new URL(api, root).origin : location.origin;
-    if (origin !== location.origin && !host.querySelector("link[rel=preconnect]")) {
-      addLink({ rel: "preconnect", href: origin, crossOrigin: "anonymous" });
-    }
-    load().catch(() => {});
-  };
+  const { ahead, load, warm } = loader();
+  const theme = themeSearch();
 
   const open = async (trigger = null, shortcut = "") => {
     if (loading) return;
@@ -133,7 +57,7 @@
     }
     loading = false;
     if (theirs ? !takes() : failed) {
-      giveBack();
+      theme.giveBack();
       const own = trigger ?? document.querySelector(TRIGGERS);
       own?.click();
       own?.focus();
@@ -232,19 +156,109 @@
     const triggers = document.querySelectorAll(TRIGGERS);
     if (allowed("mod+k"))
       triggers.forEach((trigger) => trigger.setAttribute("aria-keyshortcuts", mac ? "Meta+K" : "Control+K"));
-    if (config.triggers === false) giveBack();
+    if (config.triggers === false) theme.giveBack();
     if (!triggers.length && config.button !== false) call("addButton", host, config, allowed("mod+k") && (mac ? "⌘K" : "Ctrl K"));
   });
   const arrive = () => {
     reveal();
-    if (idle && form && location.search.includes("h=")) call("highlight");
+    if (theme.waits() && location.search.includes("h=")) call("highlight");
   };
   const follow = () => {
     if (window.document$?.subscribe) window.document$.subscribe(arrive);
     else arrive();
   };
   const ownPage = document.querySelector(".rst-content #mkdocs-search-results");
-  if (document.readyState === "loading" && !ownPage) holdBack();
+  if (document.readyState === "loading" && !ownPage) theme.holdBack(follow);
   else follow();
   fromLink();
+
+  /* Loads the dialog once, or again after a failure. */
+  function loader() {
+    let dialog = null;
+
+    /*
+     * Loads the files of a search without a server together with the dialog: on a slow line each file that names the next
+     * one costs a second. Returns the worker, or nothing if workers are forbidden.
+     */
+    let begun = null;
+    const ahead = () => {
+      if (begun) return begun.worker;
+      begun = {};
+      const fetchFiles = async () => {
+        const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
+        for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
+      };
+      fetchFiles().catch(() => {}); // the search requests them again and reports the error
+      try {
+        begun.worker = new Worker(new URL("static/worker.js", base), { type: "module" });
+        begun.worker.onerror = () => (begun.worker.broken = true);
+      } catch {} // the site forbids workers
+      return begun.worker;
+    };
+
+    const load = () => (dialog ??= loadParts());
+    async function loadParts() {
+      try {
+        addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
+        const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
+        const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
+        if (config?.static && !config.api_url) ahead();
+        const [settings, [module]] = await Promise.all([settle(), parts]);
+        await module.start(host, { config: settings, root, base, mac });
+      } catch (error) {
+        dialog = null;
+        throw error;
+      }
+    }
+
+    /* Loads the dialog for a reader who may be about to open it. */
+    const warm = async () => {
+      const { api_url: api } = await settle();
+      const origin = api ? new URL(api, root).origin : location.origin;
+      if (origin !== location.origin && !host.querySelector("link[rel=preconnect]")) {
+        addLink({ rel: "preconnect", href: origin, crossOrigin: "anonymous" });
+      }
+      load().catch(() => {});
+    };
+
+    return { ahead, load, warm };
+  }
+
+  /*
+   * The theme's own search gets a replacement for its worker, and loads nothing until it is needed. `holdBack` runs before
+   * the scripts of the theme. Material reads its index and `?q=` only if its form has a name.
+   */
+  function themeSearch() {
+    let idle = null;
+    const form = document.forms.namedItem("search");
+    const rename = (name) => form && (form.name = name);
+
+    const holdBack = (released) => {
+      const { Worker } = window;
+      const query = form && new URLSearchParams(location.search).get("q");
+      if (query) history.replaceState(history.state, "", `${location.pathname}#semsearch=${encodeURIComponent(query)}`);
+      rename("");
+      window.Worker = new Proxy(Worker, {
+        construct(real, [url, options]) {
+          if (!/\/search(\/worker|\.\w+\.min)\.js$/.test(url)) return new real(url, options);
+          const asked = [];
+          const parts = { url: new URL(url, location), asked, postMessage: (data) => asked.push(data) };
+          return (idle = Object.assign(new EventTarget(), parts));
+        },
+      });
+      addEventListener("DOMContentLoaded", () => {
+        window.Worker = Worker;
+        rename("search");
+        released();
+      });
+    };
+
+    const giveBack = () => {
+      const worker = idle;
+      idle = null;
+      if (worker) call("startWorker", worker, form && new URL("search/search_index.json", root));
+    };
+
+    return { holdBack, giveBack, waits: () => idle && form };
+  }
 })();
