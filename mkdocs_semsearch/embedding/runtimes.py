@@ -66,13 +66,13 @@ def open_model(
         device: for PyTorch, see `open_sentence_transformer`.
         precision: for PyTorch, see there.
         batch_size: for PyTorch, see there.
-        query_prompt: prefix for queries.
-        document_prompt: prefix for documents.
-        threads: threads of ONNX Runtime for one text.
-        cache_dir: folder for the export.
+        query_prompt: prefix for queries instead of the one in the model's configuration.
+        document_prompt: the same for documents.
+        threads: threads of ONNX Runtime for one text; several texts are encoded side by side in any case.
+        cache_dir: folder for the export; by default `mkdocs-semsearch` in the user's cache folder.
 
     Raises:
-        MissingExtraError: the model needs the extra `models`, which is not installed.
+        MissingExtraError: ONNX Runtime or the extra `models`, which the model needs, is not installed.
         ModelNotFoundError: the model is neither on disk nor on the hub.
         ConfigurationError: an option has an invalid value.
     """
@@ -146,18 +146,8 @@ def open_onnx(
 ) -> Embedder:
     """Opens the default encoder, an exported one, or a sentence-transformers model that is exported when first used.
 
-    Args:
-        model: folder with `encoder.onnx`, `tokenizer.json` and `encoder.json` (of the other options only `threads` has
-            an effect then); or folder or hub id of a sentence-transformers model.
-        revision: branch, tag or commit on the hub.
-        query_prompt: prefix for queries instead of the one in the model's configuration.
-        document_prompt: the same for documents.
-        threads: threads for one text; several texts are encoded side by side in any case.
-        cache_dir: folder for the export; by default `mkdocs-semsearch` in the user's cache folder.
-
-    Raises:
-        ModelNotFoundError: the model is neither on disk nor on the hub.
-        MissingExtraError: ONNX Runtime is not installed, or the model needs the extra `models`.
+    If `model` is a folder with `encoder.onnx`, `tokenizer.json` and `encoder.json`, of the other options only `threads`
+    has an effect. For all options and errors, see `open_model`.
     """
     folder = Path(model).expanduser()
     if (folder / ENCODER_FILES[0]).is_file():

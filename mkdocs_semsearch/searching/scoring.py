@@ -253,20 +253,24 @@ class Scoring:
         depth = EVERY if self._vector is None else lexical_depth(filtered)
         hits = self._sides.lexical.search(self._question, allowed, depth)
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
+        similarities = scale = None
         if self._vector is None:
             rows = np.sort(hits.rows) if phrased is None or allowed is None else np.flatnonzero(allowed)
-            return self._scored(rows, None, hits, literal, None, of_pages)
-        reach = None if every or phrased is not None else FLOOR_RANK
-        near, scale = self._near(self._vector, allowed, reach)
-        rows, similarities = near.rows, near.similarities
-        if self._by_words:
-            found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
-            for some in (rows, hits.rows, list(literal)):
-                found[some] = True
-            rows = np.flatnonzero(found)
-            similarities = np.full(len(rows), UNKNOWN)
-            similarities[np.searchsorted(rows, near.rows)] = near.similarities
-        return self._scored(rows, similarities, hits, literal, scale, of_pages)
+        else:
+            reach = None if every or phrased is not None else FLOOR_RANK
+            near, scale = self._near(self._vector, allowed, reach)
+            rows, similarities = near.rows, near.similarities
+            if self._by_words:
+                found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
+                for some in (rows, hits.rows, list(literal)):
+                    found[some] = True
+                rows = np.flatnonzero(found)
+                similarities = np.full(len(rows), UNKNOWN)
+                similarities[np.searchsorted(rows, near.rows)] = near.similarities
+        headed = None if self._headed is None else self._headed[rows]
+        return self._rules.scored(
+            rows, similarities, hits, literal, self._priors[rows], headed=headed, of_pages=of_pages, scale=scale
+        )
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
@@ -299,20 +303,6 @@ class Scoring:
         """Returns the similarity below which no chunk can match, for pages of any kind."""
         best = float((near.similarities * self._priors[near.rows]).max())
         return SEMANTIC_MATCH_SHARE * best
-
-    def _scored(
-        self,
-        rows: NDArray[np.int64],
-        similarities: NDArray[np.float32] | None,
-        hits: LexicalHits,
-        literal: Mapping[int, int],
-        scale: SemanticScale | None,
-        of_pages: bool,
-    ) -> Candidates:
-        headed = None if self._headed is None else self._headed[rows]
-        return self._rules.scored(
-            rows, similarities, hits, literal, self._priors[rows], headed=headed, of_pages=of_pages, scale=scale
-        )
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
