@@ -18,14 +18,7 @@ from mkdocs_semsearch.artifact.fields import ChunkKind, FacetDeclaration, PageKi
 from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES, FenceLanguages
 from mkdocs_semsearch.chunking.code_structure import node_types, structure_of
-from mkdocs_semsearch.chunking.document import (
-    Chunk,
-    ChunkedPage,
-    ChunkedText,
-    Document,
-    Recognised,
-    embedding_text,
-)
+from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, Document, Recognised, embedding_text
 from mkdocs_semsearch.chunking.front_matter import (
     FacetReader,
     date_in,

@@ -11,14 +11,7 @@ from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, V
 from mkdocs.config.config_options import Choice
 
 import mkdocs_semsearch.plugin.option_types as types
-from mkdocs_semsearch.artifact.fields import (
-    FACET_TYPES,
-    OWN_FACETS,
-    PAGE_KINDS,
-    FacetDeclaration,
-    FacetType,
-    PageKind,
-)
+from mkdocs_semsearch.artifact.fields import FACET_TYPES, OWN_FACETS, PAGE_KINDS, FacetDeclaration, FacetType, PageKind
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError, reason

@@ -25,13 +25,7 @@ from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question, literal_name
-from mkdocs_semsearch.qdrant.collection import (
-    CHUNK,
-    PAGE,
-    CollectionField,
-    TermList,
-    connect,
-)
+from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, CollectionField, TermList, connect
 from mkdocs_semsearch.qdrant.reader import (
     CollectionReader,
     PointHits,

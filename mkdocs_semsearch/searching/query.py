@@ -6,14 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Set
 from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from mkdocs_semsearch.searching.filters import (

@@ -22,12 +22,7 @@ from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.manifest import ENCODER
 from mkdocs_semsearch.embedding.protocol import Embedder, embedded
 from mkdocs_semsearch.embedding.token_table import fitting_table
-from mkdocs_semsearch.errors import (
-    ConfigurationError,
-    EmbedderUnavailableError,
-    EmbeddingError,
-    MissingExtraError,
-)
+from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError, MissingExtraError
 from mkdocs_semsearch.searching.excerpts import NearestSentence
 
 if TYPE_CHECKING:

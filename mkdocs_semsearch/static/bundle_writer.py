@@ -35,13 +35,7 @@ from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
 from mkdocs_semsearch.static.bundle import WrittenShards
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, Shards, hash_of, read_parts, write_parts
-from mkdocs_semsearch.static.format import (
-    BUNDLE_PREFIX,
-    FORMAT,
-    HASHES,
-    POINTER,
-    terms_of,
-)
+from mkdocs_semsearch.static.format import BUNDLE_PREFIX, FORMAT, HASHES, POINTER, terms_of
 from mkdocs_semsearch.static.meaning import Planes, fit_reduction, write_meaning
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, Postings, index_words, suffix_rules
 from mkdocs_semsearch.static.site_writer import NameHashes, Record, language_tags, write_site

@@ -16,11 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest, open_index
-from mkdocs_semsearch.artifact.fields import (
-    chunks_schema,
-    facet_column,
-    pages_schema,
-)
+from mkdocs_semsearch.artifact.fields import chunks_schema, facet_column, pages_schema
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import IndexCorruptError
@@ -31,14 +27,7 @@ from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.static.bundle import Bundle, is_bundle, open_bundle
 from mkdocs_semsearch.static.bundle_writer import write_bundle
-from mkdocs_semsearch.static.format import (
-    CORE,
-    FIELDS,
-    Blocks,
-    fnv1a,
-    normalised_name,
-    shard_name,
-)
+from mkdocs_semsearch.static.format import CORE, FIELDS, Blocks, fnv1a, normalised_name, shard_name
 from mkdocs_semsearch.static.lexical_side import StaticLexical
 from mkdocs_semsearch.static.meaning import StaticEncoder, StaticVectors
 
