@@ -7,13 +7,13 @@ import shutil
 import sys
 import textwrap
 from dataclasses import asdict, replace
-from difflib import get_close_matches
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
-from mkdocs_semsearch.searching.filters import Equals, Exists
+from mkdocs_semsearch.searching.filter_hints import filter_hint
+from mkdocs_semsearch.searching.filters import Exists
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json
@@ -137,19 +137,14 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
 
 def _filter_hints(query: SearchQuery, searcher: Searcher) -> list[str]:
     """Returns a line for each filter whose field no page has, or whose value is like one that pages have."""
-    lines = []
+    names = [facet.name for facet in searcher.facet_fields()]
+    hints = []
     for condition in query.filters:
         field = condition.field
         found = searcher.search(SearchQuery("", limit=1, filters=(Exists(field),), facets=(field,)))
-        if not found.total_results:
-            names = ", ".join(facet.name for facet in searcher.facet_fields())
-            lines.append(f"  No page has the field {field}; the facets are {names or 'none'}.")
-        elif isinstance(condition, Equals) and isinstance(condition.value, str):
-            known = {str(item.value).casefold(): str(item.value) for item in found.facets[field]}
-            close = [known[text] for text in get_close_matches(condition.value.casefold(), known, n=1)]
-            if close and condition.value not in close:
-                lines.append(f"  No page has {condition.value} in {field}: did you mean {close[0]}?")
-    return lines
+        values = [item.value for item in found.facets[field]] if found.total_results else None
+        hints.append(filter_hint(condition, values, names))
+    return [f"  {hint}" for hint in hints if hint]
 
 
 def _filter_text(condition: Any) -> str:

@@ -152,6 +152,17 @@ def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
     assert call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": 10**6})[0]
 
 
+def test_a_compact_answer_without_results_says_what_is_wrong_with_the_filters(searcher):
+    def answer(**condition):
+        given = {"query": "keys", "filters": [{"op": "equals", **condition}], "max_tokens": 200}
+        return call(server_of(lambda: searcher), "search_docs", given)[1]["answer"]
+
+    unknown = answer(field="tag", value="security")
+    assert unknown.startswith("0 results, 0 weaker.\n\nNo page has the field tag; the facets are tags, ")
+    assert "No page has Security in tags: did you mean security?" in answer(field="tags", value="Security")
+    assert answer(field="tags", value="quantum") == "0 results, 0 weaker."
+
+
 def test_tools_answer_with_the_json_of_the_routes(searcher):
     api = api_over(lambda: searcher)
 
