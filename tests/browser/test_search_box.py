@@ -572,6 +572,14 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     assert rows.nth(2).locator(".ss-why").inner_text() == "without: rotate"
 
 
+def test_words_that_a_result_lacks_are_named_for_short_questions_only(page, site):
+    words = "rotate access token every days create deploy"
+    ask(page, site, words)
+    page.locator(".ss-why").get_by_text("without: rotate, access").first.wait_for()
+    put_question(page, f"{words} revoke requests carries clients obtain once")
+    assert page.locator(".ss-why", has_text="without").count() == 0
+
+
 def test_a_result_whose_title_has_a_word_of_the_question_is_not_shown_as_by_meaning(page, site):
     def unmarked(body):
         for result in body["results"]:

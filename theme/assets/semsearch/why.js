@@ -10,6 +10,7 @@ const ENGLISH = {
 };
 const WORDS = /[\p{L}\p{N}_]{3,}/gu;
 const MOST = 2; // words named
+const LONG = 8; // words of a question of which many miss some, such as a pasted error message
 
 /** Returns whether two words seem to share a stem: whether they begin with the same letters. */
 const akin = (one, other) => {
@@ -43,7 +44,7 @@ export function fill(list, { store, t }) {
     const missing = telling.filter((word) => !own.some((other) => akin(word, other)));
     const plain = sections.every(({ highlights }) => !highlights.length);
     if (plain && missing.length === telling.length) return t("by_meaning");
-    return missing.length ? t("without", { words: missing.slice(0, MOST).join(", ") }) : "";
+    return missing.length && telling.length <= LONG ? t("without", { words: missing.slice(0, MOST).join(", ") }) : "";
   }
 }
 
