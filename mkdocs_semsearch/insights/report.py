@@ -238,13 +238,15 @@ def _words_of_page(searcher: Searcher, path: str) -> set[str]:
 
 
 def _facets(searches: Iterable[Search], searcher: Searcher) -> list[dict[str, Any]]:
-    used: dict[str, Counter[str]] = defaultdict(Counter)
+    used: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for search in searches:
+        used.update(search.filters.keys())  # a mapping would add its values
         for name, values in search.filters.items():
-            used[name].update(values)
+            counts[name].update(values)
     declared = {facet.name: facet.label for facet in searcher.manifest.facets}
     return [
-        {"name": name, "label": label, "used": sum(used[name].values()), "values": dict(used[name].most_common(8))}
+        {"name": name, "label": label, "used": used[name], "values": dict(counts[name].most_common(8))}
         for name, label in declared.items()
     ]
 

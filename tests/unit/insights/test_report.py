@@ -178,6 +178,12 @@ def test_never_opened_low_and_rephrased_groups(searcher):
     assert [group.question for group in report.rephrased] == ["sign in with a password"]
 
 
+def test_a_search_with_two_values_of_a_facet_uses_it_once(searcher):
+    report = make_report([search(filters={"tags": ["a", "b"]}), search(filters={"tags": ["a"]})], searcher)
+    assert report.facets[0]["used"] == 2
+    assert report.facets[0]["values"] == {"a": 2, "b": 1}
+
+
 def test_what_never_had_a_match_is_unanswered_even_if_every_search_fails(searcher):
     report = make_report(
         [*[search("fly to mars", matches=0)] * 3, *[search("wheels")] * 5, *[search("once", matches=0)]], searcher
