@@ -148,7 +148,7 @@ def open_searcher(
     from mkdocs_semsearch.searching import searcher
 
     place = index_dir or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
-    if str(place).lower().startswith(("http://", "https://")):
+    if "://" in str(place):
         opened = _open_published(str(place), embedder, verify, store_url)
     else:
         opened = searcher.open_searcher(place, embedder=embedder, verify=verify, store_url=store_url)

@@ -131,8 +131,8 @@ LARGEST_INDEX = 8 << 30
 
 
 def is_url(index: str) -> bool:
-    """Returns whether an index is a URL and not a folder."""
-    return index.lower().startswith(("http://", "https://"))
+    """Returns whether an index is a URL, of whatever scheme, and not a folder."""
+    return "://" in index
 
 
 def default_folder(url: str) -> Path:
@@ -181,8 +181,8 @@ class PublishedIndex:
     """
 
     def __init__(self, url: str, folder: Path) -> None:
-        if not is_url(url) or not urlsplit(url).netloc:
-            raise ConfigurationError(f"{url!r} is not an http or https URL.")
+        if not url.lower().startswith(("http://", "https://")) or not urlsplit(url).netloc:
+            raise ConfigurationError(f"{url!r} is not an http or https URL: name one, or a folder.")
         self.folder = folder
         base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
         self._places = [base, urljoin(base, PUBLISHED_UNDER)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from mkdocs_semsearch import open_searcher
 from mkdocs_semsearch.artifact import current_build, read_manifest
 from mkdocs_semsearch.errors import (
     ConfigurationError,
@@ -132,6 +133,12 @@ def test_a_missing_server_is_reported_in_one_sentence(copy):
 def test_other_addresses_are_refused(url, copy):
     with pytest.raises(ConfigurationError, match="is not an http or https URL"):
         PublishedIndex(url, copy)
+
+
+@pytest.mark.parametrize("open_index", [open_searcher, LiveIndex.at, local_folder])
+def test_another_address_is_not_taken_for_a_folder(open_index):
+    with pytest.raises(ConfigurationError, match=r"'s3://bucket/index' is not an http or https URL: name one, or a"):
+        open_index("s3://bucket/index")
 
 
 def test_a_sidecar_loads_published_builds_and_answers_without_the_publisher(web, copy, caplog):
