@@ -153,7 +153,8 @@ def split_sections(
 
     The heading path always starts with the page's title. An h1 with the same text (ignoring white space and case) is
     not repeated. A different h1 is the second element of the path, because results show the title of the navigation,
-    and readers may search for either. For a page without a title, the first h1 is the title.
+    and readers may search for either. For a page without a title, the first h1 is the title. A page with nothing but a
+    title is one section without blocks, so that it is found by its title; not if the author excludes a part of it.
 
     Args:
         found: the result of `read_page`.
@@ -166,6 +167,7 @@ def split_sections(
     section = Section((title,))
     sections = [section]
     excluded_level: int | None = None
+    excludes = False
     for item in found:
         if isinstance(item, Block):
             if excluded_level is None:
@@ -175,6 +177,7 @@ def split_sections(
             continue
         excluded = item.excluded or (is_excluded is not None and is_excluded(item))
         excluded_level = item.level if excluded else None
+        excludes |= excluded
         if excluded:
             continue
         while path and path[-1].level >= item.level:
@@ -183,7 +186,8 @@ def split_sections(
         path.append(item)
         section = Section(_hierarchy(title, path), item.anchor or section.anchor, heading=item)
         sections.append(section)
-    return [section for section in sections if section.wanted]
+    wanted = [section for section in sections if section.wanted]
+    return wanted or (sections[:1] if title and not excludes else [])
 
 
 def _hierarchy(title: str, path: list[Heading]) -> tuple[str, ...]:

@@ -285,7 +285,8 @@ class SourceMap:
         return SourceSpan(self._line(start), self._line(max(start, end - 1)), start, end)
 
     def _line(self, offset: int) -> int:
-        return bisect_right(self._line_starts, offset)
+        last = max(len(self._markdown.text) - 1, 0)  # a page with only a title is at the end of its front matter
+        return bisect_right(self._line_starts, min(offset, last))
 
 
 class _Finder:

@@ -167,7 +167,14 @@ def test_facets_front_matter_and_section_reach_the_page() -> None:
     assert page is not None
     assert page.facets == {"page.section": "Guides", "date": datetime.date(2026, 1, 2)}
     assert page.front_matter == {"date": "2026-01-02"}
-    assert page.chunks == ()
+
+
+def test_a_page_with_only_a_title_is_one_chunk_unless_its_author_excludes_the_rest() -> None:
+    (only,) = chunks('<img src="a.png">', title="Quokka", source="---\ntitle: Quokka\n---\n")
+    assert (only.heading_hierarchy, only.content, only.anchor) == (("Quokka",), "Quokka", None)
+    assert (only.start_line, only.end_line) == (3, 3)
+    assert chunks("<h1 id=b data-search-exclude>B</h1><p>Hidden.</p>", title="B") == ()
+    assert chunks("", title="") == ()
 
 
 def test_embedding_text_has_the_heading_path_and_no_fences() -> None:
