@@ -32,14 +32,20 @@ def anchor_of(heading: LexborNode) -> str | None:
     )
 
 
+_LEFT_BY_ICON = re.compile(r"^[-–—|·•:]\s+(?=\S)|(?<=\S)\s+[-–—|·•:]$")
+
+
 def text_without_permalink(heading: LexborNode) -> str:
-    """Returns the text of a heading without its permalink, a link to itself with a sign such as `#` or `¶`."""
+    """Returns the text of a heading without its permalink, a link to itself with a sign such as `#` or `¶`.
+
+    A sign that separated an icon from the text is left out with the icon.
+    """
     text = flat_text(heading)
     for link in heading.css('a[href^="#"]'):
         sign = flat_text(link)
         if sign and not _has_letters(sign) and text != sign:
             text = text.removesuffix(sign).removeprefix(sign).strip()
-    return text
+    return _LEFT_BY_ICON.sub("", text) if heading.css_first("svg") else text
 
 
 def _target_of_permalink(heading: LexborNode) -> str | None:

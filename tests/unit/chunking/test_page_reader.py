@@ -228,6 +228,22 @@ def test_a_heading_that_is_only_a_sign_keeps_it() -> None:
     assert read_page('<h2 id="plus"><a href="#plus">+</a></h2>') == [Heading(2, "+", "plus")]
 
 
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<h2><span class=twemoji><svg></svg></span> - Name</h2>", "Name"),
+        ("<h2>Name | <svg></svg></h2>", "Name"),
+        ("<h2>Name <svg></svg> - <svg></svg> other</h2>", "Name - other"),
+        ("<h2><svg></svg> --name</h2>", "--name"),
+        ("<h2><svg></svg> -</h2>", "-"),
+        ("<h2>- Name</h2>", "- Name"),
+    ],
+)
+def test_a_heading_loses_the_dash_that_separated_an_icon(html: str, text: str) -> None:
+    (heading,) = read_page(html)
+    assert heading.text == text
+
+
 def test_a_long_signature_is_shortened_in_the_heading_and_complete_in_the_text() -> None:
     signature = (
         "SamGeo2.__init__(model_id='sam2-hiera-large', " + ", ".join(f"option_{n}=None" for n in range(20)) + ")"
