@@ -208,7 +208,9 @@ def _insights(given: argparse.Namespace) -> int:
         if given.export_queries is not None:
             print(_export_queries(searches, given.export_queries))
         else:
-            _report(given.format, searches, index, dropped=store.counters().get("dropped", 0))
+            newest = max((hour for name, hour in store.newest().items() if site in (None, name)), default="")
+            dropped = store.counters().get("dropped", 0)
+            _report(given.format, index, searches, dropped=dropped, since=since, newest=newest)
     return 0
 
 
@@ -242,13 +244,13 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
-def _report(form: str, searches: Sequence[Search], index: str | None, *, dropped: int) -> None:
+def _report(form: str, index: str | None, searches: Sequence[Search], **about: Any) -> None:
     from mkdocs_semsearch.cli.text import print_as, print_html
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
     from mkdocs_semsearch.searching.searcher import open_searcher
 
     with open_searcher(_index_dir(index)) as searcher:
-        report = make_report(searches, searcher, dropped=dropped)
+        report = make_report(searches, searcher, **about)
     if form == "html":
         print_html(report_html(report))
     else:

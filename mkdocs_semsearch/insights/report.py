@@ -36,6 +36,8 @@ class Report:
 
     Attributes:
         site: name of the site.
+        since: hour or day from which on searches are counted; empty for the beginning.
+        newest: hour of the newest record, which may be before `since`; empty if there is none.
         totals: searches, questions, opened, rephrased, without matches, dropped.
         days: searches and opened results of each day.
         unanswered: groups whose searches fail more often than others, those that fail most surely first.
@@ -51,6 +53,8 @@ class Report:
     """
 
     site: str
+    since: str
+    newest: str
     totals: Mapping[str, int]
     days: tuple[Mapping[str, Any], ...]
     unanswered: tuple[Group, ...]
@@ -64,14 +68,25 @@ class Report:
     facets: tuple[Mapping[str, Any], ...]
     corrections: tuple[Mapping[str, Any], ...]
 
+    @property
+    def nothing(self) -> str:
+        """The sentence for a report without searches."""
+        if not self.newest:
+            return "No searches are recorded yet."
+        return f"No searches since {_hour(self.since)} are recorded; the newest one is of {_hour(self.newest)}."
 
-def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int = 0) -> Report:
+
+def make_report(
+    searches: Sequence[Search], searcher: Searcher, *, dropped: int = 0, since: str = "", newest: str = ""
+) -> Report:
     """Makes the report.
 
     Args:
         searches: the records.
         searcher: a searcher of the current index; its encoder embeds the questions.
         dropped: number of records that were lost because the queue was full.
+        since: hour or day of the first record, if they are not all.
+        newest: hour of the newest record, for a report without records.
     """
     questions = read_questions(searches, searcher)
     groups = question_groups(questions)
@@ -85,6 +100,8 @@ def make_report(searches: Sequence[Search], searcher: Searcher, *, dropped: int 
     often = sorted(others, key=lambda group: -group.searches)
     return Report(
         site=searcher.manifest.site_name or "",
+        since=since,
+        newest=max([newest, *(search.hour for search in searches)]),
         totals={
             "searches": len(searches),
             "questions": len({question_key(search.query) for search in searches if search.query}),
@@ -181,6 +198,12 @@ def _page_counts(found: Counter[str], searches: Iterable[Search], placed: _Place
     ]
 
 
+def _hour(hour: str) -> str:
+    """Returns a day as it is, and an hour as a time."""
+    day, _, clock = hour.partition("T")
+    return f"{day} {clock}:00 UTC" if clock else day
+
+
 def _days(searches: Iterable[Search]) -> tuple[dict[str, Any], ...]:
     days: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for search in searches:
@@ -261,7 +284,7 @@ def report_text(report: Report) -> str:
     """Returns the report for a terminal."""
     totals = report.totals
     if not totals["searches"]:
-        return "No searches are recorded yet."
+        return report.nothing
     share = round(100 * totals["opened"] / totals["searches"])
     first, last = report.days[0]["day"], report.days[-1]["day"]
     lines = [

@@ -149,12 +149,17 @@ class InsightStore:
         Raises:
             SemsearchError: there are records, but none of this index; or the file is damaged.
         """
-        searches = self.read(since)
-        found = [search for search in searches if site in (None, search.site)]
-        if searches and not found:
-            names = ", ".join(sorted({search.site or "all of them together" for search in searches}))
+        found = [search for search in self.read(since) if site in (None, search.site)]
+        newest = self.newest()
+        if not found and newest and site not in (None, *newest):
+            names = ", ".join(sorted(name or "all of them together" for name in newest))
             raise SemsearchError(f"No searches of the index {site!r} are recorded here, only of: {names}.")
         return found
+
+    def newest(self) -> dict[str, str]:
+        """Returns the hour of the newest record of each index."""
+        with self._reading() as database:
+            return dict(database.execute("SELECT site, max(hour) FROM searches GROUP BY site"))
 
     def counters(self) -> dict[str, int]:
         """Returns the counters stored with the records: `dropped`, the records for which the queue was full."""

@@ -483,6 +483,8 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert "&#8220;" in page  # a quotation mark
     assert "\\u201c" not in page
     sentence(run("insights", "--since", "soon", "--index", default, code=1, **folder), "2026-11-01")
+    done = run("insights", "--since", "2026-11-23", "--index", default, **folder)
+    assert done.stdout == "No searches since 2026-11-23 are recorded; the newest one is of 2026-11-22 14:00 UTC.\n"
     assert run("insights", "export", tmp_path / "a.parquet", "--since", "2026-11-22", **folder).stdout.startswith(
         "Wrote 5"
     )
@@ -514,8 +516,12 @@ def test_the_records_of_one_of_several_indexes_are_reported(run, tmp_path):
     assert run("insights", store.folder, "--index", "old=default").stdout.startswith("3 searches")
     run("insights", store.folder, "--index", "new=default", "--export-queries", "new.jsonl")
     assert json.loads((tmp_path / "new.jsonl").read_text())["answer_page"] == "other.md"
-    done = run("insights", store.folder, "--index", "newest=default", code=1)
-    sentence(done, "index 'newest'", "only of: all of them together, new, old")
+    for since in ("", "--since=2026-11-30"):
+        done = run("insights", store.folder, "--index", "newest=default", *filter(None, [since]), code=1)
+        sentence(done, "index 'newest'", "only of: all of them together, new, old")
+    store.write([search(site="new", hour="2026-11-24T14")])
+    done = run("insights", store.folder, "--index", "old=default", "--since", "2026-11-23")
+    assert done.stdout.endswith("the newest one is of 2026-11-22 14:00 UTC.\n")
 
 
 def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):

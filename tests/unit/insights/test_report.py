@@ -231,6 +231,14 @@ def test_no_records_make_an_empty_report(searcher):
     assert len(report.unreached) == len(PAGES)
 
 
+def test_a_report_since_a_day_without_searches_names_the_newest_one(searcher):
+    report = make_report([], searcher, since="2026-11-20", newest="2026-11-18T09")
+    sentence = "No searches since 2026-11-20 are recorded; the newest one is of 2026-11-18 09:00 UTC."
+    assert report_text(report) == sentence
+    assert sentence in report_html(report)
+    assert (asdict(report)["since"], asdict(report)["newest"]) == ("2026-11-20", "2026-11-18T09")
+
+
 def test_questions_become_a_test_set_where_several_readers_agreed():
     searches = [
         *answered("Rotate keys", "guide/auth.md", 2),
