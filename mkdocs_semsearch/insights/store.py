@@ -167,17 +167,19 @@ class InsightStore:
             return dict(database.execute("SELECT name, value FROM counters"))
 
     def forget(self, text: str) -> int:
-        """Deletes the records whose query, or a corrected word of it, contains a text; returns their number.
+        """Deletes the records with a text in the query, corrected words, filters or opened path; returns their number.
 
         Raises:
             SemsearchError: the file cannot be written, or another process writes it all the time.
         """
-        wanted = text.casefold()
+        as_json = _json(text)[1:-1]  # as corrected words and filters are stored
         try:
             with self._connection() as database:
-                database.create_function("holds", 1, lambda value: wanted in str(value).casefold(), deterministic=True)
+                database.create_function("holds", 2, lambda value, part: part.casefold() in value.casefold())
                 count = database.execute(
-                    "DELETE FROM searches WHERE holds(query) OR holds(corrected) OR holds(filters)"
+                    "DELETE FROM searches WHERE holds(query, ?1) OR holds(coalesce(opened, ''), ?1) "
+                    "OR holds(corrected, ?2) OR holds(filters, ?2)",
+                    (text, as_json),
                 ).rowcount
             self._rewrite()
         except sqlite3.Error as error:

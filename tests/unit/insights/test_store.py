@@ -97,6 +97,14 @@ def test_forgotten_records_leave_no_trace_on_the_disk(store):
     assert b"otoro" not in everything_in(store.folder)
 
 
+def test_filters_and_opened_pages_are_forgotten_too(store):
+    store.write([search(opened="people/jane-doe.md"), search(filters={"who": ['Jane "JD" Doe']}), search("none")])
+    assert store.forget("None") == 1
+    assert store.forget("Jane-Doe") == 1
+    assert store.forget('"jd" doe') == 1
+    assert store.read() == []
+
+
 def test_forgotten_records_leave_no_copies_where_pages_were_split(store, monkeypatch):
     numbers = random.Random(5)  # with these ids and lengths, pages are split and copies remain
     monkeypatch.setattr(module.secrets, "randbits", numbers.getrandbits)
