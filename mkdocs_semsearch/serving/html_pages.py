@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +29,15 @@ SECTIONS = 3
 VALUES = 12
 RANGES = {"integer": "number", "number": "number", "date": "date"}
 _POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+_ASSETS = {
+    name: files("mkdocs_semsearch.serving").joinpath("assets", name).read_text(encoding="utf-8")
+    for name in ("answer.css", "answer.html.jinja", "docs.css", "docs.html.jinja", "docs.js")
+}
+"""Read at the start: a running server would not fit the files of a package that is upgraded below it."""
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+_strings = cache(widget_strings)
 
 Parameters = Mapping[str, Sequence[str]]
 
@@ -53,11 +64,10 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
         refusal = error if isinstance(error, HttpError) else from_semsearch_error(error)
         complaint, status = str(refusal), refusal.status
     manifest = next(iter(opened.manifests.values()))
-    language, strings = widget_strings(manifest.language)
+    language, strings = _strings(manifest.language)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["direction"] = direction_of
-    source = _asset("answer.html.jinja")
-    html = environment.from_string(source).render(
+    html = environment.from_string(_ASSETS["answer.html.jinja"]).render(
         strings=strings,
         language=language,
         site_name=manifest.site_name,
@@ -190,8 +200,6 @@ def _following(parameters: Parameters, body: Mapping[str, Any] | None) -> str | 
     return _changed(parameters, {"offset": [str(offset)]}) if offset < there else None
 
 
-_CSS = "text/css; charset=utf-8"
-_ASSETS = {"answer.css": _CSS, "docs.css": _CSS, "docs.js": "text/javascript; charset=utf-8"}
 _POLICY_WITH_SCRIPT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -205,7 +213,7 @@ def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = (
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["json"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     environment.filters["bounds"] = _bounds
-    html = environment.from_string(_asset("docs.html.jinja")).render(document=document)
+    html = environment.from_string(_ASSETS["docs.html.jinja"]).render(document=document)
     policy = ("content-security-policy", _POLICY_WITH_SCRIPT)
     return ApiResponse.of(200, "text/html; charset=utf-8", html.encode(), (policy, *headers))
 
@@ -216,9 +224,10 @@ def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiRespo
     Raises:
         HttpError: 404, there is no such file.
     """
-    if name not in _ASSETS:
+    kind = _TYPES.get(Path(name).suffix)
+    if kind is None or name not in _ASSETS:
         raise HttpError(404, "not_found", "There is nothing at this address: /docs lists the addresses of the API.")
-    return ApiResponse.of(200, _ASSETS[name], _asset(name).encode(), headers)
+    return ApiResponse.of(200, kind, _ASSETS[name].encode(), headers)
 
 
 def _bounds(schema: dict[str, Any]) -> str:
@@ -233,7 +242,3 @@ def _bounds(schema: dict[str, Any]) -> str:
     if "default" in schema:
         words[-1] += f", default {json.dumps(schema['default'])}"
     return " ".join(words)
-
-
-def _asset(name: str) -> str:
-    return files("mkdocs_semsearch.serving").joinpath("assets", name).read_text(encoding="utf-8")

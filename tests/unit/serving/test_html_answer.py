@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -137,3 +138,15 @@ def test_several_indexes_name_theirs(searcher):
 
 def test_without_an_index_it_is_unavailable():
     assert handle(api_over(lambda: None), "GET", "/api/v1/search.html", "q=x").status == 503
+
+
+def test_pages_do_not_need_the_files_of_a_package_that_was_upgraded(api, monkeypatch):
+    before = page(api, "q=keys")[1].html
+
+    def upgraded(path, *_, **__):
+        raise AssertionError(f"{path} was read")
+
+    monkeypatch.setattr(Path, "read_text", upgraded)
+    assert page(api, "q=keys")[1].html == before
+    for address in ("/docs", "/docs/semsearch/docs.js", "/docs/semsearch/docs.css", "/docs/semsearch/answer.css"):
+        assert handle(api, "GET", address, "").status == 200
