@@ -49,18 +49,22 @@ export function occurrences(folded, term) {
   return found;
 }
 
-/** Returns sorted, disjoint `[start, end)`. Terms of up to three letters match whole words. */
+/** Returns sorted, disjoint `[start, end)`: words that begin with a term, or are it if it has up to three letters. */
 export function marksIn(text, terms) {
   const folded = fold(text);
+  const marks = (term) => occurrences(folded, fold(term)).map((at) => [at, endIn(folded, at + term.length)]);
+  const isLong = (term) => term.length > 3 || UNSPACED.test(term);
   return terms
-    .flatMap((term) => occurrences(folded, fold(term)).map((at) => [at, endIn(text, at + term.length)]))
-    .filter(([start, end]) => end - start > 3 || UNSPACED.test(folded[start]) || !isWord(folded[end]))
+    .flatMap((term) => marks(term).filter(([start, end]) => isLong(term) || end === start + term.length))
     .sort((a, b) => a[0] - b[0] || b[1] - a[1])
     .filter(([start], index, all) => !index || start >= all[index - 1][1]);
 }
 
-/** Moves an end off the first letter of a name's next word: `prompts` in `promptString` ends before the S. */
-const endIn = (text, end) => (/^\p{Ll}\p{Lu}\p{Ll}/u.test(text.slice(end - 2)) ? end - 1 : end);
+/** Moves an end inside a word to the end of the word, as the engines mark whole words. */
+function endIn(text, end) {
+  if (!UNSPACED.test(text[end - 1])) while (isWord(text[end]) && !UNSPACED.test(text[end])) end += 1;
+  return end;
+}
 
 /** Writes text[start, end) with the highlights in <mark>. */
 export function write(parent, text, highlights, start = 0, end = text.length) {
