@@ -157,6 +157,9 @@ _REMEMBERED_CHUNKS = 2000
 _REMEMBERED_PAGES = 2000
 """Number of cached display rows of pages, which have no text: those of most sites."""
 
+_READ_ALONE = 20
+"""Number of rows up to which reading value by value is faster than making a table of them; measured."""
+
 _TEXTS_AT_ONCE = 1000
 """Number of texts in memory at once during a phrase search; chosen, not measured."""
 
@@ -303,6 +306,7 @@ class _RecentRows(Generic[Shown]):
     def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[dict[str, Any]], Shown], most: int) -> None:
         self._most = most
         self._table = table
+        self._columns = tuple(zip(table.column_names, table.columns, strict=True))
         self._read = read
         self._kept: dict[int, Shown] = {}
 
@@ -312,11 +316,17 @@ class _RecentRows(Generic[Shown]):
         found = {row: kept[row] for row in rows if row in kept}
         missing = [row for row in rows if row not in found]
         if missing:
-            found.update(zip(missing, map(self._read, self._table.take(missing).to_pylist()), strict=True))
+            found.update(zip(missing, map(self._read, self._records(missing)), strict=True))
             if len(kept) + len(missing) > self._most:
                 self._kept = kept = {}
             kept.update((row, found[row]) for row in missing[: self._most])
         return found
+
+    def _records(self, rows: list[int]) -> list[dict[str, Any]]:
+        if len(rows) <= _READ_ALONE:
+            return [{name: column[row].as_py() for name, column in self._columns} for row in rows]
+        records: list[dict[str, Any]] = self._table.take(rows).to_pylist()
+        return records
 
 
 def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:
