@@ -129,8 +129,9 @@ class Matcher:
         """Returns the words of a text that may match; `stems_in` decides."""
         found = self.words.with_any(self.stems, words) | words.others
         # Searching the whole text is fast, and most texts do not contain the prefix.
-        if self._beginning and self._beginning in text.lower():
-            found |= {word for word in words.plain if word.lower().startswith(self._beginning)}
+        beginning = self._beginning
+        if beginning and beginning in text.lower():
+            found |= {word for word in words.plain if word.lower().startswith(beginning)}
         return found
 
     def stems_in(self, word: str) -> frozenset[str]:
@@ -145,9 +146,9 @@ class Matcher:
         found: list[Found] = []
         # Few words of a text match, so searching for the candidates is faster than checking every word.
         for word in self.may_mean(text, words):
-            parts = self._matching_parts(word)
-            for start in _places(text, word) if parts else ():
-                found += ((start + begin, start + end, stems) for begin, end, stems in parts)
+            if parts := self._matching_parts(word):
+                places = _places(text, word)
+                found += [(start + begin, start + end, stems) for start in places for begin, end, stems in parts]
         found.sort(key=itemgetter(0))
         return found if self.whole is None else _with_identifiers(found, text, self.whole)
 

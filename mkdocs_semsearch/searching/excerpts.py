@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -75,7 +76,7 @@ class _Passage:
     shift: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Block:
     """A passage and the query words that occur in it."""
 
@@ -145,10 +146,13 @@ def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[
     return number, start if len(blocks[number].text) > MAX_CHARACTERS else 0
 
 
-def _sentence_starts(text: str) -> list[int]:
-    """Returns where sentences and lines begin, but no place inside a row of a table or after the number of an item."""
+def _sentence_starts(text: str, begin: int = 0, end: int = sys.maxsize) -> list[int]:
+    """Returns where sentences and lines begin, but no place inside a row of a table or after the number of an item.
+
+    The list begins with 0; with `begin` and `end` only places between them follow.
+    """
     starts = [0]
-    for match in _SENTENCE_END.finditer(text):
+    for match in _SENTENCE_END.finditer(text, begin, end):
         line = text.rfind("\n", 0, match.start()) + 1
         if "\n" in match[0] or not _UNDIVIDED.match(text, line, match.start()):
             starts.append(match.end())
@@ -232,7 +236,7 @@ def _cut_prose(block: _Block) -> Excerpt:
     """Keeps the window with the most different query words; starts it at the beginning of a sentence if one is near."""
     window = begin = _window_start(block)
     if window:
-        begin = max(start for start in _sentence_starts(block.text) if start <= window)
+        begin = _sentence_starts(block.text, max(0, window - MAX_CHARACTERS), window)[-1]
     if block.found and window - begin > MAX_CHARACTERS // 2:
         begin = _word_start(block.text, window - MAX_CHARACTERS // 4)
     return _prose_from(block, begin)
@@ -250,9 +254,11 @@ def _prose_from(block: _Block, begin: int, room: int = MAX_CHARACTERS) -> Excerp
 
 def _before_code(text: str, place: int) -> int:
     """Moves a position inside inline code to the start of that code."""
-    if not 0 < place < len(text) or "`" not in text:
+    if not 0 < place < len(text):
         return place
     line, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+    if text.find("`", line, place) < 0:
+        return place
     spans = (match.span() for match in _CODE_SPAN.finditer(text, line, len(text) if end < 0 else end))
     return next((start for start, end in spans if start < place < end <= start + _LONGEST_UNCUT), place)
 
