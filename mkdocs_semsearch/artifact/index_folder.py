@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_FLUSHED_AT_ONCE = 8
+"""Number of files that are flushed at the same time; a file system flushes them together."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
     """A manifest together with the folder of the build it names."""
@@ -303,14 +307,18 @@ def _is_manifest(path: Path) -> bool:
 
 def _flush(folder: Path) -> tuple[IndexedFile, ...]:
     """Writes all files to disk before the manifest names them, and returns their list."""
-    files = []
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def flushed(path: Path) -> IndexedFile:
         with path.open("rb+") as stream:
             os.fsync(stream.fileno())
-        files.append(IndexedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path)))
+        return IndexedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path))
+
+    with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as pool:  # one after the other, each would wait for the disk
+        files = tuple(pool.map(flushed, sorted(p for p in folder.rglob("*") if p.is_file())))
     for inner in (*(p for p in folder.rglob("*") if p.is_dir()), folder):
         _sync_folder(inner)
-    return tuple(files)
+    return files
 
 
 def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:

@@ -304,8 +304,9 @@ class _Contents:
             else:
                 rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers, added)
                 store = self.store.write(folder, rows)
+            lexical = self._lexical(analysis)  # Tantivy is still writing
             words.result()
-        return self._manifest(graph.method, self._lexical(analysis), self._export_encoder(folder / ENCODER), store)
+        return self._manifest(graph.method, lexical, self._export_encoder(folder / ENCODER), store)
 
     def _manifest(
         self, graph_method: str, lexical: Mapping[str, Any], encoder: EncoderInfo, store: Mapping[str, Any]
