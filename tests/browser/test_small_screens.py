@@ -58,6 +58,23 @@ def test_a_phone_shows_four_pages(phone, build_site, serving, theme):
         phone.wait_for_function(f"({WHOLE})() >= 4")
 
 
+def test_a_phone_shows_the_line_with_the_words_and_not_a_long_one_above_it(phone, build_site, serving):
+    text = "- Fixed the position of anchors when pages are loaded\n- Fixed lists after the blocks without token use"
+
+    def two_items(body):
+        for section in (section for result in body["results"] for section in result["sections"]):
+            section.update(excerpt=text, highlights=[[text.index("token"), text.index("token") + 5]])
+        return body
+
+    with serving.SiteServer(build_site("material")) as server:
+        server.sidecar.change = two_items
+        phone.goto(server.url + "#semsearch=token")
+        excerpt = phone.locator(".ss-main-option .ss-excerpt").first
+        excerpt.wait_for()
+        mark, box = excerpt.locator("mark").bounding_box(), excerpt.bounding_box()
+        assert mark["y"] + mark["height"] <= box["y"] + box["height"] + 1
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:

@@ -8,7 +8,7 @@ export const ITEM = /^\s*(?:…\s+)?(?:[-*+]|(\d+)[.)])\s+(?:\[([ x])\]\s+)?/; /
 const DEFINITION = /^\s*(?:…\s+)?:\s+/;
 const RULE = /^[\s|:…-]*$/;
 const OPENING = /^\W*[\w.-]+\W*[:({[]\s*$/; // one word and the sign after it
-const LINE = 80; // letters
+const lettersOfLine = () => (innerWidth < 600 ? 40 : 80);
 
 /** Converts to lower case without accents. Offsets stay valid. */
 export function fold(text) {
@@ -194,6 +194,7 @@ export function linesOf(text, highlights, names = []) {
     const marked = text.slice(from, to).toLowerCase();
     return names.includes(marked) ? text.length : words.find((word) => marked.startsWith(word)).length;
   };
+  const letters = lettersOfLine();
   let start = 0;
   let open = ""; // the fence above the lines of code
   const lines = text.split("\n").map((line) => {
@@ -206,7 +207,7 @@ export function linesOf(text, highlights, names = []) {
     if (fence) open = open ? "" : mark;
     start = range[1] + 1;
     if (type === "dd") range[0] += DEFINITION.exec(line)[0].length;
-    return { type, range, weight, room: type && Math.ceil(line.length / LINE) };
+    return { type, range, weight, room: type && Math.ceil(line.length / letters) };
   });
   // The lines above a definition are its terms; those of a second paragraph are indented.
   lines.reduceRight((below, line) => {
