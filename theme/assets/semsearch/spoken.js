@@ -2,15 +2,7 @@
 
 import { optionsOf } from "./results.js";
 import { h, set } from "./ui.js";
-
-/** Returns the name of a language in that language. */
-const nameOf = (tag) => {
-  try {
-    return new Intl.DisplayNames([tag], { type: "language" }).of(tag);
-  } catch {
-    return tag;
-  }
-};
+import { nameOfLanguage } from "./values.js";
 
 export function fill(list, { store, input, href, prefix }) {
   store.on(["answer", "nearest"], ({ active }) => {
@@ -21,7 +13,7 @@ export function fill(list, { store, input, href, prefix }) {
       const links = others.map((tag) => {
         const target = { href: href({ url: translations[tag], excerpt: "", highlights: [] }), tabindex: -1 };
         const names = { role: "option", lang: tag, hreflang: tag, "data-semsearch": "option" };
-        const link = h("a.ss-option.ss-section", { ...target, ...names, draggable: "false" }, nameOf(tag));
+        const link = h("a.ss-option.ss-section", { ...target, ...names, draggable: "false" }, nameOfLanguage(tag));
         return Object.assign(link, { hit: main.hit });
       });
       main.parentNode.append(h("div.ss-sections.ss-languages", { role: "presentation" }, links));

@@ -1,4 +1,4 @@
-/* One value of a facet, as text and as a check box. Loaded if a site has facets. */
+/* One value of a facet, as text and as a check box. Loaded if a site has facets or several languages. */
 
 import { toggled } from "./state.js";
 import { h } from "./ui.js";
@@ -10,8 +10,18 @@ const ENGLISH = {
 
 export const RANGES = ["integer", "number", "date"];
 
-export function valueText(t, { type } = {}, value) {
+/** Returns the name of a language in that language. */
+export function nameOfLanguage(tag) {
+  try {
+    return new Intl.DisplayNames([tag], { type: "language" }).of(tag);
+  } catch {
+    return tag;
+  }
+}
+
+export function valueText(t, { name, type } = {}, value) {
   t.add(ENGLISH);
+  if (name === "page.language") return nameOfLanguage(`${value}`);
   return type === "boolean" ? t(`${value}` === "true" ? "yes" : "no") : `${value}`;
 }
 
