@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import ApiObject, Block, Heading
 from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
-from mkdocs_semsearch.chunking.inline_text import flat_text, is_dropped
+from mkdocs_semsearch.chunking.inline_text import child_nodes, flat_text, is_dropped
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -32,20 +32,31 @@ def anchor_of(heading: LexborNode) -> str | None:
     )
 
 
-_LEFT_BY_ICON = re.compile(r"^[-–—|·•:]\s+(?=\S)|(?<=\S)\s+[-–—|·•:]$")
+_SEPARATOR = re.compile(r"[-–—|·•:]\s+(?=\S)")
 
 
 def text_without_permalink(heading: LexborNode) -> str:
     """Returns the text of a heading without its permalink, a link to itself with a sign such as `#` or `¶`.
 
-    A sign that separated an icon from the text is left out with the icon.
+    A sign that separates the text from an icon before it is left out too.
     """
     text = flat_text(heading)
     for link in heading.css('a[href^="#"]'):
         sign = flat_text(link)
         if sign and not _has_letters(sign) and text != sign:
             text = text.removesuffix(sign).removeprefix(sign).strip()
-    return _LEFT_BY_ICON.sub("", text) if heading.css_first("svg") else text
+    separator = _SEPARATOR.match(text) if _begins_without_text(heading) else None
+    return text[separator.end() :] if separator else text
+
+
+def _begins_without_text(heading: LexborNode) -> bool:
+    """Returns whether a heading begins with something that has no text: an icon, or a comment."""
+    for node in child_nodes(heading):
+        if node.tag != "-text":
+            return not flat_text(node)
+        if (node.text_content or "").strip():
+            return False
+    return False
 
 
 def _target_of_permalink(heading: LexborNode) -> str | None:

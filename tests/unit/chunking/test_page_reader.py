@@ -232,7 +232,10 @@ def test_a_heading_that_is_only_a_sign_keeps_it() -> None:
     ("html", "text"),
     [
         ("<h2><span class=twemoji><svg></svg></span> - Name</h2>", "Name"),
-        ("<h2>Name | <svg></svg></h2>", "Name"),
+        ("<h2> <!-- md:utility --> – Name</h2>", "Name"),
+        ("<h2><i class=fa></i>: <code>name</code></h2>", "name"),
+        ("<h2>The operator - <a class=headerlink href='#x'><svg></svg></a></h2>", "The operator -"),
+        ("<h2><code>a</code> - b</h2>", "a - b"),
         ("<h2>Name <svg></svg> - <svg></svg> other</h2>", "Name - other"),
         ("<h2><svg></svg> --name</h2>", "--name"),
         ("<h2><svg></svg> -</h2>", "-"),
