@@ -78,7 +78,7 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
         notes=_notes(strings, parameters, body),
         weaker=_weaker(strings, parameters, body),
         degraded=bool(body and body.get("degraded")),
-        facets=[_facet(field, parameters, body) for field in fields],
+        facets=[_facet(field, parameters, body) | {"label": _label(strings, field)} for field in fields],
         filtered=any(name.startswith("f.") for name in parameters),
         unfiltered="?" + urlencode({"q": parameters.get("q", [""])[0]}),
         results=[_result(result, opened) for result in body["results"]] if body else None,
@@ -153,7 +153,7 @@ def _changed(parameters: Parameters, changed: Parameters) -> str:
 def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, Any] | None) -> dict[str, Any]:
     """Describes one field group of the form: check boxes for the facet's values, or two inputs for a range."""
     name = f"f.{field['name']}"
-    group = {"label": field["label"], "name": name, "range": RANGES.get(field["type"])}
+    group = {"name": name, "range": RANGES.get(field["type"])}
     if group["range"]:
         ends = {end: parameters.get(f"{name}.{end}", [""])[0] for end in ("min", "max")}
         return group | {"ends": ends, "open": any(ends.values())}
@@ -164,6 +164,15 @@ def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, 
     values = list(dict.fromkeys([*chosen, *(value for value, count in counts.items() if count)]))[:VALUES]
     boxes = [{"value": value, "count": counts.get(value, 0), "checked": value in chosen} for value in values]
     return group | {"boxes": boxes, "open": bool(chosen)}
+
+
+_OWN_FACETS = {"tags": "facet_tags", "page.section": "facet_section", "page.language": "facet_language"}
+
+
+def _label(strings: Mapping[str, str], field: Mapping[str, Any]) -> str:
+    """Returns the label of a facet; that of a site without own facets is translated, as in `ui.js`."""
+    key = _OWN_FACETS.get(field["name"], "")
+    return strings[key] if key and field["label"] == _strings("en")[1][key] else str(field["label"])
 
 
 def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:

@@ -178,15 +178,16 @@ def test_the_filter_that_a_question_names_is_offered_and_taken_with_a_key(page, 
     assert page.locator(".ss-offer button").count() == 0
 
 
-def test_languages_have_their_own_names(page, configure, serving, monkeypatch):
+def test_languages_have_their_own_names_and_the_label_is_translated(page, configure, serving, monkeypatch):
     facet = {"name": "page.language", "type": "string", "label": "Language"}
     values = [{"value": "de", "count": 2}, {"value": "x-y", "count": 1}]
     monkeypatch.setattr(serving, "FIELDS", [facet])
-    with serving.SiteServer(configure(facets=[facet], languages=["en", "de"])) as server:
+    with serving.SiteServer(configure(facets=[facet], language="fr")) as server:
         server.sidecar.change = lambda body: body | {"facets": {"page.language": values}}
         ask(page, server, "token")
         shown = page.locator(f"{PANEL} .ss-facet")
         expect(shown).to_have_text(["Deutsch2", "x-y1"])
+        expect(page.locator(f"{PANEL} summary")).to_have_text(["Langue"])
         shown.first.locator("input").check()
         page.get_by_role("button", name="Deutsch").wait_for()  # removes the filter again
         assert "f.page.language=de" in server.sidecar.searches[-1]

@@ -9,11 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.operations import IndexOperations
 from tests.api_calls import api_over, handle
-from tests.made_index import made_page
+from tests.made_index import made_page, opened
 from tests.unit.serving.small_index import build, open_small
 
 
@@ -150,3 +151,11 @@ def test_pages_do_not_need_the_files_of_a_package_that_was_upgraded(api, monkeyp
     assert page(api, "q=keys")[1].html == before
     for address in ("/docs", "/docs/semsearch/docs.js", "/docs/semsearch/docs.css", "/docs/semsearch/answer.css"):
         assert handle(api, "GET", address, "").status == 200
+
+
+def test_labels_of_facets_that_nobody_declared_are_in_the_language_of_the_site(tmp_path):
+    pages = [made_page("a.md", "Schlüssel.", facets={"page.section": "Anfang", "status": "neu"})]
+    facets = (FacetDeclaration("page.section", "string", "Section"), FacetDeclaration("status", "string", "Section"))
+    with opened(tmp_path / "index", pages, facets=facets, language="de") as searcher:
+        _, tree = page(api_over(lambda: searcher))
+    assert [summary.text().strip() for summary in tree.css("summary")] == ["Bereich", "Section"]

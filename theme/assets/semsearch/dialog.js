@@ -6,7 +6,7 @@ import { Keys } from "./keys.js";
 import { optionsOf } from "./results.js";
 import { Search } from "./search.js";
 import { Address, sameQuestion, sharedSearch, Store } from "./state.js";
-import { h, loadStrings, loadStyle } from "./ui.js";
+import { h, loadStrings, loadStyle, translatedFacets } from "./ui.js";
 
 const PHONE = "(max-width: 768px), (max-height: 500px)"; // as in dialog.css
 
@@ -14,7 +14,7 @@ export class SemsearchDialog extends HTMLElement {
   prefix = "semsearch";
 
   build({ config, root, mac, t, engine, reader }) {
-    const store = new Store({ fields: config.facets ?? [], reader });
+    const store = new Store({ fields: translatedFacets(t, config.facets ?? []), reader });
     const names = store.state.fields.map(({ name }) => name);
     const parts = { store, config, root, t, names, report: this.report };
     const search = new Search({ ...parts, engine });

@@ -1,6 +1,7 @@
 /* Sends queries to a search engine, and puts its answers into the state unless they are outdated. */
 
 import { activeFilters, appendFilters, isQuestion } from "./state.js";
+import { translatedFacets } from "./ui.js";
 
 const DEBOUNCE = 180; // milliseconds without a key before a sidecar is asked
 const QUICK = 150; // before an engine in the browser is asked, which costs no server anything
@@ -100,7 +101,7 @@ export class Search {
     if (!fields.length || fields.some(({ values }) => values)) return;
     try {
       const { facets = fields } = await (await this.ready).facets();
-      this.store.set({ fields: facets });
+      this.store.set({ fields: translatedFacets(this.t, facets) });
     } catch (error) {
       if (this.down || !this.store.state.open) return;
       await this.#lose(error);

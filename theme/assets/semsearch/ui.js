@@ -88,6 +88,9 @@ export const ENGLISH = {
   clear: "Clear the search field",
   results: "Search results",
   filters: "Filters",
+  facet_tags: "Tags",
+  facet_section: "Section",
+  facet_language: "Language",
   count_one: "{count} result",
   count_other: "{count} results",
   updated: "updated",
@@ -130,3 +133,12 @@ export async function loadStrings(base, language, overrides) {
   const add = (english) => Object.assign(strings, { ...english, ...strings });
   return Object.assign(t, { language: code, number, dir: { ...found, ...overrides }.dir, add });
 }
+
+const OWN_FACETS = { tags: "facet_tags", "page.section": "facet_section", "page.language": "facet_language" };
+
+/** Translates the labels of the facets that a site without own facets has. */
+export const translatedFacets = (t, fields) =>
+  fields.map((field) => {
+    const key = OWN_FACETS[field.name];
+    return field.label === ENGLISH[key] ? { ...field, label: t(key) } : field;
+  });
