@@ -19,7 +19,7 @@ from mkdocs_semsearch.searching.searcher import Searcher
 RULES = {
     "duplicate": "a section says nearly the same as another one",
     "facet-typo": "a facet value looks like a typo of another one",
-    "language": "the model does not know the language of a page",
+    "language": "the model knows the language of a page little or not at all",
     "long-section": "a section is so long that it matches many queries but none of them well",
     "orphan": "neither the navigation nor a link leads to a page",
     "same-heading": "a heading occurs on several pages and says little on its own",
@@ -255,7 +255,8 @@ def _languages(site: _Site) -> Iterator[Finding]:
         language = page["language"] or site.language
         share = site.coverage.get(language, 1.0)
         if share < 1:
-            message = f"The model {site.model} does not know {language!r}: the weight of meaning is {share:.0%} here."
+            known = "knows little of" if share else "does not know"
+            message = f"The model {site.model} {known} {language!r}: the weight of meaning is {share:.0%} here."
             yield Finding(page["path"], 1, "language", message)
 
 

@@ -65,6 +65,8 @@ def test_each_rule_reports_its_page_and_line(lint):
     assert places(found, "facet-typo") == [("guide/0.md", 1)]
     assert "'andriod' looks like 'android'" in next(item.message for item in found if item.rule == "facet-typo")
     assert places(found, "language") == [("fr.md", 1)]
+    (language,) = (item.message for item in found if item.rule == "language")
+    assert language.endswith("knows little of 'fr': the weight of meaning is 50% here.")
     assert places(found, "long-section") == [("long.md", 1)]
     assert places(found, "orphan") == [("lost.md", 1)]
     assert places(found, "title") == [("wrong.md", 1)]
