@@ -1,10 +1,10 @@
 """Fits when a question has no match at all: every question is asked at its own site, which should answer, and at three
-others, which should not. The numbers are chosen for the sidecar and for the search without a server at once, and are
-measured on sites left out of the fit.
+others, which should not. The numbers are chosen for the sidecar and for the search without a server, and measured on
+sites left out of the fit.
 
     python benchmarks/fit_nothing.py argo-cd=SITE/semsearch-index chezmoi=… --queries ../shared/eval/*.jsonl
 
-The numbers are `nothing` in `mkdocs_semsearch/artifact/weights.json`.
+The numbers are `nothing` and `static_nothing` in `mkdocs_semsearch/artifact/weights.json`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch import SearchQuery, open_searcher
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.searching import judgement, ranking
+from mkdocs_semsearch.searching import judgement, scoring
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.static.search import open_static
@@ -33,13 +33,16 @@ GRID: Mapping[str, Sequence[float]] = {
     "similarity": (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9),
     "known": (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
     "words": (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
-    "enough": (0.5, 0.55, 0.6, 1.0),
+    "enough": (0.45, 0.5, 0.6, 1.0),
 }
 OTHERS = 3
 """Number of other sites at which each question is asked."""
 
-MOST_REFUSED = 0.007
-"""Greatest share of the questions that may have no match at their own site, over all sets."""
+TABLES = {"sidecar": "nothing", "without a server": "static_nothing"}
+
+MOST_REFUSED = {"sidecar": 0.0025, "without a server": 0.007}
+"""Greatest share of the questions that may have no match at their own site, over all sets. A wrong refusal is worse
+than a wrong answer. Without a server similarities tell less, and fewer refusals would leave too many wrong answers."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,23 @@ def main() -> None:
             "without a server": {name: stack.enter_context(open_static(folder)) for name, folder in folders.items()},
         }
         cases = [case for search, sites in searches.items() for case in cases_of(search, sites, sets)]
-    choices = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
+    for search, table in TABLES.items():
+        print(f"{search}: {table}")
+        fit([case for case in cases if case.search == search], tuple(folders), WEIGHTS[table], MOST_REFUSED[search])
+
+
+def fit(cases: Sequence[Case], sites: Sequence[str], table: Mapping[str, float], most_refused: float) -> None:
+    """Prints what the numbers of a table refuse, and what fitted ones would."""
+    choices = [{**table, **dict(zip(GRID, values, strict=True))} for values in itertools.product(*GRID.values())]
     refused = np.array([refusals(cases, numbers) for numbers in choices])
-    show("the table as it is", cases, refusals(cases, {name: WEIGHTS["nothing"][name] for name in GRID}))
+    show("the table as it is", cases, refusals(cases, table))
     held_out = np.zeros(len(cases), np.bool_)
-    for site in folders:
+    for site in sites:
         here = np.array([case.site == site for case in cases])
         there = np.array([site not in (case.site, case.source) for case in cases])
-        held_out[here] = refused[best(cases, refused, there)][here]
+        held_out[here] = refused[best(cases, refused, there, most_refused)][here]
     show("fitted, site left out", cases, held_out)
-    chosen = best(cases, refused, np.ones(len(cases), np.bool_))
+    chosen = best(cases, refused, np.ones(len(cases), np.bool_), most_refused)
     show("fitted on all", cases, refused[chosen])
     print(choices[chosen])
 
@@ -107,49 +117,42 @@ def cases_of(
 
 def evidence_of(site: Searcher, text: str) -> tuple[Question, float, float, int] | None:
     """Returns what the site has about a question; None if a literal match answers it."""
-    with mock.patch.object(ranking, "is_answerable", return_value=True) as judge:
+    with mock.patch.object(scoring, "is_answerable", return_value=True) as judge:
         site.search(SearchQuery(text, granularity="page", limit=1))
-    return judge.call_args.args if judge.called else None
+    return judge.call_args.args[:4] if judge.called else None
 
 
 def refusals(cases: Sequence[Case], numbers: Mapping[str, float]) -> NDArray[np.bool_]:
     """Returns which questions have no match with these numbers: bool `[cases]`."""
-    with mock.patch.dict(WEIGHTS["nothing"], numbers):
-        return np.array([not judgement.is_answerable(*case.evidence) for case in cases])
+    return np.array([not judgement.is_answerable(*case.evidence, numbers) for case in cases])
 
 
-def best(cases: Sequence[Case], refused: NDArray[np.bool_], used: NDArray[np.bool_]) -> int:
-    """Returns the choice that refuses most at other sites, and at most `MOST_REFUSED` at their own.
+def best(cases: Sequence[Case], refused: NDArray[np.bool_], used: NDArray[np.bool_], most_refused: float) -> int:
+    """Returns the choice that refuses most at other sites, and at most `most_refused` at their own.
 
     Args:
         cases: all cases.
         refused: bool `[choices, cases]`.
         used: bool `[cases]`, the cases to fit on.
+        most_refused: see `MOST_REFUSED`.
     """
     own = np.array([case.site == case.source for case in cases]) & used
-    groups = [(case.search, case.question_set) for case in cases]
-    scores = np.zeros(len(refused))
-    for group in set(groups):
-        others = np.array([name == group for name in groups]) & used & ~own
+    scores = np.where(refused[:, own].mean(axis=1) > most_refused, -np.inf, 0.0)
+    for question_set in {case.question_set for case in cases}:
+        others = np.array([case.question_set == question_set for case in cases]) & used & ~own
         scores += refused[:, others].mean(axis=1) if others.any() else 0
-    for search in {case.search for case in cases}:
-        mine = own & np.array([case.search == search for case in cases])
-        scores[refused[:, mine].mean(axis=1) > MOST_REFUSED] = -1
     return int(scores.argmax())
 
 
 def show(title: str, cases: Sequence[Case], refused: NDArray[np.bool_]) -> None:
     """Prints the share of questions without a match, at their own site and at others."""
     print(title)
-    for search, question_set in dict.fromkeys((case.search, case.question_set) for case in cases):
+    for question_set in dict.fromkeys(case.question_set for case in cases):
         shares = []
         for own in (True, False):
-            chosen = [
-                (case.search, case.question_set, case.site == case.source) == (search, question_set, own)
-                for case in cases
-            ]
-            shares.append(refused[chosen].mean())
-        print(f"  {search:<17} {question_set:<24} own site {shares[0]:6.1%}, other sites {shares[1]:6.1%}")
+            chosen = [(case.question_set, case.site == case.source) == (question_set, own) for case in cases]
+            shares.append(refused[chosen].mean() if any(chosen) else 0.0)
+        print(f"  {question_set:<24} own site {shares[0]:6.1%}, other sites {shares[1]:6.1%}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from qdrant_client import QdrantClient, models
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import Value, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name
-from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.clauses import Clauses
@@ -38,7 +37,7 @@ from mkdocs_semsearch.qdrant.reader import (
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.judgement import kind_priors
+from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import (
     ChunkMap,
@@ -97,14 +96,14 @@ class QdrantBackend:
         clauses: Clauses,
         fields: Sequence[CollectionField],
         *,
-        is_measured: bool,
+        nothing: Mapping[str, float] | None,
         indexed_at: str,
         share: float = SEMANTIC_WEIGHT,
     ) -> None:
         self.chunk_map = chunk_map
         self._reader = reader
         self._clauses = clauses
-        self._is_measured = is_measured
+        self._nothing = nothing
         self._indexed_at = indexed_at
         self._share = share
         self._filters = QdrantFilters(fields, functools.lru_cache(maxsize=64)(self._values_of))
@@ -123,13 +122,12 @@ class QdrantBackend:
             clauses = Clauses(terms, Analysis.of(manifest.lexical), manifest.lexical.get("common", ()))
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
-            is_measured = is_default_model(manifest.embedder.model)
             backend = cls(
                 _mapped(build_dir, manifest),
                 reader,
                 clauses,
                 fields,
-                is_measured=is_measured,
+                nothing=rule_of_answers(manifest.embedder.model),
                 indexed_at=manifest.created,
                 share=semantic_share(manifest.lexical),
             )
@@ -261,7 +259,7 @@ class QdrantBackend:
         hits = LexicalHits(found.worded.rows, found.worded.similarities)
         priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
-        rules = ScoreRules(question, self.chunk_map, self._share, self._is_measured, by_words)
+        rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, by_words)
         candidates = rules.scored(rows, similarities, hits, _named(found, rows), priors, headed=headed, of_pages=True)
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
 

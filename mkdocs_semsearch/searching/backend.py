@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import day_of
-from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
-from mkdocs_semsearch.searching.judgement import kind_priors
+from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -161,7 +160,7 @@ class EmbeddedBackend:
             ),
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
             weight=semantic_share(manifest.lexical),
-            is_measured=is_default_model(manifest.embedder.model),
+            nothing=rule_of_answers(manifest.embedder.model),
         )
         return cls(tables, sides)
 

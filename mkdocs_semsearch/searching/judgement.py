@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from mkdocs_semsearch.artifact import WEIGHTS
+from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.question import Question
 
@@ -39,8 +40,13 @@ def kind_priors(question: Question) -> Mapping[str, float]:
     return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
 
 
-def is_answerable(question: Question, similarity: float, words: float, chunks: int) -> bool:
-    """Returns whether a site can answer a question, judged by its best chunks; calibrated for the default model.
+def rule_of_answers(model: str) -> Mapping[str, float] | None:
+    """Returns the numbers of `is_answerable` for a model; None if they were not calibrated for it."""
+    return WEIGHTS["nothing"] if is_default_model(model) else None
+
+
+def is_answerable(question: Question, similarity: float, words: float, chunks: int, rule: Mapping[str, float]) -> bool:
+    """Returns whether a site can answer a question, judged by its best chunks.
 
     Args:
         question: the question as `Backend.read` returns it.
@@ -48,8 +54,8 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
         words: the best BM25 score.
         chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
             so a small site needs less similarity.
+        rule: the numbers `nothing` or `static_nothing` of the weights.
     """
-    rule = WEIGHTS["nothing"]
     if question.known == 1 and len(question.telling) <= rule["short"]:
         return True
     held = min(1.0, _held(question, words))

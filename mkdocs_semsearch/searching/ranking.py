@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.searching.judgement import is_answerable
 from mkdocs_semsearch.searching.pages_and_sections import group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
@@ -234,19 +232,9 @@ class Candidates:
             self.ranks[kept], (scaled[0], scaled[1]), None if self.headed is None else self.headed[kept],
         )  # fmt: skip
 
-    def judged(self, question: Question, evidence: tuple[float, float] | None, chunks: int) -> Candidates:
-        """Returns a copy in which every chunk matches if it has the phrase of the query, and none without an answer.
-
-        Args:
-            question: the question as `Backend.read` returns it; with phrases, all chunks contain them.
-            evidence: the best similarity and the best BM25 score; None if they do not tell whether there is an answer.
-            chunks: number of chunks of the site.
-        """
-        if question.phrases:
-            return replace(self, matching=np.ones(len(self.rows), np.bool_))
-        if evidence and not is_answerable(question, *evidence, chunks):
-            return replace(self, matching=np.zeros(len(self.rows), np.bool_))
-        return self
+    def with_matching(self, matching: bool) -> Candidates:
+        """Returns a copy in which every chunk matches, or none."""
+        return replace(self, matching=np.full(len(self.rows), matching))
 
     def parts(self, position: int) -> dict[str, float | None]:
         """Returns the parts of one chunk's score, before priors, the literal rule and the boost."""

@@ -14,7 +14,7 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.searching.judgement import match_share
+from mkdocs_semsearch.searching.judgement import is_answerable, match_share
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
@@ -119,14 +119,14 @@ class Sides:
         lexical: the lexical side.
         names: titles and headings for the literal rule.
         weight: weight of the semantic score in hybrid mode.
-        is_measured: see `ScoreRules`.
+        nothing: see `ScoreRules`.
     """
 
     vectors: VectorSide
     lexical: LexicalSide
     names: NameSide
     weight: float = SEMANTIC_WEIGHT
-    is_measured: bool = False
+    nothing: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,14 @@ class ScoreRules:
         question: the question as `Backend.read` returns it.
         chunk_map: the structure of the index.
         weight: weight of the semantic score in hybrid mode.
-        is_measured: whether `is_answerable` and `match_share` were calibrated for the model of the index.
+        nothing: the numbers of `is_answerable`; None if it and `match_share` are not calibrated for the model.
         by_words: whether lexical hits and the literal rule count; they do not in semantic mode.
     """
 
     question: Question
     chunk_map: ChunkMap
     weight: float
-    is_measured: bool
+    nothing: Mapping[str, float] | None
     by_words: bool
 
     def scored(
@@ -171,13 +171,17 @@ class ScoreRules:
             lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
             weight=weight, share=share,
         )  # fmt: skip
-        return candidates.judged(self.question, evidence, chunk_map.chunks)
+        if self.question.phrases:  # all chunks contain them
+            return candidates.with_matching(True)
+        if evidence and self.nothing and not is_answerable(self.question, *evidence, chunk_map.chunks, self.nothing):
+            return candidates.with_matching(False)
+        return candidates
 
     def _evidence(
         self, similarities: NDArray[np.float32] | None, hits: LexicalHits, literal: Mapping[int, int]
     ) -> tuple[float, float] | None:
         """Returns the best score of each side; None if they do not tell how much the site has about the question."""
-        if similarities is None or not len(similarities) or not self.is_measured or literal:
+        if similarities is None or not len(similarities) or self.nothing is None or literal:
             return None
         # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
         meaning = self.chunk_map.meaning
@@ -213,7 +217,7 @@ class Scoring:
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
-        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.is_measured, self._by_words)
+        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, self._by_words)
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mkdocs_semsearch.artifact import EmbedderIdentity, FacetDeclaration, Manifest, open_index
+from mkdocs_semsearch.artifact import WEIGHTS, EmbedderIdentity, FacetDeclaration, Manifest, open_index
 from mkdocs_semsearch.artifact.fields import chunks_schema, facet_column, pages_schema
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
@@ -82,13 +82,12 @@ def backend_of(bundle: Bundle) -> EmbeddedBackend:
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(bundle, error) from None
     semantic = bundle.pointer["semantic"] or {}
-    weight, is_measured = semantic.get("weight", SEMANTIC_WEIGHT), bool(semantic.get("measured"))
     sides = Sides(
         vectors=StaticVectors(bundle),
         lexical=StaticLexical(bundle),
         names=names,
-        weight=weight,
-        is_measured=is_measured,
+        weight=semantic.get("weight", SEMANTIC_WEIGHT),
+        nothing=WEIGHTS["static_nothing"] if semantic.get("measured") else None,
     )
     return EmbeddedBackend(tables, sides)
 

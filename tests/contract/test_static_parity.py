@@ -287,9 +287,9 @@ def test_nothing_found_is_decided_alike_in_every_mode(site, tmp_path, monkeypatc
     pointer = copy / "semsearch" / "static.json"
     content = json.loads(pointer.read_text(encoding="utf-8"))
     content["semantic"]["measured"] = True  # as if "nothing found" had been calibrated for this model
-    content["weights"]["nothing"] |= rule
+    content["weights"]["static_nothing"] |= rule
     pointer.write_text(json.dumps(content), encoding="utf-8")
-    monkeypatch.setitem(WEIGHTS, "nothing", content["weights"]["nothing"])
+    monkeypatch.setitem(WEIGHTS, "static_nothing", content["weights"]["static_nothing"])
     searcher = open_static_searcher(copy / "semsearch")
     answered = set()
     with StaticEngine(copy) as engine:
@@ -438,10 +438,10 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
     questions = [json.loads(json.dumps(asdict(question))) for question, *_ in cases]
     best = [{"similarity": similarity, "words": words} for _, similarity, words, _ in cases]
     answered = [
-        [question, evidence, {"rule": WEIGHTS["nothing"], "chunks": case[3]}]
+        [question, evidence, {"rule": WEIGHTS["static_nothing"], "chunks": case[3]}]
         for question, evidence, case in zip(questions, best, cases, strict=True)
     ]
-    wanted = [is_answerable(*case) for case in cases]
+    wanted = [is_answerable(*case, WEIGHTS["static_nothing"]) for case in cases]
     assert {True, False} == set(wanted)
     assert engine.map("ranking.js", "isAnswerable", answered) == wanted
     shares = [[question, evidence, WEIGHTS["matches"]] for question, evidence in zip(questions, best, strict=True)]

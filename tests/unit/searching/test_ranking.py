@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
@@ -25,6 +26,7 @@ from mkdocs_semsearch.searching.ranking import (
     top,
 )
 
+NOTHING = WEIGHTS["nothing"]
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
 
 
@@ -139,30 +141,30 @@ def test_a_question_about_a_kind_of_page_removes_its_penalty(text, kinds):
 def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
     words = ("bake", "sourdough", "bread", "without", "yeast", "overnight")
     unknown = read("bake sourdough bread without yeast overnight", telling=words, weight=40.0, known=0.2)
-    assert not is_answerable(unknown, 0.49, 5.0, 5000)
-    assert is_answerable(unknown, 0.5, 5.0, 5000)
+    assert not is_answerable(unknown, 0.44, 5.0, 5000, NOTHING)
+    assert is_answerable(unknown, 0.45, 5.0, 5000, NOTHING)
     known = replace(unknown, known=1.0)
-    assert is_answerable(known, 0.42, 10.0, 5000)
-    assert not is_answerable(known, 0.2, 10.0, 5000)
+    assert is_answerable(known, 0.42, 10.0, 5000, NOTHING)
+    assert not is_answerable(known, 0.2, 10.0, 5000, NOTHING)
 
 
 def test_a_short_query_of_known_words_always_has_results():
-    assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0, 5000)
-    assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000)
+    assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0, 5000, NOTHING)
+    assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000, NOTHING)
 
 
 def test_a_small_site_needs_less_similarity():
     question = read("how often do I have to change my passwords", weight=20.0, known=0.42)
-    assert not is_answerable(question, 0.45, 4.2, 5000)
-    assert is_answerable(question, 0.45, 4.2, 23)
-    assert not is_answerable(replace(question, known=0.0), 0.15, 0.0, 23)
+    assert not is_answerable(question, 0.44, 4.2, 5000, NOTHING)
+    assert is_answerable(question, 0.44, 4.2, 23, NOTHING)
+    assert not is_answerable(replace(question, known=0.0), 0.15, 0.0, 23, NOTHING)
 
 
 def test_an_error_of_which_the_site_has_one_word_is_answered():
     """The numbers are those of this question on FastAPI's documentation, with the default model."""
     question = read('KeyError: "user_id"', weight=13.0, known=0.405)
-    assert is_answerable(question, 0.465, 20.0, 1497)
-    assert not is_answerable(question, 0.36, 20.0, 1497)
+    assert is_answerable(question, 0.465, 20.0, 1497, NOTHING)
+    assert not is_answerable(question, 0.36, 20.0, 1497, NOTHING)
 
 
 def test_more_chunks_match_where_the_best_one_has_little_of_the_question():

@@ -398,7 +398,7 @@ def test_a_corrected_word_is_listed_and_can_be_searched_literally(searcher):
 def measured(tmp_path_factory):
     """An index whose model is treated as one with measured similarities."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mkdocs_semsearch.searching.backend.is_default_model", lambda model: True)
+        patch.setattr("mkdocs_semsearch.searching.judgement.is_default_model", lambda model: True)
         with opened(tmp_path_factory.mktemp("measured") / "index", PAGES, facets=FACETS) as searcher:
             yield searcher
 

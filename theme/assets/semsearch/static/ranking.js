@@ -98,7 +98,7 @@ function judge(scores, candidates, { question, asked, semantic: side, weights, p
   const matching = matches(scores, byMeaning ? semantic_share : least);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   if (phrased) matching.fill(1);
-  else if (isJudged && !isAnswerable(question, best, { rule: weights.nothing, chunks: asked.rows })) matching.fill(0);
+  else if (isJudged && !isAnswerable(question, best, { rule: weights.static_nothing, chunks: asked.rows })) matching.fill(0);
   return matching;
 }
 
