@@ -175,10 +175,10 @@ def _made_with(manifest: Manifest) -> bytes:
 
 @functools.cache
 def code_digest() -> bytes:
-    """Returns a hash of the code that splits texts and writes bundles."""
+    """Returns a hash of the code that splits texts and writes bundles, and of the weights, which a bundle contains."""
     folders = (Path(__file__).parent, Path(lexical.__file__).parent)
     files = [*(file for folder in folders for file in sorted(folder.glob("*.py"))), *map(Path, _OTHER_CODE)]
-    return hash_of(sys.version.encode(), *(file.read_bytes() for file in files))
+    return hash_of(sys.version.encode(), json.dumps(WEIGHTS).encode(), *(file.read_bytes() for file in files))
 
 
 _OTHER_CODE = (artifact_fields.__file__, token_table.__file__)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.static import bundle_writer
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from tests.made_index import built, declared, made_page
@@ -162,3 +163,9 @@ def test_parts_that_other_code_wrote_are_not_used(tmp_path, index_of, monkeypatc
 
     index = index_of(edited(PAGES, "filler/3.md", "Another text."))
     assert after(tmp_path, index_of(PAGES), index, damage=other_code) == from_scratch(tmp_path, index)
+
+
+def test_a_bundle_of_other_weights_is_not_taken_from_the_cache(monkeypatch):
+    before = bundle_writer.code_digest.__wrapped__()
+    monkeypatch.setitem(WEIGHTS, "static_nothing", WEIGHTS["static_nothing"] | {"enough": 0.9})
+    assert bundle_writer.code_digest.__wrapped__() != before
