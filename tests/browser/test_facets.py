@@ -190,7 +190,8 @@ def test_languages_have_their_own_names_and_the_label_is_translated(page, config
         expect(page.locator(f"{PANEL} summary")).to_have_text(["Langue"])
         shown.first.locator("input").check()
         page.get_by_role("button", name="Deutsch").wait_for()  # removes the filter again
-        assert "f.page.language=de" in server.sidecar.searches[-1]
+        asked = server.sidecar.searches  # the last one may be the search without filters
+        assert any("f.page.language=de" in url for url in asked)
 
 
 def test_a_facet_in_arabic_is_next_to_its_check_box(page, configure, serving):
