@@ -3,7 +3,8 @@
 Made-up sites (see `synthetic.py`) are served by `semsearch serve` as anybody would; the client asks over one connection
 on loopback, with two facets counted and one filter, which changes from question to question. All questions are
 different; `again` are the same questions with another filter, whose vectors the server still has, and
-`reused_share` says how many needed no encoder. Beside it: the time the
+`reused_share` says how many needed no encoder; `repeated` are the same requests once more, whose answers the server
+still has. Beside it: the time the
 encoder alone needs for the same questions, in a process of its own; questions answered a second over eight connections
 as a share of what the encoder alone manages on all cores; from the start of the server to the first answer, with
 the exported encoder and with PyTorch; and the server's memory.
@@ -92,6 +93,7 @@ def measure(index: Path, questions: int, *, torch: bool) -> dict[str, Any]:
                 f"again_{name}": value
                 for name, value in ask(server, [path_of(number, turn=1) for number in range(questions)]).items()
             },
+            **{f"repeated_{name}": value for name, value in repeated(server, questions).items()},
             **throughput(server, questions),
             "rss_mb": server.resident_mb(),
         }
@@ -156,6 +158,14 @@ def ask(server: Sidecar, paths: list[str]) -> dict[str, float]:
         "processor_ms": round((server.processor_s() - worked) * 1000 / len(paths), 2),
         "reused_share": server.searches().reused_share_since(before),
     }
+
+
+def repeated(server: Sidecar, questions: int) -> dict[str, float]:
+    """Returns the latency and the questions per second of requests whose answers are in memory."""
+    some = min(questions // 2, 100)
+    paths = [path_of(some + number) for number in range(some)]  # asked before, and asked by the child as well
+    ask(server, paths)
+    return {**ask(server, paths), **child("clients", str(server.port), some)}
 
 
 def throughput(server: Sidecar, questions: int) -> dict[str, float]:

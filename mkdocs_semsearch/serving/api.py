@@ -24,6 +24,8 @@ from mkdocs_semsearch.serving.responses import (
     NO_STORE,
     ApiResponse,
     HttpError,
+    RecentAnswer,
+    RecentAnswers,
     entity_tag,
     error_response,
     from_semsearch_error,
@@ -73,6 +75,7 @@ class SearchApi:
         log_queries: whether the log contains the text of queries.
         recorder: receives the records of searches that browsers send; None to record nothing.
         is_allowed_origin: decides whether pages of another origin may send such records.
+        recent: the latest answers, which several APIs of one server can share.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class SearchApi:
         log_queries: bool = False,
         recorder: Recorder | None = None,
         is_allowed_origin: Callable[[str], bool] = lambda origin: False,
+        recent: RecentAnswers | None = None,
     ) -> None:
         self._operations = operations
         self._defaults = defaults or Defaults()
@@ -95,6 +99,7 @@ class SearchApi:
         self._log_queries = log_queries
         self._recorder = recorder
         self._is_allowed_origin = is_allowed_origin
+        self._recent = recent or RecentAnswers()
         self._version = installed_version()
 
     def answer(
@@ -195,7 +200,7 @@ class SearchApi:
         request = self._noted(parse_search_parameters(call.query_string, self._defaults), call)
         with self._operations.open(request.indexes) as opened:
             tag = self._tag(opened.build_id, "search", repr(request), *(["insights"] if self._recorder else []))
-            return _cached(call, tag, lambda: self._search(opened, request, call))
+            return self._cached(call, tag, lambda: self._search(opened, request, call))
 
     def _search_page(self, call: _Call) -> ApiResponse:
         given = parse_parameters(call.query_string).get("indexes", [])
@@ -238,19 +243,19 @@ class SearchApi:
     def _facets(self, call: _Call) -> ApiResponse:
         known_parameters(call.query_string, ())
         with self._operations.open() as opened:
-            return _cached(call, self._tag(opened.build_id, "facets"), opened.facets)
+            return self._cached(call, self._tag(opened.build_id, "facets"), opened.facets)
 
     def _page(self, call: _Call) -> ApiResponse:
         known_parameters(call.query_string, ())
         with self._operations.open() as opened:
             tag = self._tag(opened.build_id, "page", call.argument)
-            return _cached(call, tag, lambda: opened.page(call.argument))
+            return self._cached(call, tag, lambda: opened.page(call.argument))
 
     def _related(self, call: _Call) -> ApiResponse:
         limit = whole_number("limit", known_parameters(call.query_string, ("limit",)).get("limit", "5"))
         with self._operations.open() as opened:
             tag = self._tag(opened.build_id, "related", str(limit), call.argument)
-            return _cached(call, tag, lambda: opened.related(call.argument, limit))
+            return self._cached(call, tag, lambda: opened.related(call.argument, limit))
 
     def _healthz(self, call: _Call) -> ApiResponse:
         return json_response(200, {"status": "ok"}, (NO_STORE,))
@@ -287,6 +292,36 @@ class SearchApi:
     def _tag(self, build_id: str, *parts: str) -> str:
         return entity_tag(self._version, build_id, *parts)
 
+    def _cached(self, call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> ApiResponse:
+        """Returns the response with an entity tag, a recent one if there is one, or 304 if the client already has it.
+
+        A degraded response has no tag and is not kept, so that nobody gets it after the embedder has recovered.
+        """
+        headers = (("etag", tag), CACHE_CONTROL)
+        given = (call.headers.get("if-none-match") or "").strip()
+        if given == "*":  # `*` matches any existing response
+            produce()
+        if given == "*" or tag_matches(given, tag):
+            return ApiResponse.of(304, None, b"", headers)
+        recent = self._recent.get(tag)
+        if recent is not None:
+            self._count_again(recent, call)
+            return recent.response
+        content = produce()
+        if content.get("degraded"):
+            return json_response(200, content, (NO_STORE,))
+        response = json_response(200, content, headers)
+        self._recent.put(tag, RecentAnswer(response, content.get("mode", ""), content.get("total_results", 0)))
+        return response
+
+    def _count_again(self, recent: RecentAnswer, call: _Call) -> None:
+        """Counts a search that was answered with a recent answer."""
+        if recent.mode:
+            call.details["results"] = recent.results
+            self._metrics.observe_search(
+                mode=recent.mode, seconds={}, results=recent.results, degraded=False, repeated=True, index=self._name
+            )
+
 
 def check_body_size(declared: str, received: int = 0) -> None:
     """Checks the size of a body against `MAX_BODY_BYTES`.
@@ -300,21 +335,6 @@ def check_body_size(declared: str, received: int = 0) -> None:
     """
     if received > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
         raise HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
-
-
-def _cached(call: _Call, tag: str, produce: Callable[[], dict[str, Any]]) -> ApiResponse:
-    """Returns the response with an entity tag, or 304 if the client already has it.
-
-    A degraded response has no tag, so that clients do not keep it after the embedder has recovered.
-    """
-    headers = (("etag", tag), CACHE_CONTROL)
-    given = (call.headers.get("if-none-match") or "").strip()
-    if given == "*":  # `*` matches any existing response
-        produce()
-    if given == "*" or tag_matches(given, tag):
-        return ApiResponse.of(304, None, b"", headers)
-    content = produce()
-    return json_response(200, content, (NO_STORE,) if content.get("degraded") else headers)
 
 
 def installed_version() -> str:

@@ -41,7 +41,7 @@ from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
-from mkdocs_semsearch.serving.responses import HttpError, error_response
+from mkdocs_semsearch.serving.responses import HttpError, RecentAnswers, error_response
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES, Defaults
 from mkdocs_semsearch.serving.wire import Route as ApiRoute
@@ -119,6 +119,7 @@ class _Parts:
     named: Mapping[str, IndexOperations]
     watched: tuple[LiveIndex, ...]
     recorder: Recorder | None
+    recent: RecentAnswers
 
     @classmethod
     def of(cls, index: Source | Mapping[str, Source], settings: ServerSettings) -> _Parts:
@@ -140,6 +141,7 @@ class _Parts:
             named if isinstance(index, Mapping) else {},
             tuple(source for source in sources.values() if isinstance(source, LiveIndex)),
             _recorder(settings),
+            RecentAnswers(),
         )
 
     @property
@@ -169,6 +171,7 @@ class _Parts:
             log_queries=self.settings.log_queries,
             recorder=self.recorder,
             is_allowed_origin=_origin_check(self.settings),
+            recent=self.recent,
         )
 
     def endpoint(self, api: SearchApi, route: ApiRoute | None = None) -> ApiEndpoint:

@@ -50,6 +50,7 @@ class Metrics:
         results: int,
         degraded: bool,
         reused: bool = False,
+        repeated: bool = False,
         index: str = "",
     ) -> None:
         """Counts one answered search.
@@ -60,6 +61,7 @@ class Metrics:
             results: number of results.
             degraded: whether the embedder failed, so that only text search was used.
             reused: whether the vector of the query came from the cache.
+            repeated: whether a recent answer was given again.
             index: name of the index on a server with several.
         """
         labels = (("index", index), ("mode", mode)) if index else (("mode", mode),)
@@ -69,6 +71,7 @@ class Metrics:
             self._counters["semsearch_searches_without_results_total"][labels] += results == 0
             self._counters["semsearch_searches_degraded_total"][labels] += degraded
             self._counters["semsearch_searches_vector_reused_total"][labels] += reused
+            self._counters["semsearch_searches_repeated_total"][labels] += repeated
             for stage, spent in seconds.items():
                 self._histograms[(("stage", stage), *labels)].add(spent)
 
@@ -111,6 +114,7 @@ _HELP = {
     "semsearch_results_total": "Results of all searches.",
     "semsearch_searches_without_results_total": "Searches without results.",
     "semsearch_searches_degraded_total": "Hybrid searches answered in text-only mode because the embedder failed.",
+    "semsearch_searches_repeated_total": "Searches answered with a recent answer that was still in memory.",
     "semsearch_searches_vector_reused_total": "Searches for a recent query whose vector was still in memory.",
     "semsearch_duration_seconds": "Duration of requests and their stages: search, encode (part of search), write.",
     "semsearch_index_info": "The loaded build of the index; always 1.",

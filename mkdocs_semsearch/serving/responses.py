@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +37,9 @@ NO_STORE = ("cache-control", "no-store")
 SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
 """Headers of every response."""
 
+RECENT_BYTES = 8 * 1024 * 1024
+"""Greatest size of all kept answers in bytes: about 200 to 500 of the widget's. Chosen, not measured."""
+
 _INERT = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
 """Content security policy for responses that are not pages: browsers must not run or embed them."""
 
@@ -60,6 +65,20 @@ class ApiResponse:
         return ApiResponse(self.status, self.headers, b"")
 
 
+@dataclass(frozen=True, slots=True)
+class RecentAnswer:
+    """An answer that can be given again; `mode` and `results` are those of a search, else `""` and 0."""
+
+    response: ApiResponse
+    mode: str = ""
+    results: int = 0
+
+    @property
+    def size(self) -> int:
+        """Memory in bytes: the body, and about 1 kB of headers and objects, most of a response without results."""
+        return len(self.response.body) + 1024
+
+
 def json_response(status: int, content: Any, headers: Headers = ()) -> ApiResponse:
     """Makes a JSON response."""
     return ApiResponse.of(status, "application/json", encode_json(content), headers)
@@ -73,6 +92,38 @@ def encode_json(content: Any) -> bytes:
         plain = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
         finite = json.loads(plain, parse_constant=lambda name: None)
         return json.dumps(finite, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+class RecentAnswers:
+    """Keeps the latest answers in memory by entity tag, the least recent ones give way; safe to share between threads.
+
+    Many readers ask the same questions, and every build has other tags.
+    """
+
+    def __init__(self, most_bytes: int = RECENT_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[str, RecentAnswer] = OrderedDict()
+
+    def get(self, tag: str) -> RecentAnswer | None:
+        """Returns the answer with a tag, or None if it is not kept."""
+        with self._lock:
+            if tag in self._answers:
+                self._answers.move_to_end(tag)
+            return self._answers.get(tag)
+
+    def put(self, tag: str, answer: RecentAnswer) -> None:
+        """Keeps an answer, unless it alone would take more than a tenth of the room, or one with its tag is there."""
+        if answer.size > self._most_bytes // 10:
+            return
+        with self._lock:
+            if tag in self._answers:  # two threads can search for the same
+                return
+            self._answers[tag] = answer
+            self._bytes += answer.size
+            while self._bytes > self._most_bytes:
+                self._bytes -= self._answers.popitem(last=False)[1].size
 
 
 def entity_tag(*parts: str) -> str:

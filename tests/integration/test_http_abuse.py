@@ -20,6 +20,7 @@ from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import ApiEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.responses import RecentAnswers
 from mkdocs_semsearch.serving.wire import ROUTES
 from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import build, open_small
@@ -250,7 +251,7 @@ def test_bytes_that_are_not_utf_8_are_refused(port, query):
 def test_a_flood_that_no_cache_stops_takes_no_memory(index_dir):
     embedder = WordHashEmbedder()
     with open_searcher(index_dir, embedder=embedder) as searcher:
-        api = api_over(lambda: searcher)
+        api = api_over(lambda: searcher, recent=RecentAnswers(100_000))
 
         def flood(start, count):
             for n in range(start, start + count):

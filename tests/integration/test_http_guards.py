@@ -302,7 +302,7 @@ def test_stages_are_timed(index_dir):
             ("tokens timed", "hybrid"),
             ("keys timed", "hybrid"),
         ):
-            client.get("/api/v1/search", params={"q": query, "mode": mode})
+            client.post("/api/v1/search", json={"query": query, "mode": mode})
         metrics = client.get("/metrics").text
     for stage, mode, count in (
         ("search", "hybrid", 3),

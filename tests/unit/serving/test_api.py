@@ -16,7 +16,7 @@ from mkdocs_semsearch.errors import (
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import Admission, RateLimiter
 from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
-from mkdocs_semsearch.serving.responses import encode_json
+from mkdocs_semsearch.serving.responses import RecentAnswer, RecentAnswers, encode_json, json_response
 from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
 
@@ -231,6 +231,43 @@ def test_a_degraded_answer_is_not_kept(degraded_api):
     assert body["results"]
     assert "etag" not in dict(response.headers)
     assert dict(response.headers)["cache-control"] == "no-store"
+
+
+def test_a_repeated_search_is_answered_from_memory(searcher, tmp_path):
+    current = [searcher]
+    api = api_over(lambda: current[0])
+    address = "/api/v1/search?q=keys&facets=tags"
+    first = get(api, address)
+    assert get(api, address) == first  # took_ms as well, so nothing was searched
+    assert get(api, address, "HEAD").headers == first.headers
+    assert get(api, address + "&limit=1").body != first.body
+    lines = get(api, "/metrics").body.decode().splitlines()
+    found = content(first)["total_results"]
+    assert 'semsearch_searches_total{mode="hybrid"} 4' in lines
+    assert f'semsearch_results_total{{mode="hybrid"}} {4 * found}' in lines
+    assert 'semsearch_searches_repeated_total{mode="hybrid"} 2' in lines
+    assert 'semsearch_duration_seconds_count{stage="search",mode="hybrid"} 2' in lines
+    with open_small(build(tmp_path / "next", PAGES[:1])) as current[0]:
+        assert content(get(api, address))["build_id"] != content(first)["build_id"]
+
+
+def test_a_degraded_search_is_tried_again(degraded_api):
+    for _ in range(2):
+        get(degraded_api, "/api/v1/search?q=keys")
+    lines = get(degraded_api, "/metrics").body.decode().splitlines()
+    assert 'semsearch_searches_repeated_total{mode="lexical"} 0' in lines
+    assert 'semsearch_searches_degraded_total{mode="lexical"} 2' in lines
+
+
+def test_recent_answers_give_way_to_newer_ones():
+    small, large = (RecentAnswer(json_response(200, "x" * length)) for length in (10, 2000))
+    answers = RecentAnswers(most_bytes=10 * small.size)
+    for number in range(12):
+        answers.put(str(number), small)
+        assert answers.get("0"), number  # what is used stays
+    assert [number for number in range(12) if answers.get(str(number))] == [0, *range(3, 12)]
+    answers.put("large", large)
+    assert answers.get("large") is None
 
 
 def test_without_an_embedder_search_is_text_only(degraded_api):
