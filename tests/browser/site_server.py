@@ -138,6 +138,7 @@ class Sidecar:
     present: bool = True
     alive: bool = True
     status: int = 200
+    code: str = "broken"
     delay: Callable[[str], float] = lambda query: 0.0
     change: Callable[[dict[str, Any]], dict[str, Any]] = lambda body: body
     requests: list[str] = field(default_factory=list)
@@ -159,7 +160,7 @@ class Sidecar:
         if not params.get("q") and not any(name.startswith("f.") for name in params):
             return 422, {"error": {"code": "invalid_request", "message": "query is empty", "field": "query"}}
         if self.status != 200:
-            return self.status, {"error": {"code": "broken", "message": "Broken on purpose", "field": None}}
+            return self.status, {"error": {"code": self.code, "message": "Broken on purpose", "field": None}}
         body = self.change(answer(params, self.pages))
         results = [result for result in body.get("results") or [] if result.get("sections")]
         self._told |= {section["chunk_id"]: section for result in results for section in result["sections"]}

@@ -99,6 +99,19 @@ def test_an_error_answer_means_basic_search(page, configure, serving, status):
         assert page.evaluate("failure.status") == status
 
 
+@pytest.mark.parametrize("fallback", [True, False])
+def test_a_sidecar_without_an_index_is_no_failure(page, configure, serving, fallback):
+    with serving.SiteServer(configure(fallback=fallback)) as server:
+        server.sidecar.status, server.sidecar.code = 503, "no_index"
+        open_box(page, server)
+        page.fill(INPUT, "rotate token")
+        expect(page.locator(MODE)).to_have_text("The search index is not built yet. Its results will follow…")
+        assert page.locator(OPTION).count() > 0 if fallback else page.locator(OPTION).count() == 0
+        server.sidecar.status = 200
+        expect(page.locator(MODE)).to_be_hidden()
+        page.locator("#semsearch-facets").get_by_label("security").wait_for()
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, configure, serving, released, theme):
     with serving.SiteServer(configure(theme)) as server:

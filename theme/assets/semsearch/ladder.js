@@ -7,6 +7,7 @@ const LONGEST_WAIT = 30; // seconds
 const ENGLISH = {
   mode_reserve: "Searching in your browser: the search service is not answering. Trying again…",
   mode_fallback: "Basic search without filters: the search service is not answering. Trying again…",
+  mode_building: "The search index is not built yet. Its results will follow…",
   mode_slow: "The search service is slow: these results come from your browser. Better ones will follow…",
 };
 
@@ -20,7 +21,8 @@ export class Ladder {
     const { config, first } = search;
     const inBrowser = config.static && first.mode === "online";
     this.reserves = [inBrowser && "./static/engine.js", config.fallback !== false && "./fallback.js"].filter(Boolean);
-    this.mode = inBrowser ? "reserve" : this.reserves.length ? "fallback" : "offline";
+    this.usual = inBrowser ? "reserve" : this.reserves.length ? "fallback" : "offline";
+    this.mode = this.usual;
     addEventListener("online", () => search.down && this.#retry());
   }
 
@@ -30,7 +32,8 @@ export class Ladder {
       try {
         const { openIndex } = await import(module);
         const engine = await openIndex(this.search, this.mode);
-        return await engine.search(question, signal);
+        const found = await engine.search(question, signal);
+        return this.mode === "building" ? { ...found, mode: this.mode } : found;
       } catch {
         // The site has no such index: try the next engine.
       }
@@ -38,8 +41,9 @@ export class Ladder {
   }
 
   /** Tries again later. `wait` is the number of seconds that the sidecar requests. */
-  retryLater(wait) {
+  retryLater({ wait, code }) {
     clearTimeout(this.#timer);
+    this.mode = code === "no_index" ? "building" : this.usual;
     if (!this.search.store.state.open) return;
     this.search.down = true;
     const seconds = Math.max(Math.min(2 ** this.#attempts++, LONGEST_WAIT), +wait || 0);
@@ -60,8 +64,8 @@ export class Ladder {
     let found;
     try {
       found = await (any ? first.search(asked) : first.facets());
-    } catch ({ wait }) {
-      if (search.down) this.retryLater(wait);
+    } catch (error) {
+      if (search.down) this.retryLater(error);
       return;
     }
     if (!search.down) return;

@@ -45,7 +45,7 @@ export class Sidecar {
     const { status, statusText, ok, headers } = response;
     if (ok) return response.json();
     const { error } = await response.json().catch(() => ({}));
-    throw Object.assign(new Error(error?.message ?? statusText), { status, wait: headers.get("Retry-After") });
+    throw Object.assign(new Error(error?.message ?? statusText), { status, code: error?.code, wait: headers.get("Retry-After") });
   }
 }
 
@@ -173,7 +173,7 @@ export class Search {
     if (!current()) return;
     const mode = this.ladder?.mode ?? "offline";
     if (answer && answer !== substitute) this.show(answer);
-    else this.#settle({ mode: answer ? mode : "offline" });
+    else this.#settle({ mode: answer || mode === "building" ? mode : "offline" });
   }
 
   show(answer) {
@@ -193,7 +193,7 @@ export class Search {
   async #lose(error) {
     this.reportError(error);
     // 422 refuses this question only.
-    if (error.status !== 422) (await this.#loadLadder())?.retryLater(error.wait);
+    if (error.status !== 422) (await this.#loadLadder())?.retryLater(error);
   }
 
   async #substitute(question, signal) {
