@@ -955,6 +955,20 @@ def test_back_from_a_result_returns_to_the_results(page, site):
     assert titles(page)[0] == "Authentication"
 
 
+def test_back_from_a_result_returns_to_its_row(page, site):
+    ask(page, site, "token")
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    opened = page.locator("[role=option][aria-selected=true]").get_attribute("href")
+    assert opened != page.locator(OPTION).first.get_attribute("href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(opened)
+    page.go_back()
+    expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
+    page.reload()
+    expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
+
+
 def test_a_result_on_this_page_is_a_jump(page, site):
     ask(page, site, "deploy revoke", path="guide/auth/")
     page.evaluate("window.sameDocument = true")

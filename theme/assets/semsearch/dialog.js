@@ -5,7 +5,7 @@ import { follow } from "./follow.js";
 import { Keys } from "./keys.js";
 import { optionsOf } from "./results.js";
 import { Search } from "./search.js";
-import { Address, sameQuestion, sharedSearch, Store } from "./state.js";
+import { Address, keepOpened, openedFrom, sameQuestion, sharedSearch, Store } from "./state.js";
 import { h, loadStrings, loadStyle, translatedFacets } from "./ui.js";
 
 const PHONE = "(max-width: 768px), (max-height: 500px)"; // as in dialog.css
@@ -105,6 +105,7 @@ export class SemsearchDialog extends HTMLElement {
 
   begin(search) {
     this.keys.eager = null;
+    this.returned = search?.filters && { ...search, href: openedFrom(search) }; // with filters: from an address
     const { active } = this.store.state;
     const fresh = { open: true, literal: false, active: Math.min(active, 0), walked: false, opened: null };
     this.store.set({ ...fresh, mode: this.search.first?.mode ?? "online", ...search });
@@ -129,7 +130,7 @@ export class SemsearchDialog extends HTMLElement {
   #listen() {
     const { dialog, input } = this;
     const typed = ({ isComposing }) => {
-      this.keys.eager = null;
+      this.keys.eager = this.returned = null;
       this.store.set({ query: input.value, literal: false, active: -1, walked: false });
       if (!isComposing) this.search.ask();
     };
@@ -172,6 +173,7 @@ export class SemsearchDialog extends HTMLElement {
     if (event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
     if (link.href.split("#")[0] === location.href.split("#")[0]) this.address.restore();
     else this.address.update(this.store.state);
+    keepOpened(this.store.state, link.href);
     this.returnTo = null;
     this.hide();
   }

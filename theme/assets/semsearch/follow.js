@@ -7,6 +7,7 @@ import { set } from "./ui.js";
 const SETTLE = 350; // milliseconds before a number is announced
 
 export function follow(box) {
+  followReturn(box);
   loadParts(box);
   followList(box);
   followFilters(box);
@@ -47,6 +48,20 @@ function followList(box) {
     set(ends, "hidden", !answer?.results.length);
     box.total.textContent = answer ? countText(box, answer) : "";
     set(box.dialog, "data-results", !!answer);
+  });
+}
+
+/** Makes the row that the reader has opened the active one, after Back from its page. */
+function followReturn(box) {
+  const { store, list } = box;
+  store.on(["answer"], ({ answer, active, walked }) => {
+    const { returned } = box;
+    if (!answer || walked || !returned?.href || questionKey(answer) !== questionKey(returned)) return;
+    const options = optionsOf(list);
+    const at = options.findIndex(({ href }) => href === returned.href);
+    if (at < 0 || at === active) return;
+    store.set({ active: at });
+    options[at].scrollIntoView({ block: "nearest" });
   });
 }
 

@@ -94,6 +94,24 @@ export function parseSearch(text, name) {
 export const sharedSearch = () =>
   location.hash.startsWith("#semsearch=") ? parseSearch(location.hash.slice(1), "semsearch") : null;
 
+/** Keeps the address of the result that the reader opens, so that Back finds its row again. */
+export function keepOpened(search, href) {
+  try {
+    sessionStorage.setItem(questionKey(search), href);
+  } catch {
+    // The storage is full or forbidden: Back shows the first row.
+  }
+}
+
+/** Returns the address that the reader opened last from the results of a search; null if there is none. */
+export function openedFrom(search) {
+  try {
+    return sessionStorage.getItem(questionKey(search));
+  } catch {
+    return null;
+  }
+}
+
 /** Keeps the search in the fragment. On a phone Back closes the dialog. */
 export class Address {
   #before = "";
