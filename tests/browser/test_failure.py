@@ -31,6 +31,20 @@ def open_box(page, server):
 
 
 @pytest.fixture
+def site_without_files(page, configure, serving):
+    """A server whose sidecar and files are out of reach once a page is open, and a function that connects it again."""
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.alive = False
+        page.route("**/semsearch/ladder.js", lambda route: route.abort())
+
+        def reconnect():
+            page.unroute("**/semsearch/ladder.js")
+            server.sidecar.alive = True
+
+        yield server, reconnect
+
+
+@pytest.fixture
 def released():
     """The event that a held answer waits for."""
     event = threading.Event()
@@ -110,6 +124,20 @@ def test_a_sidecar_without_an_index_is_no_failure(page, configure, serving, fall
         server.sidecar.status = 200
         expect(page.locator(MODE)).to_be_hidden()
         page.locator("#semsearch-facets").get_by_label("security").wait_for()
+
+
+@pytest.mark.parametrize("query", ["rotate token", ""])
+def test_a_lost_connection_is_noticed_when_it_is_back(page, site_without_files, query):
+    server, reconnect = site_without_files
+    open_box(page, server)
+    page.fill(INPUT, query)
+    expect(page.locator(MODE)).to_have_text("Search is unavailable right now. Trying again…")
+    reconnect()
+    expect(page.locator(MODE)).to_be_hidden()
+    if query:
+        page.locator(OPTION).first.wait_for()
+    else:
+        page.locator(".ss-chip", has_text="security").wait_for()
 
 
 @pytest.mark.parametrize("theme", THEMES)

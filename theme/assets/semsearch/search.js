@@ -8,6 +8,7 @@ const QUICK = 150; // before an engine in the browser is asked, which costs no s
 const BUSY = 150; // before a sign of waiting
 const SLOW = 1500; // before another engine answers too
 const TIMEOUT = 20000;
+const AGAIN = 4000; // before the next attempt while not even the files of the site can be loaded
 
 /*
  * An engine has `search(question, signal)`, which returns an answer as `toAnswer` does; its `facets` are null if the
@@ -71,6 +72,7 @@ export class Search {
   #pending = 0; // a question
   #timer = 0;
   #slow = 0;
+  #again = 0;
   #ticket = 0;
   shown = 0; // how many answers have been shown; one that is extended counts once
   #request = new AbortController();
@@ -102,6 +104,7 @@ export class Search {
     try {
       const { facets = fields } = await (await this.ready).facets();
       this.store.set({ fields: translatedFacets(this.t, facets) });
+      if (this.store.state.mode === "offline") this.store.set({ mode: this.first.mode });
     } catch (error) {
       if (this.down || !this.store.state.open) return;
       await this.#lose(error);
@@ -119,6 +122,7 @@ export class Search {
     clearTimeout(this.#pending);
     this.#supersede();
     this.#settle();
+    clearTimeout(this.#again);
     this.ladder?.rest();
     this.down = false;
   }
@@ -178,6 +182,7 @@ export class Search {
 
   show(answer) {
     const { mode } = answer;
+    clearTimeout(this.#again);
     this.shown += 1;
     const active = answer.results.length || answer.weaker ? 0 : -1;
     this.#settle({ answer, mode, nearest: [], better: null, active, walked: false });
@@ -192,8 +197,20 @@ export class Search {
 
   async #lose(error) {
     this.reportError(error);
-    // 422 refuses this question only.
-    if (error.status !== 422) (await this.#loadLadder())?.retryLater(error);
+    if (error.status === 422) return; // refuses this question only
+    const ladder = await this.#loadLadder();
+    if (ladder) ladder.retryLater(error);
+    else this.#tryAgain();
+  }
+
+  /** Tries again without the ladder, whose file could not be loaded: the connection is gone, or the whole site. */
+  #tryAgain() {
+    clearTimeout(this.#again);
+    if (!this.store.state.open) return;
+    this.#again = setTimeout(() => {
+      this.loadFields();
+      if (isQuestion(this.store.state)) this.#run();
+    }, AGAIN);
   }
 
   async #substitute(question, signal) {
