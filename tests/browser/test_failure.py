@@ -8,7 +8,7 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import INPUT, OPTION, put_question
+from tests.browser.asking import DRAWN, INPUT, OPTION, put_question, read_config
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -270,6 +270,19 @@ def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, config
         page.locator("[data-bs-target='#mkdocs_search_modal']").click()
         page.locator("#mkdocs_search_modal").wait_for()
         assert page.locator("#mkdocs_search_modal").is_visible()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_dialog_opened_without_a_connection_opens_when_it_is_back(page, configure, serving, theme):
+    with serving.SiteServer(configure(theme)) as server:
+        read_config(page, server.url)
+        page.context.set_offline(True)
+        with page.expect_event("requestfailed"):
+            page.keyboard.press("Control+k")
+        page.evaluate(DRAWN)
+        page.context.set_offline(False)
+        page.keyboard.press("Control+k")
+        put_question(page, "rotate")
 
 
 def test_a_style_sheet_that_cannot_be_loaded_is_tried_again(phone, configure, serving):

@@ -53,7 +53,7 @@
         host.open({ query, trigger });
       }
     } catch {
-      failed = true;
+      failed = navigator.onLine; // without a connection the theme's own search could not load its index either
     }
     loading = false;
     if (theirs ? !takes() : failed) {
@@ -199,7 +199,8 @@
     const load = () => (dialog ??= loadParts());
     async function loadParts() {
       try {
-        addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
+        // A preload that fails makes the style sheet fail too, even later.
+        if (navigator.onLine) addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
         const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
         const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
         if (config?.static && !config.api_url) ahead();
