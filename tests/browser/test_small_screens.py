@@ -103,6 +103,16 @@ def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_s
         assert phone.problems == []
 
 
+def test_filters_of_a_phone_are_offered_with_an_answer(phone, build_site, serving):
+    with serving.SiteServer(build_site()) as server:
+        phone.goto(server.url)
+        phone.evaluate("semsearch.open()")
+        phone.locator(".ss-chip").first.wait_for()  # the values before a question
+        assert not phone.locator(".ss-toggle").is_visible()
+        put_question(phone, "token")
+        assert phone.locator(".ss-toggle").is_visible()
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_phone_in_landscape_gets_the_whole_screen(phone, build_site, serving, theme):
     with serving.SiteServer(build_site(theme)) as server:
