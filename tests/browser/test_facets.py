@@ -56,6 +56,18 @@ def test_a_value_without_a_question_lists_its_pages(page, build_site, serving, t
         assert page.problems == []
 
 
+def test_the_count_of_the_only_value_is_the_number_of_its_results(page, site):
+    """A filter can have more matches than the answer without it has, because its best result may be a weaker one."""
+    few = [{"value": "api", "count": 1}]
+    site.sidecar.change = lambda body: body | {"facets": body["facets"] | {"tags": few}}
+    ask(page, site, "token")
+    page.locator(PANEL).get_by_label("api").check()
+    page.wait_for_function("location.hash.endsWith('f.tags=api')")
+    total = page.locator(".ss-total").inner_text().split()[0]
+    assert int(total) > 1
+    expect(page.locator(PANEL).locator("label", has_text="api").locator(".ss-count")).to_have_text(total)
+
+
 def test_a_link_to_a_facet_lists_its_pages_and_more_filters_narrow_them(page, site):
     page.goto(site.url + "#semsearch=&f.tags=api")
     page.wait_for_function(f"{GROUPS} === 2")

@@ -36,13 +36,26 @@ export async function fill(panel, parts) {
       } else if (!group.matches(":hover, :focus-within")) renew(group);
       const filter = filters[field.name];
       const chosen = countFilters({ filter });
-      const empty = !shown.update(answer.facets[field.name] ?? [], filter);
+      const empty = !shown.update(countsOf(answer, field), filter);
       // A group that disappears would take the focus with it.
       set(group, "hidden", empty && !group.contains(document.activeElement));
       badge.textContent = chosen || "";
       if (chosen) group.open = true;
     }
   });
+}
+
+/**
+ * Returns the counts of a field. An answer counts them without the filter on the field, and a match is one relative to
+ * the best result, so a filter can have more matches: for a value that is filtered by alone, the answer says how many.
+ */
+function countsOf({ facets, filters, total }, { name }) {
+  const counts = facets[name] ?? [];
+  const { length, 0: only } = filters[name] ?? [];
+  if (length !== 1) return counts;
+  const known = counts.some(({ value }) => `${value}` === only);
+  const all = known ? counts : [...counts, { value: only }];
+  return all.map((item) => (`${item.value}` === only ? { ...item, count: total } : item));
 }
 
 /** Inserts a group again, so that the browser counts no layout shift when the groups above it have changed. */
