@@ -173,6 +173,20 @@ def test_previous_results_stay_while_the_next_are_fetched(page, site):
     assert "Installation" in titles(page)
 
 
+def test_the_first_wait_shows_without_motion(page, site):
+    released = threading.Event()
+    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    start = page.locator(".ss-start")
+    expect(start).to_have_css("opacity", "1")
+    page.fill(INPUT, "install")
+    expect(start).to_have_css("opacity", "0.5")
+    released.set()
+    page.locator(OPTION).first.wait_for()
+    expect(start).to_have_css("opacity", "1")
+
+
 def chosen(page):
     """Index of the active row; fails where another number of rows than one is active."""
     rows = page.locator("[role=option]").evaluate_all("all => all.map(one => one.ariaSelected)")
