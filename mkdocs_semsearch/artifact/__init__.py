@@ -45,7 +45,8 @@ WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
 By group and name:
 
 * `fields`: weight of a term by its field; `clauses`: weights of the other parts of a query, relative to a word.
-* `bm25`: `k1` and `b` of the formula; `tie_breaker` is the factor of all fields except the best one.
+* `bm25`: `k1` and `b` of the formula; `tie_breaker` is the factor of all fields except the best one. In a browser each
+  chunk with a word gets `static_lower_bound` of the highest score of this word in addition.
 * `fusion`: `semantic` is the weight of the semantic score, `static_semantic` the one for the token table in a browser;
   the similarity at `floor_rank`, or `least_span` below the best, is scaled to 0; `lexical_limit` lexical hits are used,
   and down to `lexical_least` if filters leave few chunks.
@@ -55,9 +56,9 @@ By group and name:
   `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
-* `matches`: a chunk matches from `share` of the best score on. The share falls to `least` in proportion where the best
-  similarity is below `similarity`, or the best chunk has less than `words` of the weight of the question's words. In
-  semantic mode a chunk matches from `semantic_share` of the best similarity on.
+* `matches`: a chunk matches from `share` of the best score on, in a browser from `static_share`. The share falls to
+  `least` in proportion where the best similarity is below `similarity`, or the best chunk has less than `words` of the
+  weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
 * `nothing`: a site has no answer if the best similarity is below `similarity`, minus `known` times the share of the
   question's words that the site has, minus `words` times the share of their weight in the best chunk. A question of up
   to `short` words that are all known is always answered. Sites with fewer than `chunks` chunks need less similarity,

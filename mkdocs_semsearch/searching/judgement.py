@@ -64,16 +64,22 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
     return bool(similarity >= min(needed, rule["enough"] * size))
 
 
-def match_share(question: Question, similarity: float, words: float) -> float:
+def match_share(question: Question, similarity: float, words: float, most: float) -> float:
     """Returns the share of the best score from which a chunk matches; calibrated for the default model.
 
     If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
     of them match.
+
+    Args:
+        question: the question as `Backend.read` returns it.
+        similarity: the best cosine similarity.
+        words: the best BM25 score.
+        most: the share for a question about which the site has much.
     """
     rule = WEIGHTS["matches"]
     near = min(1.0, similarity / rule["similarity"])
     held = min(1.0, _held(question, words) / rule["words"])
-    return float(max(rule["least"], rule["share"] * near * held))
+    return float(max(rule["least"], most * near * held))
 
 
 def _held(question: Question, words: float) -> float:

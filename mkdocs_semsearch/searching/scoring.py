@@ -119,7 +119,7 @@ class Sides:
         lexical: the lexical side.
         names: titles and headings for the literal rule.
         weight: weight of the semantic score in hybrid mode.
-        nothing: see `ScoreRules`.
+        nothing, most: see `ScoreRules`.
     """
 
     vectors: VectorSide
@@ -127,6 +127,7 @@ class Sides:
     names: NameSide
     weight: float = SEMANTIC_WEIGHT
     nothing: Mapping[str, float] | None = None
+    most: float = MATCH_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ class ScoreRules:
         weight: weight of the semantic score in hybrid mode.
         nothing: the numbers of `is_answerable`; None if it and `match_share` are not calibrated for the model.
         by_words: whether lexical hits and the literal rule count; they do not in semantic mode.
+        most: the greatest share of the best score from which a chunk matches, see `match_share`.
     """
 
     question: Question
@@ -146,6 +148,7 @@ class ScoreRules:
     weight: float
     nothing: Mapping[str, float] | None
     by_words: bool
+    most: float = MATCH_SHARE
 
     def scored(
         self,
@@ -165,7 +168,7 @@ class ScoreRules:
         chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
         weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
         places = (chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None
-        share = match_share(self.question, *evidence) if evidence else MATCH_SHARE
+        share = match_share(self.question, *evidence, self.most) if evidence else self.most
         candidates = score(
             rows, similarities, words, literal, priors,
             lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
@@ -217,7 +220,7 @@ class Scoring:
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
-        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, self._by_words)
+        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, self._by_words, sides.most)
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:

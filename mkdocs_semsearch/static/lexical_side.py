@@ -27,7 +27,7 @@ from mkdocs_semsearch.static.format import (
     unpack_varints,
 )
 from mkdocs_semsearch.static.meaning import StaticEncoder
-from mkdocs_semsearch.static.postings import CLAUSE_UNIT, IN_HEADING, LEVELS
+from mkdocs_semsearch.static.postings import CLAUSE_UNIT, IN_HEADING, LEAST_LEVELS, LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,10 @@ class _TermShard:
     def _list(self, number: int, chunks: int, telling: bool) -> TermPostings:
         here = slice(self._begins[number], self._ends[number])
         levels = self._impacts[here]
-        impacts = (levels & LEVELS).astype(np.int64) * self._weights[number]
+        scores = (levels & LEVELS).astype(np.int64)
+        if self.stems[number]:  # not an identifier
+            scores[scores > 0] += LEAST_LEVELS
+        impacts = scores * self._weights[number]
         rows, headed = np.cumsum(self._differences[here]), (levels & IN_HEADING) > 0
         return TermPostings(self.stems[number], chunks, telling, rows, impacts, headed)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.terms import (
     FIELD_WEIGHTS,
     TIE_BREAKER,
@@ -36,6 +37,10 @@ from mkdocs_semsearch.static.format import LEAST_BEFORE_SUFFIX
 
 LEVELS = 15
 """Scores of a posting list are integers from 1 to this, relative to its highest score; chosen, 4 bits."""
+
+LEAST_LEVELS = round(LEVELS * WEIGHTS["bm25"]["static_lower_bound"])
+"""Levels that every chunk with a word gets in addition, so that a long chunk with all words of a question scores above
+a short one that repeats some of them. After BM25+ (Lv, Zhai: Lower-bounding term frequency normalization, 2011)."""
 
 IN_HEADING = 16
 """The bit above the score, set if the word is in the heading of the chunk's section."""

@@ -445,7 +445,9 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
     assert {True, False} == set(wanted)
     assert engine.map("ranking.js", "isAnswerable", answered) == wanted
     shares = [[question, evidence, WEIGHTS["matches"]] for question, evidence in zip(questions, best, strict=True)]
-    assert engine.map("ranking.js", "matchShare", shares) == [match_share(*case[:3]) for case in cases]
+    assert engine.map("ranking.js", "matchShare", shares) == [
+        match_share(*case[:3], WEIGHTS["matches"]["static_share"]) for case in cases
+    ]
 
 
 def test_filters_leave_as_deep_a_part_of_the_hits(engine):

@@ -169,11 +169,13 @@ def test_an_error_of_which_the_site_has_one_word_is_answered():
 
 def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     question = read("save outputs forbidden", weight=20.0, known=1.0)
-    assert match_share(question, 0.8, 20.0) == MATCH_SHARE
-    assert match_share(question, 0.4, 20.0) < MATCH_SHARE
-    assert match_share(question, 0.8, 11.2) == pytest.approx(MATCH_SHARE * 0.8)
-    assert match_share(question, 0.5, 11.2) < min(match_share(question, 0.5, 20.0), match_share(question, 0.8, 11.2))
-    assert match_share(question, -0.1, 0.0) == match_share(read("the"), 0.9, 0.0) > 0
+    assert match_share(question, 0.8, 20.0, MATCH_SHARE) == MATCH_SHARE
+    assert match_share(question, 0.4, 20.0, MATCH_SHARE) < MATCH_SHARE
+    assert match_share(question, 0.8, 11.2, MATCH_SHARE) == pytest.approx(MATCH_SHARE * 0.8)
+    assert match_share(question, 0.5, 11.2, MATCH_SHARE) < min(
+        match_share(question, 0.5, 20.0, MATCH_SHARE), match_share(question, 0.8, 11.2, MATCH_SHARE)
+    )
+    assert match_share(question, -0.1, 0.0, MATCH_SHARE) == match_share(read("the"), 0.9, 0.0, MATCH_SHARE) > 0
 
 
 def test_chunks_match_from_the_given_share_of_the_best_score():

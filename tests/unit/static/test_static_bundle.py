@@ -15,6 +15,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
 from mkdocs_semsearch.static.bundle_writer import planes_for, write_bundle
+from mkdocs_semsearch.static.postings import LEAST_LEVELS
 from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built, declared, made_page
 from tests.word_hash import WordHashEmbedder
@@ -94,6 +95,21 @@ def test_both_engines_find_the_same_page_first(engines, question, filters, page)
     for engine in engines:
         found = engine.search(SearchQuery(question, granularity="page", filters=filters)).results
         assert found[0].page.path == page, engine
+
+
+@pytest.mark.parametrize(("least", "first"), [(LEAST_LEVELS, "both.md"), (0, "one.md")])
+def test_a_section_with_all_words_is_before_a_short_one_that_repeats_one(tmp_path, monkeypatch, least, first):
+    monkeypatch.setattr("mkdocs_semsearch.static.lexical_side.LEAST_LEVELS", least)
+    other = "This text has some twenty words so that the others are neither long nor short beside it, and nothing else."
+    pages = (
+        made_page("one.md", "Pearl by pearl.", title="A"),
+        made_page("both.md", f"{other} {other} A pearl is kept here, and there is a vault.", title="B"),
+        *(made_page(f"{n}.md", other, title="C") for n in range(9)),
+    )
+    built(tmp_path / "index", pages)
+    write_bundle(tmp_path / "index", tmp_path / "site", table())
+    found = open_static_searcher(tmp_path / "site").search(SearchQuery("pearl vault", mode="lexical")).results
+    assert found[0].page.path == first
 
 
 def test_phrase_must_occur_in_both_engines(engines):

@@ -18,6 +18,7 @@ export class Lexical {
     this.words = new Words(bundle, meaning);
     this.rows = chunks;
     this.unit = lexical.unit;
+    this.leastLevels = Math.round(LEVEL * weights.bm25.static_lower_bound);
     this.clauses = weights.clauses;
     this.headings = weights.headings;
     this.stop = new Set(lexical.stop);
@@ -104,8 +105,8 @@ export class Lexical {
 const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
 
 class Asked {
-  constructor({ words: known, rows, unit, clauses, headings }, asked) {
-    Object.assign(this, { known, rows, unit, clauses, headings, ...asked });
+  constructor({ words: known, rows, unit, leastLevels, clauses, headings }, asked) {
+    Object.assign(this, { known, rows, unit, leastLevels, clauses, headings, ...asked });
   }
 
   /** Returns the score of a chunk that has each telling word once, and the share of it that comes from known words. */
@@ -134,7 +135,11 @@ class Asked {
     for (const [term, factor] of this.#clauses()) {
       if (!term) continue;
       const { rows, impacts, weight } = term.postings;
-      for (let at = 0; at < rows.length; at++) totals[rows[at]] += factor * weight * (impacts[at] & LEVEL);
+      const least = term.stem ? this.leastLevels : 0; // not for identifiers
+      for (let at = 0; at < rows.length; at++) {
+        const level = impacts[at] & LEVEL; // 0 if only the heading has a stop word
+        if (level) totals[rows[at]] += factor * weight * (level + least);
+      }
     }
     if (mask) for (let row = 0; row < totals.length; row++) totals[row] *= mask[row];
     return totals;
