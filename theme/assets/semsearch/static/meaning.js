@@ -8,7 +8,6 @@ import { isAscii } from "./text.js";
 const CONTINUATION = "##";
 const MAX_WORDS = 128;
 const LONGEST_WORD = 100;
-const IDEOGRAPH = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/;
 const WORD =
   /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|(?:(?![\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])[\p{L}\p{N}])+/gu;
 
