@@ -242,10 +242,6 @@ def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
     _add_format(sub)
 
 
-def _add_mcp_arguments(sub: argparse.ArgumentParser) -> None:
-    _add_indexes(sub)
-
-
 def _add_inspect_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     sub.add_argument("--verify", action="store_true", help="compare every file with its hash")
@@ -338,7 +334,7 @@ _COMMANDS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None], Ma
     ),
     "tune": ("fit the weight of the semantic score to questions about this site", _add_tune_arguments, {}),
     "query": ("run one query", _add_query_arguments, {"epilog": _FILTERS, "allow_abbrev": False}),
-    "mcp": ("answer an agent over stdio by the Model Context Protocol (extra `mcp`)", _add_mcp_arguments, {}),
+    "mcp": ("answer an agent over stdio by the Model Context Protocol (extra `mcp`)", _add_indexes, {}),
     "inspect": ("show what is in an index", _add_inspect_arguments, {}),
     "requirements": (
         "list the packages that a search server needs, for pip install -r",
