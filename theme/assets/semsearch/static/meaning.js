@@ -110,7 +110,7 @@ function wordsOf(text) {
 }
 
 /** Unpacks codes into levels, odd whole numbers around 0. Planes are [dimensions, bits], in whole bytes for each row. */
-export function unpack(codes, planes) {
+function unpack(codes, planes) {
   const widths = planes.map(([dimensions, bits]) => Math.ceil((dimensions * bits) / 8));
   const bytes = widths.reduce((sum, width) => sum + width, 0);
   const width = planes.reduce((sum, [dimensions]) => sum + dimensions, 0);
