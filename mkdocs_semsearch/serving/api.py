@@ -21,6 +21,7 @@ from mkdocs_semsearch.serving.metrics import Metrics, process_gauges
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.operations import Opened, Operations
 from mkdocs_semsearch.serving.responses import (
+    GZIP_SIZE,
     NO_STORE,
     ApiResponse,
     HttpError,
@@ -120,8 +121,8 @@ class SearchApi:
             argument: the variable part of the path, `""` for most routes.
             method: HTTP method in upper case.
             query_string: the query string of the URL, without `?`.
-            headers: the request headers, names in any case; `If-None-Match`, `Content-Length` and `Authorization` are
-                used.
+            headers: the request headers, names in any case; `If-None-Match`, `Accept-Encoding`, `Content-Length` and
+                `Authorization` are used.
             body: the request body; one longer than `MAX_BODY_BYTES` is refused.
             client: address of the client, for the rate limit.
         """
@@ -303,7 +304,9 @@ class SearchApi:
             produce()
         if given == "*" or tag_matches(given, tag):
             return ApiResponse.of(304, None, b"", headers)
-        recent = self._recent.get(tag)
+        packed = "gzip" in call.headers.get("accept-encoding", "")
+        key = f"{tag} gzip" if packed else tag
+        recent = self._recent.get(key)
         if recent is not None:
             self._count_again(recent, call)
             return recent.response
@@ -311,7 +314,9 @@ class SearchApi:
         if content.get("degraded"):
             return json_response(200, content, (NO_STORE,))
         response = json_response(200, content, headers)
-        self._recent.put(tag, RecentAnswer(response, content.get("mode", ""), content.get("total_results", 0)))
+        if packed and len(response.body) >= GZIP_SIZE:  # here and not in the middleware: it is kept and sent as it is
+            response = response.compressed()
+        self._recent.put(key, RecentAnswer(response, content.get("mode", ""), content.get("total_results", 0)))
         return response
 
     def _count_again(self, recent: RecentAnswer, call: _Call) -> None:

@@ -41,7 +41,7 @@ from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
-from mkdocs_semsearch.serving.responses import HttpError, RecentAnswers, error_response
+from mkdocs_semsearch.serving.responses import GZIP_LEVEL, GZIP_SIZE, HttpError, RecentAnswers, error_response
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES, Defaults
 from mkdocs_semsearch.serving.wire import Route as ApiRoute
@@ -266,7 +266,7 @@ def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) 
                 expose_headers=("ETag", "Retry-After", "X-Request-ID"),
             )
         )
-    return [*layers, Middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)]
+    return [*layers, Middleware(GZipMiddleware, minimum_size=GZIP_SIZE, compresslevel=GZIP_LEVEL)]
 
 
 class _MissingMcp:

@@ -6,6 +6,7 @@ which no `except Exception` catches, so they would end the task.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import logging
@@ -37,8 +38,14 @@ NO_STORE = ("cache-control", "no-store")
 SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"))
 """Headers of every response."""
 
+GZIP_LEVEL = 5
+"""Level 9 makes answers 2 % smaller in half as much time again, level 1 makes them 15 % larger in half of it."""
+
+GZIP_SIZE = 1024
+"""Smaller bodies are not compressed."""
+
 RECENT_BYTES = 8 * 1024 * 1024
-"""Greatest size of all kept answers in bytes: about 200 to 500 of the widget's. Chosen, not measured."""
+"""Greatest size of all kept answers in bytes: about 900 of the widget's, compressed. Chosen, not measured."""
 
 _INERT = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
 """Content security policy for responses that are not pages: browsers must not run or embed them."""
@@ -59,6 +66,13 @@ class ApiResponse:
         length: Headers = (("content-length", str(len(body))),) if status not in (204, 304) else ()
         policy: Headers = () if any(name == _INERT[0] for name, _ in headers) else (_INERT,)
         return cls(status, (*kind, *length, *SECURITY_HEADERS, *policy, *headers), body)
+
+    def compressed(self) -> ApiResponse:
+        """Returns the response with a body in gzip, which takes a third of a millisecond for the widget's answers."""
+        body = gzip.compress(self.body, GZIP_LEVEL, mtime=0)
+        kept = tuple((name, value) for name, value in self.headers if name != "content-length")
+        added = (("content-length", str(len(body))), ("content-encoding", "gzip"), ("vary", "Accept-Encoding"))
+        return ApiResponse(self.status, (*kept, *added), body)
 
     def without_body(self) -> ApiResponse:
         """Returns the response to HEAD: the same headers without the body."""
@@ -95,9 +109,9 @@ def encode_json(content: Any) -> bytes:
 
 
 class RecentAnswers:
-    """Keeps the latest answers in memory by entity tag, the least recent ones give way; safe to share between threads.
+    """Keeps the latest answers in memory, the least recent ones give way; safe to share between threads.
 
-    Many readers ask the same questions, and every build has other tags.
+    Many readers ask the same questions. The key of an answer has its entity tag, and every build has other tags.
     """
 
     def __init__(self, most_bytes: int = RECENT_BYTES) -> None:
@@ -106,21 +120,21 @@ class RecentAnswers:
         self._lock = threading.Lock()
         self._answers: OrderedDict[str, RecentAnswer] = OrderedDict()
 
-    def get(self, tag: str) -> RecentAnswer | None:
-        """Returns the answer with a tag, or None if it is not kept."""
+    def get(self, key: str) -> RecentAnswer | None:
+        """Returns the answer with a key, or None if it is not kept."""
         with self._lock:
-            if tag in self._answers:
-                self._answers.move_to_end(tag)
-            return self._answers.get(tag)
+            if key in self._answers:
+                self._answers.move_to_end(key)
+            return self._answers.get(key)
 
-    def put(self, tag: str, answer: RecentAnswer) -> None:
-        """Keeps an answer, unless it alone would take more than a tenth of the room, or one with its tag is there."""
+    def put(self, key: str, answer: RecentAnswer) -> None:
+        """Keeps an answer, unless it alone would take more than a tenth of the room, or one with its key is there."""
         if answer.size > self._most_bytes // 10:
             return
         with self._lock:
-            if tag in self._answers:  # two threads can search for the same
+            if key in self._answers:  # two threads can search for the same
                 return
-            self._answers[tag] = answer
+            self._answers[key] = answer
             self._bytes += answer.size
             while self._bytes > self._most_bytes:
                 self._bytes -= self._answers.popitem(last=False)[1].size

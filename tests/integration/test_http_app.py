@@ -126,6 +126,14 @@ def test_long_answers_are_compressed_for_clients_that_accept_gzip(client):
     assert packed.headers["content-encoding"] == "gzip"
     assert "Accept-Encoding" in packed.headers["vary"]
     assert packed.json()["results"] == plain.json()["results"]
+    again = client.get("/api/v1/search?q=keys", headers={"Accept-Encoding": "gzip"})  # kept as it was sent
+    assert again.json() == packed.json()
+    for name in ("content-encoding", "content-length", "etag", "vary"):
+        assert again.headers[name] == packed.headers[name]
+    assert client.get("/api/v1/search?q=keys", headers={"Accept-Encoding": "identity"}).json() == plain.json()
+    short = client.get("/api/v1/facets", headers={"Accept-Encoding": "gzip"})
+    assert len(short.content) < 1024
+    assert "content-encoding" not in short.headers
 
 
 def test_a_long_body_is_refused_whether_its_length_is_known_or_not(client):
