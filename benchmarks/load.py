@@ -86,7 +86,8 @@ def questions(count: int = 500) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < count:
         text = chance.choice(chance.choice(pages).chunks).content.split()
-        found[" ".join(text[: chance.randint(1, 8)])] = None
+        start = chance.randrange(len(text))
+        found[" ".join(text[start : start + chance.randint(1, 8)])] = None
     return list(found)
 
 
