@@ -36,7 +36,7 @@ from mkdocs_semsearch.qdrant.reader import (
 )
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.facets import facet_counts
-from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.filters import Filter, filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import (
@@ -163,7 +163,7 @@ class QdrantBackend:
             field = self._filters.field(name)
             if field is None:
                 return ()
-            others = tuple(item for item in query.filters if item.field != name)
+            others = filters_on_others(query.filters, name)
             rows = ranked.rows
             # A page with translations counts for each of its languages: a language filter would show that translation.
             fold = name != "page.language"
@@ -184,7 +184,7 @@ class QdrantBackend:
             field = self._filters.field(name)
             if field is None:
                 return ()
-            others = tuple(item for item in query.filters if item.field != name)
+            others = filters_on_others(query.filters, name)
             same = len(others) == len(query.filters)
             counted = rows if same else self._reader.rows(self._filters.translated(others), _MOST_LISTED)
             return self._counts(field, counted, by_page=True)

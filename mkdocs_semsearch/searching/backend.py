@@ -20,6 +20,7 @@ from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
+from mkdocs_semsearch.searching.filters import filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.pages_and_sections import ChunkMap, Records
@@ -192,7 +193,7 @@ class EmbeddedBackend:
         tally = Tally(self._tables, ranked.rows, by_page=by_page)
 
         def counts(field: str) -> tuple[FacetCount, ...]:
-            others = tuple(item for item in query.filters if item.field != field)
+            others = filters_on_others(query.filters, field)
             # A page with translations counts for each of its languages: a language filter would show that translation.
             fold = field != "page.language"
             if len(others) == len(query.filters) and (fold or not self.chunk_map.languages.have_translations):
@@ -214,8 +215,7 @@ class EmbeddedBackend:
         pages, total = listed_pages(rows, self.chunk_map, self._days.__getitem__, query)
 
         def counts(field: str) -> tuple[FacetCount, ...]:
-            others = tuple(item for item in query.filters if item.field != field)
-            return self._filtered(others).pages.values_of(field)
+            return self._filtered(filters_on_others(query.filters, field)).pages.values_of(field)
 
         return Listing(pages, total, counts)
 

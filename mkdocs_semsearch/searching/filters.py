@@ -183,6 +183,11 @@ Filters = Mapping[str, Any] | Iterable[Filter] | Filter
 OPERATORS: tuple[str, ...] = tuple(kind.__dataclass_fields__["op"].default for kind in get_args(Filter))
 
 
+def filters_on_others(filters: Sequence[Filter], field: str) -> tuple[Filter, ...]:
+    """Returns the filters on all other fields: the values of a field are counted without its own filters."""
+    return tuple(condition for condition in filters if condition.field != field)
+
+
 def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
     """Returns a function that decides whether a filter selects a value of its field; `negate` is ignored.
 
