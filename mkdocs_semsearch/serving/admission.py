@@ -54,9 +54,14 @@ class Admission:
         """Replaces the tokens for all requests that follow."""
         self._tokens = tuple(token.encode() for token in tokens)
 
+    @property
+    def needs_token(self) -> bool:
+        """Whether requests need a token."""
+        return bool(self._tokens)
+
     def is_known(self, authorization: str | None) -> bool:
         """Returns whether an `Authorization` header has a valid token; the duration does not reveal why one failed."""
-        if not self._tokens:
+        if not self.needs_token:
             return True
         scheme, _, shown = (authorization or "").partition(" ")
         given = shown.strip().encode("utf-8", "replace")

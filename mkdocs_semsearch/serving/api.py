@@ -48,7 +48,9 @@ from mkdocs_semsearch.serving.wire import (
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 64 * 1024
-CACHE_CONTROL = ("cache-control", "public, max-age=60")
+MAX_AGE = 60
+"""Seconds for which caches may give an answer again without asking; chosen, not measured."""
+
 PROBED = frozenset({"healthz", "readyz", "metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
@@ -282,13 +284,18 @@ class SearchApi:
         return self._documents[1]
 
     def _docs_asset(self, call: _Call) -> ApiResponse:
-        return docs_asset(call.argument, (CACHE_CONTROL,))
+        return docs_asset(call.argument, (self._cache_control,))
 
     @functools.cached_property
     def _documents(self) -> tuple[ApiResponse, ApiResponse]:
         """The OpenAPI document as JSON and as HTML; cached, because rendering it is slow."""
         document = openapi_document(self._version, self._defaults)
-        return json_response(200, document, (CACHE_CONTROL,)), docs_page(document, (CACHE_CONTROL,))
+        return json_response(200, document, (self._cache_control,)), docs_page(document, (self._cache_control,))
+
+    @property
+    def _cache_control(self) -> tuple[str, str]:
+        """The `Cache-Control` header: with tokens, shared caches would give answers to clients without one."""
+        return "cache-control", f"{'private' if self._admission.needs_token else 'public'}, max-age={MAX_AGE}"
 
     def _tag(self, build_id: str, *parts: str) -> str:
         return entity_tag(self._version, build_id, *parts)
@@ -298,7 +305,7 @@ class SearchApi:
 
         A degraded response has no tag and is not kept, so that nobody gets it after the embedder has recovered.
         """
-        headers = (("etag", tag), CACHE_CONTROL)
+        headers = (("etag", tag), self._cache_control)
         given = (call.headers.get("if-none-match") or "").strip()
         if given == "*":  # `*` matches any existing response
             produce()

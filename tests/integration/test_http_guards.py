@@ -53,6 +53,24 @@ def test_without_a_token_the_server_reveals_nothing(index_dir, base):
         assert client.get(f"{base}/readyz", headers=BEARER).json()["pages"] == 4
 
 
+def test_shared_caches_keep_no_answer_that_needs_a_token(index_dir):
+    for token, scope in ((TOKEN, "private"), (None, "public")):
+        with client_of(live(index_dir), token=token) as client:
+            for address in (
+                "/api/v1/facets",
+                "/api/v1/search?q=keys",
+                "/api/v1/pages/index.md",
+                "/docs",
+                "/openapi.json",
+            ):
+                for _ in range(2):
+                    answer = client.get(address, headers=BEARER)
+                    assert answer.headers["cache-control"] == f"{scope}, max-age=60", address
+                if tag := answer.headers.get("etag"):
+                    known = client.get(address, headers=BEARER | {"If-None-Match": tag})
+                    assert (known.status_code, known.headers["cache-control"]) == (304, f"{scope}, max-age=60")
+
+
 @pytest.mark.parametrize(
     "wrong", ["", "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer \u00e4"]
 )
