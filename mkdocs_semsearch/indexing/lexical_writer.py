@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,13 +52,13 @@ def write_lexical_runs(
     earlier: tuple[str, Path] | None,
     handed_over: Callable[[], object] = lambda: None,
 ) -> None:
-    """Writes the index of a site in a few segments, and copies segments without a changed page from an earlier index.
+    """Writes the index of a site in a few segments, and takes those without a changed page from an earlier index.
 
     Args:
         site: the texts of the site.
         folder: folder to create; must not exist.
         build_id: identifier of the new build, under which its segments are cached.
-        earlier: build id and folder of an index whose segments may be copied.
+        earlier: build id and folder of an index whose segments may be taken; their files are linked, or else copied.
         handed_over: called when Tantivy has the texts of the last new segment; what it does with them needs no Python.
 
     Raises:
@@ -71,7 +72,7 @@ def write_lexical_runs(
         for run in runs:
             if earlier is not None and run.key in known:
                 site.touch(run.pages)
-                _copy_segment(known[run.key], earlier[1], folder)
+                _take_segment(known[run.key], earlier[1], folder)
         # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
@@ -81,12 +82,15 @@ def write_lexical_runs(
     site.contents.put({_segments_key(build_id): json.dumps(entries).encode()})
 
 
-def _copy_segment(segment: Mapping[str, Any], source: Path, target: Path) -> None:
+def _take_segment(segment: Mapping[str, Any], source: Path, target: Path) -> None:
     files = list(source.glob(f"{segment['segment_id'].replace('-', '')}.*"))
     if not files:
         raise OSError(f"{source} was replaced by another build")
     for file in files:
-        shutil.copyfile(file, target / file.name)
+        try:
+            os.link(file, target / file.name)  # nothing ever writes into the files of a build
+        except OSError:  # not every file system has links, and none to another one
+            shutil.copyfile(file, target / file.name)
 
 
 def _runs(site: SiteTexts) -> list[_Run]:
@@ -112,7 +116,7 @@ def _runs(site: SiteTexts) -> list[_Run]:
 
 @cache
 def _code() -> str:
-    """Returns a hash of the code that prepares and writes texts, so that a new version copies no old segments."""
+    """Returns a hash of the code that prepares and writes texts, so that a new version takes no old segments."""
     return digest_of(texts_code().encode() + Path(__file__).read_bytes()).hex()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
+from mkdocs_semsearch.memory import collecting_only_new, limit_arenas
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.chunking.document import ChunkedPage, Document
@@ -194,6 +195,7 @@ def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
     return open_embedder(settings.kind, settings.model, **settings.options)
 
 
+@collecting_only_new()
 def index_site(
     documents: Iterable[Document],
     *,
@@ -217,7 +219,6 @@ def index_site(
             untouched.
     """
     from mkdocs_semsearch.indexing import BuildOptions, build_index
-    from mkdocs_semsearch.memory import limit_arenas
 
     limit_arenas()
     started = time.perf_counter()

@@ -23,6 +23,7 @@ from mkdocs_semsearch.artifact.index_folder import (
 )
 from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, manifest_to_json
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
+from mkdocs_semsearch.memory import collecting_only_new
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 
@@ -38,6 +39,7 @@ _LOCK_SECONDS = 60
 """Seconds that a build waits for another one that is writing the same files; chosen, not measured."""
 
 
+@collecting_only_new()
 def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport | None:
     """Adds to a built site what the options request: the index, static search files, related links.
 

@@ -1,14 +1,19 @@
-"""The number of glibc's memory arenas."""
+"""The number of glibc's memory arenas, and what a build leaves to the collector of garbage."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from mkdocs_semsearch.memory import collecting_only_new
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,3 +80,34 @@ def test_a_build_leaves_the_environment_of_other_processes_alone(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path)]
     ended = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True)
     assert ended.stdout.strip() == "None"
+
+
+class Node:
+    """Refers to itself, so that only the collector can remove it."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["ends", "fails"])
+def test_garbage_of_a_build_is_collected_during_it_and_all_other_after_it(fails):
+    @collecting_only_new()
+    def build():
+        inside.append(gc.get_freeze_count())
+        new = weakref.ref(Node())
+        gc.collect()
+        inside.extend([new(), old() is not None])
+        if fails:
+            raise ValueError
+
+    inside = []
+    held = Node()
+    old = weakref.ref(held)
+    with suppress(ValueError):
+        build()
+    assert inside[0] > 1000
+    assert inside[1:] == [None, True]
+    assert gc.get_freeze_count() == 0
+    del held
+    gc.collect()
+    assert old() is None

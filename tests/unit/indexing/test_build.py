@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import os
 import re
+import shutil
 import stat
 
 import numpy as np
@@ -303,6 +304,28 @@ def test_an_edit_gives_the_words_of_a_first_build(place, tmp_path, monkeypatch):
                 response = searcher.search(SearchQuery(question, mode="lexical", limit=50).with_weak())
                 found.append([(result.section.chunk_id, result.score) for result in response.results])
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links on this file system"])
+def test_an_edit_writes_only_the_words_of_its_own_segment(links, place, tmp_path, monkeypatch):
+    monkeypatch.setattr(lexical_writer, "_LEAST_RUN_ROWS", 20)
+    if not links:
+
+        def refuse(*given):
+            raise OSError(18, "Invalid cross-device link")
+
+        monkeypatch.setattr(lexical_writer.os, "link", refuse)
+    pages = [made_page(f"{number}.md", f"Words {number} about keys.", "And more.") for number in range(60)]
+    built(place, pages, cache_dir=tmp_path / "cache")
+    before = open_index(place).build_dir / "lexical"
+    built(place, [*pages[:50], made_page("50.md", "Another text."), *pages[51:]], cache_dir=tmp_path / "cache")
+    after = open_index(place, verify=True).build_dir / "lexical"
+    taken = [file for file in after.iterdir() if file.name != "meta.json" and (before / file.name).exists()]
+    assert len(taken) > 10
+    assert {file.samefile(before / file.name) for file in taken} == {links}
+    assert all(file.read_bytes() == (before / file.name).read_bytes() for file in taken)
+    shutil.rmtree(before.parent)
+    assert open_index(place, verify=True).build_dir == after.parent
 
 
 def test_an_edit_whose_words_cannot_be_written_fails_and_keeps_the_previous_build(place, tmp_path, monkeypatch):
