@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +31,8 @@ _DEPTH = 3
 """Number of chunks after a bare heading that are searched for a text; chosen, not measured."""
 
 _REMEMBERED_TEXTS = 2000
-"""Number of chunks whose passages are cached, of about 4 kB each: those of about 200 responses with ten results."""
+"""Number of chunks whose passages and sentences are cached, of about 5 kB each: those of about 200 responses with ten
+results."""
 
 _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
@@ -40,7 +41,8 @@ _FENCE = re.compile(
 _BREAK = re.compile(r"\n{2,}")
 _FILE_NAME = re.compile(r"[^ \t\n]{1,60}")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n[ \t]*")
+# The set of first characters halves the time; the group is what follows the end of a sentence or of a line.
+_SENTENCE_END = re.compile(r"[.!?。！？\n]((?<=\n)[ \t]*|\s+)")
 _UNDIVIDED = re.compile(r"\||[ \t]*[0-9]+\.\Z")
 _BARS = re.compile(r"\n\|[\s|]*\Z")
 
@@ -110,8 +112,9 @@ def make_excerpt(
     if len(blocks) > 1:
         best = max(range(len(blocks)), key=lambda i: (len(blocks[i].stems), not blocks[i].fenced, -i))
     if nearest is not None and not blocks[best].found:
-        best, begin = _nearest_place(blocks, nearest) or (best, 0)
-        excerpt = _prose_from(blocks[best], begin) if begin else _cut(blocks[best])
+        best, begin = _nearest_place(content, nearest) or (best, 0)
+        from_there = begin and len(blocks[best].text) > MAX_CHARACTERS
+        excerpt = _prose_from(blocks[best], begin) if from_there else _cut(blocks[best])
     else:
         excerpt = _cut(blocks[best])
     following = [*blocks[best + 1 :], *(_blocks(introduced, matcher) if introduced else ())]
@@ -131,32 +134,37 @@ def _introduces(text: str, following: _Block) -> bool:
     return following.fenced and _FILE_NAME.fullmatch(text.rpartition("\n\n")[2]) is not None
 
 
-def _nearest_place(blocks: Sequence[_Block], nearest: NearestSentence) -> tuple[int, int] | None:
-    """Returns the block of the nearest sentence and its start in that block; 0 if the whole block is shown."""
+def _nearest_place(content: str, nearest: NearestSentence) -> tuple[int, int] | None:
+    """Returns the block of the nearest sentence and its start in that block; None if it cannot be told."""
+    places, sentences = _sentences(content)
+    chosen = nearest(sentences) if len(sentences) > 1 else None
+    return None if chosen is None else places[chosen]
+
+
+@functools.lru_cache(_REMEMBERED_TEXTS)
+def _sentences(content: str) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
+    """Returns the sentences of a text outside of code, each with its block and its start in that block; cached."""
     places: list[tuple[int, int]] = []
     sentences: list[str] = []
-    for number, block in enumerate(blocks):
-        starts = [] if block.fenced else _sentence_starts(block.text)
+    for number, passage in enumerate(_passages(content)[0]):
+        starts = () if passage.fenced else _sentence_starts(passage.text)
         places += ((number, start) for start in starts)
-        sentences += (block.text[start:end] for start, end in itertools.pairwise([*starts, len(block.text)]))
-    chosen = nearest(sentences) if len(sentences) > 1 else None
-    if chosen is None:
-        return None
-    number, start = places[chosen]
-    return number, start if len(blocks[number].text) > MAX_CHARACTERS else 0
+        sentences += (passage.text[start:end] for start, end in itertools.pairwise([*starts, len(passage.text)]))
+    return tuple(places), tuple(sentences)
 
 
-def _sentence_starts(text: str, begin: int = 0, end: int = sys.maxsize) -> list[int]:
+@functools.lru_cache(_REMEMBERED_TEXTS)
+def _sentence_starts(text: str) -> tuple[int, ...]:
     """Returns where sentences and lines begin, but no place inside a row of a table or after the number of an item.
 
-    The list begins with 0; with `begin` and `end` only places between them follow.
+    The first place is 0. Cached like passages.
     """
     starts = [0]
-    for match in _SENTENCE_END.finditer(text, begin, end):
-        line = text.rfind("\n", 0, match.start()) + 1
-        if "\n" in match[0] or not _UNDIVIDED.match(text, line, match.start()):
+    for match in _SENTENCE_END.finditer(text):
+        end = match.start(1)
+        if "\n" in match[0] or not _UNDIVIDED.match(text, text.rfind("\n", 0, end) + 1, end):
             starts.append(match.end())
-    return starts
+    return tuple(starts)
 
 
 def _blocks(content: str, matcher: Matcher) -> list[_Block]:
@@ -236,7 +244,8 @@ def _cut_prose(block: _Block) -> Excerpt:
     """Keeps the window with the most different query words; starts it at the beginning of a sentence if one is near."""
     window = begin = _window_start(block)
     if window:
-        begin = _sentence_starts(block.text, max(0, window - MAX_CHARACTERS), window)[-1]
+        starts = _sentence_starts(block.text)
+        begin = starts[bisect_right(starts, window) - 1]
     if block.found and window - begin > MAX_CHARACTERS // 2:
         begin = _word_start(block.text, window - MAX_CHARACTERS // 4)
     return _prose_from(block, begin)
@@ -256,11 +265,14 @@ def _before_code(text: str, place: int) -> int:
     """Moves a position inside inline code to the start of that code."""
     if not 0 < place < len(text):
         return place
-    line, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+    line = text.rfind("\n", 0, place) + 1
     if text.find("`", line, place) < 0:
         return place
-    spans = (match.span() for match in _CODE_SPAN.finditer(text, line, len(text) if end < 0 else end))
-    return next((start for start, end in spans if start < place < end <= start + _LONGEST_UNCUT), place)
+    for match in _CODE_SPAN.finditer(text, line):
+        start, end = match.span()
+        if end > place:
+            return start if start < place and end <= start + _LONGEST_UNCUT else place
+    return place
 
 
 def _window_start(block: _Block) -> int:
@@ -276,8 +288,8 @@ def _window_start(block: _Block) -> int:
 
 
 def _moved(block: _Block, begin: int, length: int, shift: int) -> tuple[tuple[int, int], ...]:
-    inside = ((start - begin, end - begin) for start, end, _ in block.found)
-    return tuple((start + shift, end + shift) for start, end in inside if start >= 0 and end <= length)
+    end_of_part, moved = begin + length, shift - begin
+    return tuple((start + moved, end + moved) for start, end, _ in block.found if start >= begin and end <= end_of_part)
 
 
 def _beginning(block: _Block, room: int) -> Excerpt:

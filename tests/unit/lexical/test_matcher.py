@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems
+import pytest
+
+from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems, whole_identifiers
 
 
 def meant(matcher, text):
@@ -48,6 +50,13 @@ def test_parts_of_words_outside_ascii_may_match():
         "key",
         "鍵の回転",
     }
+
+
+@pytest.mark.parametrize("text", ["use --STRICT.", "é --Strict", "--ſtrict"])
+def test_identifiers_are_found_in_any_case(text):
+    matcher = Matcher(frozenset(), None, WordStems(Stems()), whole_identifiers(["--strict"]))
+    ((start, end, _),) = matcher.found_in(text, DistinctWords.of(text))
+    assert text[start:end] == text[text.index("--") : text.index("--") + len("--strict")]
 
 
 def test_a_word_is_stemmed_once():
