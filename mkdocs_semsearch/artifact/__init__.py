@@ -56,7 +56,7 @@ By group and name:
   `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
-* `matches`: a chunk matches from `share` of the best score on, in a browser from `static_share`. The share falls to
+* `matches`, in a browser `static_matches`: a chunk matches from `share` of the best score on. The share falls to
   `least` in proportion where the best similarity is below `similarity`, or the best chunk has less than `words` of the
   weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
 * `nothing`: a site has no answer if the best similarity is below `similarity`, minus `known` times the share of the

@@ -64,7 +64,7 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
     return bool(similarity >= min(needed, rule["enough"] * size))
 
 
-def match_share(question: Question, similarity: float, words: float, most: float) -> float:
+def match_share(question: Question, similarity: float, words: float, rule: Mapping[str, float]) -> float:
     """Returns the share of the best score from which a chunk matches; calibrated for the default model.
 
     If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
@@ -74,12 +74,11 @@ def match_share(question: Question, similarity: float, words: float, most: float
         question: the question as `Backend.read` returns it.
         similarity: the best cosine similarity.
         words: the best BM25 score.
-        most: the share for a question about which the site has much.
+        rule: the numbers `matches` or `static_matches` of the weights.
     """
-    rule = WEIGHTS["matches"]
     near = min(1.0, similarity / rule["similarity"])
     held = min(1.0, _held(question, words) / rule["words"])
-    return float(max(rule["least"], most * near * held))
+    return float(max(rule["least"], rule["share"] * near * held))
 
 
 def _held(question: Question, words: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,6 @@ from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
-    MATCH_SHARE,
     RULES,
     SEMANTIC_MATCH_SHARE,
     SEMANTIC_WEIGHT,
@@ -119,7 +118,7 @@ class Sides:
         lexical: the lexical side.
         names: titles and headings for the literal rule.
         weight: weight of the semantic score in hybrid mode.
-        nothing, most: see `ScoreRules`.
+        nothing, matches: see `ScoreRules`.
     """
 
     vectors: VectorSide
@@ -127,7 +126,7 @@ class Sides:
     names: NameSide
     weight: float = SEMANTIC_WEIGHT
     nothing: Mapping[str, float] | None = None
-    most: float = MATCH_SHARE
+    matches: Mapping[str, float] = field(default_factory=lambda: WEIGHTS["matches"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ class ScoreRules:
         weight: weight of the semantic score in hybrid mode.
         nothing: the numbers of `is_answerable`; None if it and `match_share` are not calibrated for the model.
         by_words: whether lexical hits and the literal rule count; they do not in semantic mode.
-        most: the greatest share of the best score from which a chunk matches, see `match_share`.
+        matches: the numbers of `match_share`.
     """
 
     question: Question
@@ -148,7 +147,7 @@ class ScoreRules:
     weight: float
     nothing: Mapping[str, float] | None
     by_words: bool
-    most: float = MATCH_SHARE
+    matches: Mapping[str, float] = field(default_factory=lambda: WEIGHTS["matches"])
 
     def scored(
         self,
@@ -168,7 +167,7 @@ class ScoreRules:
         chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
         weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
         places = (chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None
-        share = match_share(self.question, *evidence, self.most) if evidence else self.most
+        share = match_share(self.question, *evidence, self.matches) if evidence else self.matches["share"]
         candidates = score(
             rows, similarities, words, literal, priors,
             lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
@@ -220,7 +219,7 @@ class Scoring:
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
-        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, self._by_words, sides.most)
+        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, self._by_words, sides.matches)
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:

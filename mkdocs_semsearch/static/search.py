@@ -88,7 +88,7 @@ def backend_of(bundle: Bundle) -> EmbeddedBackend:
         names=names,
         weight=semantic.get("weight", SEMANTIC_WEIGHT),
         nothing=WEIGHTS["static_nothing"] if semantic.get("measured") else None,
-        most=WEIGHTS["matches"]["static_share"],
+        matches=WEIGHTS["static_matches"],
     )
     return EmbeddedBackend(tables, sides)
 

@@ -444,9 +444,11 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
     wanted = [is_answerable(*case, WEIGHTS["static_nothing"]) for case in cases]
     assert {True, False} == set(wanted)
     assert engine.map("ranking.js", "isAnswerable", answered) == wanted
-    shares = [[question, evidence, WEIGHTS["matches"]] for question, evidence in zip(questions, best, strict=True)]
+    shares = [
+        [question, evidence, WEIGHTS["static_matches"]] for question, evidence in zip(questions, best, strict=True)
+    ]
     assert engine.map("ranking.js", "matchShare", shares) == [
-        match_share(*case[:3], WEIGHTS["matches"]["static_share"]) for case in cases
+        match_share(*case[:3], WEIGHTS["static_matches"]) for case in cases
     ]
 
 

@@ -27,6 +27,7 @@ from mkdocs_semsearch.searching.ranking import (
 )
 
 NOTHING = WEIGHTS["nothing"]
+MATCHES = WEIGHTS["matches"]
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1, width=32), max_size=60)
 
 
@@ -169,13 +170,15 @@ def test_an_error_of_which_the_site_has_one_word_is_answered():
 
 def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     question = read("save outputs forbidden", weight=20.0, known=1.0)
-    assert match_share(question, 0.8, 20.0, MATCH_SHARE) == MATCH_SHARE
-    assert match_share(question, 0.4, 20.0, MATCH_SHARE) < MATCH_SHARE
-    assert match_share(question, 0.8, 11.2, MATCH_SHARE) == pytest.approx(MATCH_SHARE * 0.8)
-    assert match_share(question, 0.5, 11.2, MATCH_SHARE) < min(
-        match_share(question, 0.5, 20.0, MATCH_SHARE), match_share(question, 0.8, 11.2, MATCH_SHARE)
+    assert match_share(question, 0.8, 20.0, MATCHES) == MATCH_SHARE
+    assert match_share(question, 0.4, 20.0, MATCHES) < MATCH_SHARE
+    assert match_share(question, 0.8, 11.2, MATCHES) == pytest.approx(MATCH_SHARE * 0.8)
+    assert match_share(question, 0.5, 11.2, MATCHES) < min(
+        match_share(question, 0.5, 20.0, MATCHES), match_share(question, 0.8, 11.2, MATCHES)
     )
-    assert match_share(question, -0.1, 0.0, MATCH_SHARE) == match_share(read("the"), 0.9, 0.0, MATCH_SHARE) > 0
+    assert match_share(question, -0.1, 0.0, MATCHES) == match_share(read("the"), 0.9, 0.0, MATCHES) > 0
+    without_server = WEIGHTS["static_matches"]
+    assert match_share(question, 0.8, 20.0, without_server) == without_server["share"]
 
 
 def test_chunks_match_from_the_given_share_of_the_best_score():

@@ -43,7 +43,7 @@ export function isAnswerable(question, { similarity, words }, { rule, chunks }) 
 export function matchShare(question, { similarity, words }, rule) {
   const near = Math.min(1, similarity / rule.similarity);
   const held = Math.min(1, heldOf(question, words) / rule.words);
-  return Math.max(rule.least, rule.static_share * near * held);
+  return Math.max(rule.least, rule.share * near * held);
 }
 
 /**
@@ -93,9 +93,9 @@ function judge(scores, candidates, { question, asked, semantic: side, weights, p
   // Similarities say nothing if the best chunk by words is in a language that the model does not know.
   const isForeign = meaning && best.words && meaning(worded.indexOf(best.words)) < 1;
   const isJudged = side?.measured && semantic && rows.length && !named.size && !isForeign && !phrased;
-  const { static_share, semantic_share } = weights.matches;
-  const least = isJudged ? matchShare(question, best, weights.matches) : static_share;
-  const matching = matches(scores, byMeaning ? semantic_share : least);
+  const rule = weights.static_matches;
+  const least = isJudged ? matchShare(question, best, rule) : rule.share;
+  const matching = matches(scores, byMeaning ? weights.matches.semantic_share : least);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   if (phrased) matching.fill(1);
   else if (isJudged && !isAnswerable(question, best, { rule: weights.static_nothing, chunks: asked.rows })) matching.fill(0);
