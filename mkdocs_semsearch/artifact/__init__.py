@@ -61,6 +61,6 @@ By group and name:
   weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
 * `nothing`: a site has no answer if the best similarity is below `similarity`, minus `known` times the share of the
   question's words that the site has, minus `words` times the share of their weight in the best chunk. A question of up
-  to `short` words that are all known is always answered. Sites with fewer than `chunks` chunks need less similarity,
-  because the best of few random similarities is lower.
+  to `short` words that are all known is always answered, and one with code that the site has. Sites with fewer than
+  `chunks` chunks need less similarity, because the best of few random similarities is lower.
 """

@@ -42,6 +42,7 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"|^[A-Za-z](?:\+\+|#)$"
 )
 _VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
+_WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
@@ -150,6 +151,14 @@ def _forms(word: str) -> tuple[str, ...]:
     if "." in bare and "/" not in bare:
         forms.append(bare.rsplit(".", 1)[1])
     return tuple(dict.fromkeys(form for form in forms if len(form) > 1))
+
+
+def is_code(word: str) -> bool:
+    """Returns whether a word is written as code only: `user_id`, `include()`, `std::vector`, `--flag`, `$HOME`.
+
+    Other identifiers are words of a sentence, too: `built-in`, `and/or`, `e.g`, `OpenAPI`, `v2`.
+    """
+    return _WRITTEN_AS_CODE.search(word) is not None
 
 
 def _bare_name(identifier: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, identifier_parts, prepare, raw_words
+from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, identifier_parts, is_code, prepare, raw_words
 from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question, spoken_words
@@ -40,6 +40,9 @@ SHORTEST_BEGINNING = 2
 
 _REMEMBERED, _LONGEST_REMEMBERED = 4096, 64
 """Number of texts whose terms are cached, because every word is analysed several times, and their greatest length."""
+
+MOST_FORMS = 2
+"""Number of forms of an identifier that are looked up."""
 
 MAX_COMPLETIONS = 12
 MAX_CORRECTED = 8
@@ -97,6 +100,10 @@ class QueryWords(Protocol):
         """Returns whether a word occurs in the index in exactly this form."""
         ...
 
+    def has_identifier(self, form: str) -> bool:
+        """Returns whether the index has an identifier as a whole; `form` is one of its `identifier_forms`."""
+        ...
+
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
         """Returns the longer words that begin with `prefix`, most frequent first."""
         ...
@@ -135,11 +142,22 @@ def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
             yield Clause("word", (term,))
         for correction in question.corrections.get(word, ()):
             yield Clause("word", (correction,), CORRECTION_WEIGHT)
-        for form in identifier_forms(word)[:2]:
+        for form in identifier_forms(word)[:MOST_FORMS]:
             yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(words.parts(word)):
             if part not in terms:
                 yield Clause("part", (part,), PART_WEIGHT)
+
+
+def code_forms(word: str) -> Iterator[str]:
+    """Yields the forms of a word that is written as code: it as a whole, and its parts that are code themselves.
+
+    For example, `input_type=int` has the form `input_type`, too, but `type=missing_argument` does not have `type`.
+    """
+    if is_code(word):
+        forms = identifier_forms(word)[:MOST_FORMS]
+        yield from forms[:1]
+        yield from filter(is_code, forms[1:])
 
 
 def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
@@ -208,7 +226,10 @@ def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _weighed(question: Question, words: QueryWords) -> Question:
-    """Returns a question with `weight` and `known`; an unfinished last word counts as known if it has completions."""
+    """Returns a question with `weight`, `known` and `has_code`.
+
+    An unfinished last word counts as known if it has completions.
+    """
     unfinished = () if question.phrases else question.words[-1:]
     counts: list[int] = []
     for word in dict.fromkeys(question.telling):
@@ -221,7 +242,8 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     weights = [float(inverse_frequency(words.chunks, count)) for count in counts]
     total = sum(weights)
     known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
-    return replace(question, weight=total, known=known / total if total else 0.0)
+    has_code = any(words.has_identifier(form) for word in question.telling for form in code_forms(word))
+    return replace(question, weight=total, known=known / total if total else 0.0, has_code=has_code)
 
 
 class Clauses:
@@ -307,6 +329,10 @@ class Clauses:
     def is_written(self, term: str) -> bool:
         """Returns whether a word occurs in the index in exactly this form."""
         return bool(self._vocabulary.chunks_with(term))
+
+    def has_identifier(self, form: str) -> bool:
+        """Returns whether the index has an identifier as a whole."""
+        return bool(self._terms.doc_freq("identifiers", form))
 
     def chunks_beginning_with(self, prefix: str) -> int:
         """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""

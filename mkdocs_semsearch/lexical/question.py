@@ -36,6 +36,7 @@ class Question:
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
         weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.
         known: share of `weight` that comes from words in the index.
+        has_code: whether the index has a telling word that is written as code, see `is_code`.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Question:
     missing_phrases: tuple[str, ...] = ()
     weight: float = 0.0
     known: float = 0.0
+    has_code: bool = False
 
     def without_phrases(self) -> Question:
         """Returns the question without required phrases; they become `missing_phrases`."""

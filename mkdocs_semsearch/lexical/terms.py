@@ -124,7 +124,7 @@ def _digits(term: str) -> list[str]:
 
 
 class Terms(Protocol):
-    """The sorted terms of the fields `exact` and `text`; a `tantivy.Searcher` is one."""
+    """The sorted terms of the fields `exact`, `text` and `identifiers`; a `tantivy.Searcher` is one."""
 
     @property
     def num_docs(self) -> int:

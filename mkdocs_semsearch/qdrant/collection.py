@@ -233,7 +233,7 @@ def _is_no_number(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-_FIELDS = ("exact", "text")
+_FIELDS = ("exact", "text", "identifiers")
 _END = b"\xff"  # never occurs in UTF-8
 
 
@@ -251,7 +251,9 @@ class TermList:
             OSError, ValueError: the folder cannot be read.
         """
         self.num_docs = chunks
-        self._fields = {field: _SortedTerms(folder, field) for field in _FIELDS}
+        # A folder of an earlier version has no identifiers.
+        fields = (field for field in _FIELDS if field != "identifiers" or (folder / f"{field}-ends.npy").exists())
+        self._fields = {field: _SortedTerms(folder, field) for field in fields}
 
     @staticmethod
     def write(folder: Path, chunks_with: Mapping[str, Mapping[str, int]]) -> None:
@@ -262,7 +264,8 @@ class TermList:
 
     def doc_freq(self, field_name: str, field_value: str, /) -> int:
         """Returns the number of chunks that have a term in a field."""
-        return self._fields[field_name].count(field_value.encode("utf-8", "replace"))
+        field = self._fields.get(field_name)
+        return 0 if field is None else field.count(field_value.encode("utf-8", "replace"))
 
     def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> list[tuple[str, int]]:
         """Returns the first terms of a field that begin with a prefix, each with the number of its chunks."""

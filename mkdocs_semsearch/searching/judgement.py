@@ -48,6 +48,9 @@ def rule_of_answers(model: str) -> Mapping[str, float] | None:
 def is_answerable(question: Question, similarity: float, words: float, chunks: int, rule: Mapping[str, float]) -> bool:
     """Returns whether a site can answer a question, judged by its best chunks.
 
+    A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
+    that code. It also answers a short question of which it has every word.
+
     Args:
         question: the question as `Backend.read` returns it.
         similarity: the best cosine similarity.
@@ -56,7 +59,7 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
             so a small site needs less similarity.
         rule: the numbers `nothing` or `static_nothing` of the weights.
     """
-    if question.known == 1 and len(question.telling) <= rule["short"]:
+    if question.has_code or (question.known == 1 and len(question.telling) <= rule["short"]):
         return True
     held = min(1.0, _held(question, words))
     size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))

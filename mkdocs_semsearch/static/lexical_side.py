@@ -300,6 +300,10 @@ class StaticLexical:
         found = self._words.find(term)
         return found is not None and found.chunks > 0
 
+    def has_identifier(self, form: str) -> bool:
+        """Returns whether the bundle has an identifier as a whole."""
+        return self._words.identifier(form) is not None
+
     def beginning_with(self, prefix: str, limit: int) -> list[str]:
         """Returns the longer words with this prefix, those in most chunks first."""
         return self._words.beginning_with(prefix, limit)

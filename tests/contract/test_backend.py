@@ -293,6 +293,20 @@ def test_quotes_inside_a_question_remove_nothing(find, mode):
     assert "Keys are secret" in ROWS[int(quoted.candidates.rows[best])][2].content
 
 
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("zxq FooBar.connect() zxq", True),
+        ('KeyError: "foo_bar"', True),
+        ("zxq foo_baz", False),
+        ("zxq foo bar", False),
+        ("zxq kind=foo_baz", False),
+    ],
+)
+def test_a_question_with_code_of_the_site_is_recognised(backend, text, known):
+    assert backend.read(read_question(text), correct=True).has_code is known
+
+
 def test_a_typo_is_corrected_unless_corrections_are_off(backend, find):
     question = backend.read(read_question("repositry"), correct=True)
     assert question.corrections == {"repositry": ("repository",)}

@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KINDS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code
 from mkdocs_semsearch.lexical.question import read_question, telling_lines
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
@@ -293,7 +293,7 @@ def test_nothing_found_is_decided_alike_in_every_mode(site, tmp_path, monkeypatc
     searcher = open_static_searcher(copy / "semsearch")
     answered = set()
     with StaticEngine(copy) as engine:
-        for text in (*QUESTIONS, "zzxqv blorpt"):
+        for text in (*QUESTIONS, "zzxqv blorpt", "zzxqv blorpt status_code", "zzxqv blorpt=status_code"):
             for mode in ("hybrid", "semantic"):
                 wanted = reference(searcher, SearchQuery(text[:1000], mode=mode))
                 assert engine.search(text, mode=mode) == wanted, (mode, text)
@@ -516,6 +516,7 @@ def test_text_is_analysed_alike(engine):
     for name, wanted in (
         ("termsOf", terms_of),
         ("identifierForms", identifier_forms),
+        ("isCode", is_code),
         ("identifierParts", identifier_parts),
         ("nameHash", lambda text: fnv1a(normalised_name(text)) if normalised_name(text) else None),
         ("tellingLines", telling_lines),

@@ -7,6 +7,7 @@ import pytest
 from mkdocs_semsearch.lexical.analyzers import (
     identifier_forms,
     identifier_parts,
+    is_code,
     prepare,
     raw_words,
 )
@@ -153,6 +154,16 @@ def test_words_are_stemmed_by_the_language_of_the_site(tmp_path, language, text,
 def test_identifiers(word, forms, parts):
     assert identifier_forms(word) == forms
     assert identifier_parts(word) == parts
+
+
+@pytest.mark.parametrize("word", ["user_id", "a.b_c", "include()", "std::vector", "--flag", "@route", "$HOME"])
+def test_code_is_recognised(word):
+    assert is_code(word)
+
+
+@pytest.mark.parametrize("word", ["built-in", "and/or", "e.g", "OpenAPI", "v2", "_", "snake_", "--", "$", "()x"])
+def test_identifiers_that_are_words_of_a_sentence_are_no_code(word):
+    assert not is_code(word)
 
 
 def test_text_is_prepared_for_words():

@@ -1,7 +1,7 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
 import { rounded } from "./ranking.js";
-import { identifierForms, identifierParts, isAscii, matchesAlone, termsOf, wholeIdentifiers } from "./text.js";
+import { identifierForms, identifierParts, isAscii, isCode, matchesAlone, termsOf, wholeIdentifiers } from "./text.js";
 import { Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
@@ -104,12 +104,19 @@ export class Lexical {
 
 const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
 
+/** Returns the forms of a word that is written as code: it as a whole, and its parts that are code themselves. */
+const codeForms = (word, forms) =>
+  isCode(word) ? forms.slice(0, MAX_FORMS).filter((form, place) => !place || isCode(form)) : [];
+
 class Asked {
   constructor({ words: known, rows, unit, leastLevels, clauses, headings }, asked) {
     Object.assign(this, { known, rows, unit, leastLevels, clauses, headings, ...asked });
   }
 
-  /** Returns the score of a chunk that has each telling word once, and the share of it that comes from known words. */
+  /**
+   * Returns the score of a chunk that has each telling word once, the share of it that comes from known words, and
+   * whether the site has one that is written as code.
+   */
   weigh() {
     let [weight, known] = [0, 0];
     for (const { word, corrections } of this.words) {
@@ -121,7 +128,8 @@ class Asked {
         if (chunks) known += inverse;
       }
     }
-    return { weight, known: weight ? known / weight : 0 };
+    const has_code = this.words.some(({ word, forms }) => codeForms(word, forms).some((form) => this.known.identifier(form)));
+    return { weight, known: weight ? known / weight : 0, has_code };
   }
 
   #chunksWith(term) {

@@ -31,8 +31,8 @@ const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 
 /** Returns whether the site answers the question at all, judged by its best similarity and its best lexical score. */
 export function isAnswerable(question, { similarity, words }, { rule, chunks }) {
-  const { known, telling } = question;
-  if (known === 1 && telling.length <= rule.short) return true;
+  const { known, telling, has_code } = question;
+  if (has_code || (known === 1 && telling.length <= rule.short)) return true;
   const held = Math.min(1, heldOf(question, words));
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
   const needed = rule.similarity * size - rule.known * known - rule.words * held;

@@ -123,6 +123,11 @@ export function identifierForms(word) {
   return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
 
+const WRITTEN_AS_CODE = /[\p{L}\p{N}]_+[\p{L}\p{N}]|\(\)$|::|^--[\p{L}\p{N}]|^[@$][\p{L}\p{N}]/u;
+
+/** Returns whether a word is written as code only: `user_id`, `include()`, `--flag`; not `built-in`, `e.g` or `v2`. */
+export const isCode = (word) => WRITTEN_AS_CODE.test(word);
+
 const bareName = (whole) => whole.replace(AROUND_IDENTIFIER, "").replace(VERSION, "");
 
 /** Returns the pattern that finds the identifiers among the words of a question as a whole; null if it has none. */
