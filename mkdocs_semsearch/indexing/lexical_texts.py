@@ -1,4 +1,7 @@
-"""Prepares the texts of a site for the lexical index, and its common words and compounds; all are cached by page."""
+"""Splits the texts of a site into the terms of the lexical index, and finds its common words and compounds.
+
+All are cached by page.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,31 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache, partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.lexical import analyzers, extra_words, languages, terms
-from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis, exact_text, lexical_texts, plain_words, prepare
+from mkdocs_semsearch.lexical.analyzers import (
+    FIELDS,
+    TOKENIZERS,
+    Analysis,
+    exact_text,
+    lexical_texts,
+    plain_words,
+    prepare,
+)
 from mkdocs_semsearch.lexical.extra_words import NO_ADDED_WORDS, AddedWords, Compounds, ReaderWords, joins_words
 from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
 
+if TYPE_CHECKING:
+    import tantivy
+
 _PAGES_AT_ONCE = 100
+_REMEMBERED_WORDS = 1 << 16
 
 _Words = TypeVar("_Words")
 
@@ -150,7 +166,7 @@ class SiteTexts:
         digests: hash of each page, see `with_reader_words`.
         analysis: text analysis of the site.
         stemmers: stemmer of every page.
-        contents: the cache with the texts of earlier builds and with the pages of each segment.
+        contents: the cache with the terms of earlier builds and with the pages of each segment.
         added: the words that are added to chunks.
     """
 
@@ -161,12 +177,13 @@ class SiteTexts:
     contents: ContentCache
     added: AddedWords = NO_ADDED_WORDS
 
-    def prepared(self, run: slice) -> Iterator[Sequence[str]]:
-        """Yields the prepared texts of each chunk of some pages, in the order of `FIELDS`.
+    def terms(self, run: slice) -> Iterator[Sequence[str]]:
+        """Yields the terms of each chunk of some pages, joined by spaces, in the order of `FIELDS`.
 
-        Splitting texts into words and identifiers takes most of the time of the lexical index, so the texts of a page
-        are cached.
+        Splitting texts into words and stemming these takes most of the time of the lexical index, so the terms of a
+        page are cached.
         """
+        terms_with = cache(lambda stemmer: _TermsOfChunks(self.analysis.of_page(stemmer)))
         for start in range(run.start, run.stop, _PAGES_AT_ONCE):
             here = slice(start, min(start + _PAGES_AT_ONCE, run.stop))
             keys = self._keys(here)
@@ -175,16 +192,36 @@ class SiteTexts:
             for page, stemmer, key in zip(self.pages[here], self.stemmers[here], keys, strict=True):
                 texts = _read(known.get(key), len(page.chunks))
                 if texts is None:
-                    texts = [prepared_texts(*spoken) for spoken in spoken_chunks(page, stemmer, self.added)]
+                    texts = [terms_with(stemmer)(*spoken) for spoken in spoken_chunks(page, stemmer, self.added)]
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self.contents.put(new)
         self.touch(run)
 
     def touch(self, run: slice) -> None:
-        """Marks the texts of some pages as used, see `ContentCache.touch`."""
+        """Marks the terms of some pages as used, see `ContentCache.touch`."""
         self.contents.touch(self._keys(run))
 
     def _keys(self, run: slice) -> list[bytes]:
-        prefix = b"lexical texts\0" + texts_code().encode()
-        return [digest_of(prefix + digest) for digest in self.digests[run]]
+        prefix = f"lexical terms\0{version('tantivy')}\0{texts_code()}\0"
+        places = zip(self.stemmers[run], self.digests[run], strict=True)
+        return [digest_of(f"{prefix}{stemmer}\0".encode() + digest) for stemmer, digest in places]
+
+
+class _TermsOfChunks:
+    """Splits texts into terms; a site repeats its words, so those of a word are found once."""
+
+    def __init__(self, of_field: Mapping[str, tantivy.TextAnalyzer]) -> None:
+        """Takes the analyzers by field name."""
+        of_name = {TOKENIZERS[name]: analyzer.analyze for name, analyzer in of_field.items()}
+        remembered = {name: lru_cache(_REMEMBERED_WORDS)(partial(_joined, found)) for name, found in of_name.items()}
+        self._of_field = [remembered[TOKENIZERS[name]] for name in FIELDS]
+
+    def __call__(self, chunk: Chunk, added: Sequence[str]) -> Sequence[str]:
+        """Returns the terms of a chunk, joined by spaces, in the order of `FIELDS`."""
+        texts = zip(self._of_field, prepared_texts(chunk, added), strict=True)
+        return [" ".join(map(terms_of, text.split())) for terms_of, text in texts]
+
+
+def _joined(analyze: Callable[[str], list[str]], word: str) -> str:
+    return " ".join(analyze(word))

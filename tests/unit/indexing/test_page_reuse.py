@@ -13,12 +13,11 @@ from mkdocs_semsearch.indexing import lexical_texts
 from mkdocs_semsearch.indexing.chunk_vectors import chunk_vectors
 from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache, page_digest
 from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, prepared_texts
-from mkdocs_semsearch.lexical.analyzers import Analysis
+from mkdocs_semsearch.lexical.analyzers import FIELDS, Analysis
 from tests.made_index import made_page
 from tests.word_hash import WordHashEmbedder
 
 PAGES = [made_page(f"{number}.md", f"About {number}.", ["One.", f"Two {number}."]) for number in range(5)]
-DIGESTS = list(map(page_digest, PAGES))
 
 
 def vectors(folder, pages=PAGES, progress=None):
@@ -27,9 +26,9 @@ def vectors(folder, pages=PAGES, progress=None):
         return chunk_vectors(pages, list(map(page_digest, pages)), embedder, contents, progress), embedder
 
 
-def prepared(contents):
-    site = SiteTexts(PAGES, DIGESTS, Analysis(["english"]), [None] * len(PAGES), contents)
-    return list(site.prepared(slice(0, len(PAGES))))
+def terms(contents, stemmer="english", pages=PAGES):
+    site = SiteTexts(pages, list(map(page_digest, pages)), Analysis([stemmer]), [stemmer] * len(pages), contents)
+    return list(site.terms(slice(0, len(pages))))
 
 
 def test_cached_pages_are_not_read(tmp_path, monkeypatch):
@@ -74,19 +73,28 @@ def test_progress_counts_once_from_start_to_end(tmp_path, monkeypatch, slice_siz
 
 def test_damaged_values_of_pages_are_computed_again(tmp_path):
     with ContentCache.open(tmp_path) as contents:
-        expected = prepared(contents)
+        expected = terms(contents)
     wanted = vectors(tmp_path)[0].vectors
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("UPDATE entries SET value = zeroblob(length(value))")
-    assert expected == [prepared_texts(chunk) for page in PAGES for chunk in page.chunks]
+    texts = [dict(zip(FIELDS, prepared_texts(chunk), strict=True)) for page in PAGES for chunk in page.chunks]
+    analysis = Analysis(["english"])
+    assert expected == [[" ".join(analysis.terms(name, text[name])) for name in FIELDS] for text in texts]
     with ContentCache.open(tmp_path) as contents:
-        assert prepared(contents) == expected
+        assert terms(contents) == expected
     np.testing.assert_array_equal(vectors(tmp_path)[0].vectors, wanted)
 
 
-def test_texts_of_known_pages_are_not_prepared_again(tmp_path, monkeypatch):
+def test_texts_of_known_pages_are_not_split_again(tmp_path, monkeypatch):
     with ContentCache.open(tmp_path) as contents:
-        first = prepared(contents)
+        first = terms(contents)
     monkeypatch.setattr(lexical_texts, "prepared_texts", None)
     with ContentCache.open(tmp_path) as contents:
-        assert prepared(contents) == first
+        assert terms(contents) == first
+
+
+def test_cached_terms_are_those_of_the_stemmer(tmp_path):
+    pages = [made_page("0.md", "Searching.", ["Nothing."])]
+    with ContentCache.open(tmp_path) as contents:
+        texts = [terms(contents, stemmer, pages)[0][FIELDS.index("text")] for stemmer in ("english", None)]
+    assert texts == ["search", "searching"]
