@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, prepare
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, in_word, prepare
 
 _WORD = re.compile(r"\w+")
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
@@ -154,10 +154,8 @@ class Matcher:
     def may_mean(self, text: str, words: DistinctWords) -> set[str]:
         """Returns the words of a text that may match; `stems_in` decides."""
         found = self.words.with_any(self.stems, words) | words.others
-        # Searching the whole text is fast, and most texts do not contain the prefix.
-        beginning = self._beginning
-        if beginning and beginning in text.lower():
-            found |= {word for word in words.plain if word.lower().startswith(beginning)}
+        if beginning := self._beginning:
+            found |= _words_from(beginning, text, words)
         return found
 
     def stems_in(self, word: str) -> frozenset[str]:
@@ -209,6 +207,21 @@ def _with_identifiers(found: list[Found], text: str, whole: WholeIdentifiers) ->
         stems = frozenset((f"#{match.lastindex}",)).union(*(stems for _, _, stems in inside))
         found = [*(part for part in found if part not in inside), (start, end, stems)]
     return sorted(found, key=itemgetter(0))
+
+
+def _words_from(beginning: str, text: str, words: DistinctWords) -> set[str]:
+    """Returns the plain words of a text that begin with a term, in any case; possibly other words that do, too."""
+    folded = text.lower()
+    if len(folded) != len(text) and beginning in folded:  # of all letters, only `İ` becomes two
+        return {word for word in words.plain if word.lower().startswith(beginning)}
+    found = set()
+    place = folded.find(beginning)
+    while place >= 0:  # few words begin so, and searching the whole text is faster than looking at every word
+        match = _WORD.match(text, place)
+        if match and match.end() >= place + len(beginning) and not in_word(text[place - 1 : place]):
+            found.add(match[0])
+        place = folded.find(beginning, place + 1)
+    return found
 
 
 def _places(text: str, word: str) -> list[int]:

@@ -38,7 +38,7 @@ _FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_BREAK = re.compile(r"\n{2,}")
+_BREAK = re.compile(r"\n\n+")
 _FILE_NAME = re.compile(r"[^ \t\n]{1,60}")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
 # The set of first characters halves the time; the group is what follows the end of a sentence or of a line.
@@ -330,7 +330,7 @@ def following_rows(records: Records, rows: Iterable[int]) -> list[int]:
     """Returns the rows that `text_for_excerpt` may need for some rows, beyond those that the records have."""
     found = {
         other
-        for row in rows
+        for row in set(rows)
         for other in range(row + 1, min(row + 1 + _reach(records, row), len(records.page_of)))
         if records.page_of[other] == records.page_of[row] and other not in records.chunks
     }

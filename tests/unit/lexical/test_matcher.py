@@ -40,6 +40,14 @@ def test_words_that_match_a_query():
     assert matcher.stems_in("ring") == frozenset()
 
 
+@pytest.mark.parametrize("before", ["", "é ", "İ "])  # lower-cased, `İ` is two characters
+def test_the_beginning_of_a_word_matches_in_any_case_and_only_there(before):
+    matcher = Matcher(frozenset(), "rota", WordStems(Stems()))
+    text = f"{before}Rotate prorotate, a_rota ROTATION; rota"
+    words = DistinctWords.of(text)
+    assert matcher.may_mean(text, words) - words.others == {"Rotate", "ROTATION", "rota"}
+
+
 def test_a_prefix_of_two_letters_matches_no_word():
     assert meant(Matcher(frozenset(), "ro", WordStems(Stems())), "rotate") == set()
 
