@@ -263,7 +263,7 @@ def _blocks(vectors: Stored, rows: NDArray[np.int64] | None = None) -> Iterator[
     """Yields rows in float32, block by block; the whole array is never in memory at once."""
     for start in range(0, len(vectors) if rows is None else len(rows), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
-        block = vectors[part] if rows is None else vectors[rows[part]]
+        block = vectors[part] if rows is None else vectors.take(rows[part], axis=0)
         yield part, _widened(block.view(np.float16)) if block.dtype == np.float16 else np.asarray(block, np.float32)
 
 
