@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -324,23 +324,41 @@ class Records:
 
 
 _CHUNK_DEFAULTS = {f.name: f.default for f in fields(ChunkRecord) if f.default is not MISSING}
+LIST_FIELDS = tuple(name for name, kind in get_type_hints(ChunkRecord).items() if kind == tuple[str, ...])
+"""Fields of a section that are lists of texts: tuples in Python, lists in JSON and in tables."""
 
 
 def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a row of `chunks.parquet` as a mapping with lists to all `CHUNK_COLUMNS` as a `SectionInfo` has them."""
-    values = ((name, record[name] if name in record else _CHUNK_DEFAULTS[name]) for name in CHUNK_COLUMNS)
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values}
+    values = {name: record[name] if name in record else _CHUNK_DEFAULTS[name] for name in CHUNK_COLUMNS}
+    for name in LIST_FIELDS:
+        if isinstance(values[name], list):
+            values[name] = tuple(values[name])
+    return values
+
+
+def page_values(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts a row of `pages.parquet` with those `PAGE_COLUMNS` that the index has to the argument of `page_from`."""
+    values: dict[str, Any] = {name: record.get(name) for name in _PLAIN_COLUMNS}
+    values["breadcrumbs"] = tuple(record.get("breadcrumbs") or ())
+    values["languages"] = languages = tuple(record["languages"])
+    values["primary_language"] = languages[0] if languages else None
+    values["frontmatter"] = record["front_matter"]
+    values["translations"] = record.get("translations") or "{}"
+    return values
 
 
 def page_info(record: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
     """Makes a `PageInfo` from those `PAGE_COLUMNS` of its row that the index has, and the time of the build."""
-    shown: dict[str, Any] = {name: record.get(name) for name in _PLAIN_COLUMNS}
-    shown["breadcrumbs"] = tuple(record.get("breadcrumbs") or ())
-    shown["languages"] = languages = tuple(record["languages"])
-    return PageInfo(
-        **shown,
-        primary_language=languages[0] if languages else None,
-        indexed_at=indexed_at or None,
-        frontmatter=json.loads(record["front_matter"]),
-        translations=json.loads(record.get("translations") or "{}"),
-    )
+    return page_from(page_values(record), indexed_at)
+
+
+def page_from(values: Mapping[str, Any], indexed_at: str | None) -> PageInfo:
+    """Makes a `PageInfo` with front matter of its own, which a caller can change.
+
+    Args:
+        values: as `page_values` returns them.
+        indexed_at: time of the build.
+    """
+    own = {name: json.loads(values[name]) for name in _COLUMN_OF}
+    return PageInfo(**{**values, **own}, indexed_at=indexed_at or None)

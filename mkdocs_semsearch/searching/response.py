@@ -7,10 +7,10 @@ import datetime
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import PageInfo, SectionInfo
+from mkdocs_semsearch.searching.pages_and_sections import LIST_FIELDS, PageInfo, SectionInfo
 from mkdocs_semsearch.searching.query import Granularity, Mode
 
 __all__ = [
@@ -284,7 +284,7 @@ def _result(result: Result) -> dict[str, Any]:
             body["duplicates"] = result.duplicates
     elif isinstance(result, PageResult):
         body["sections"] = [
-            {"score": part.score, "scores": _scores(part.scores), **_section(part.section)} for part in result.sections
+            _section(part.section, score=part.score, scores=_scores(part.scores)) for part in result.sections
         ]
         if result.more_sections:
             body["more_sections"] = result.more_sections
@@ -306,7 +306,6 @@ def _scores(scores: Scores) -> dict[str, Any]:
 # Converting every value with `_plain` would cost more than the rest of a response. Pages and sections already consist
 # of JSON values and tuples of them, so their fields are copied as they are.
 _PAGE_FIELDS = tuple(f.name for f in dataclasses.fields(PageInfo))
-_SECTION_LISTS = tuple(name for name, kind in get_type_hints(SectionInfo).items() if kind == tuple[str, ...])
 _page_values = operator.attrgetter(*_PAGE_FIELDS)
 
 
@@ -317,9 +316,9 @@ def _page(page: PageInfo) -> dict[str, Any]:
     return body
 
 
-def _section(section: SectionInfo) -> dict[str, Any]:
-    body = dict(vars(section))
-    for name in _SECTION_LISTS:
+def _section(section: SectionInfo, **before: Any) -> dict[str, Any]:
+    body = {**before, **vars(section)}
+    for name in LIST_FIELDS:
         body[name] = list(body[name])
     body["highlights"] = list(map(list, section.highlights))
     return body

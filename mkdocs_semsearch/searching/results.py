@@ -249,19 +249,18 @@ class ResultWriter:
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""
         page = self.records.page(self._page_row(item.best))
-        scores = self._scores(item.best)
         explain = self._explain(item.best) if self.explain else None
         score = presented_score(item.score)
         if item.sections is None:
             section = self._section(item.best)
-            duplicates = item.duplicates
+            scores, duplicates = self._scores(item.best), item.duplicates
             return SectionResult(score, scores, page, section, duplicates=duplicates, weak=item.weak, explain=explain)
         parts = tuple(
             SectionResult(presented_score(self.candidates.scores[part]), self._scores(part), page, self._section(part))
             for part in item.sections
         )
         more = item.more_sections
-        return PageResult(score, scores, page, parts, more_sections=more, weak=item.weak, explain=explain)
+        return PageResult(score, parts[0].scores, page, parts, more_sections=more, weak=item.weak, explain=explain)
 
     def _page_row(self, position: int) -> int:
         return int(self.records.page_of[self.candidates.rows[position]])

@@ -39,7 +39,8 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     Records,
     chunk_values,
     length_factors,
-    page_info,
+    page_from,
+    page_values,
 )
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Tables:
         self._manifest = manifest
         self._declared = {facet.name: facet.type for facet in manifest.facets}
         shown = _in_one(pages, [name for name in PAGE_COLUMNS if name in pages.column_names])
-        self._recent_pages = _RecentRows(shown, dict, _REMEMBERED_PAGES)
+        self._recent_pages = _RecentRows(shown, page_values, _REMEMBERED_PAGES)
         self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS), chunk_values, _REMEMBERED_CHUNKS)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
@@ -264,10 +265,8 @@ class Tables:
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         page_rows = {*self.chunk_map.page_of[np.asarray(chunks, np.int64)].tolist(), *pages}
-        # Every response gets front matter of its own, because a caller can change it.
-        shown = {
-            row: page_info(record, self._manifest.created) for row, record in self._recent_pages.of(page_rows).items()
-        }
+        created = self._manifest.created
+        shown = {row: page_from(values, created) for row, values in self._recent_pages.of(page_rows).items()}
         return Records(self.chunk_map.page_of, shown, self._recent_chunks.of(set(chunks)))
 
     def with_keywords(self) -> Iterator[tuple[int, dict[str, Any]]]:
