@@ -55,6 +55,10 @@ _COMMON_SHARE = 0.4
 """A stop word in a larger share of chunks has only headings in its posting list: its other chunks would be many, and
 stop words rank only in a question that has no other words. Chosen, not measured."""
 
+_WORDS_AT_ONCE = 1 << 18
+"""Number of words that are scored at once. The system clears memory before a process gets it, which for arrays of all
+1,500,000 words of a site can take as long as the scores."""
+
 _MOST_SUFFIXES = 60
 _LEAST_SUFFIX_WORDS = 3
 """Greatest number of suffix rules in `static.json`, and least number of words for a rule; chosen, not measured."""
@@ -111,7 +115,7 @@ def index_words(
     stem_of = np.fromiter(map(stem_number.__getitem__, stems.values()), np.int32, len(stems))
     occurrences = Occurrences.of(words, place_of)
     heading = words.columns[HEADING].renumbered(place_of)
-    lists = _best_field(
+    lists = _posting_lists(
         occurrences,
         stem_of[occurrences.words],
         list(stem_number),
@@ -131,14 +135,14 @@ def index_words(
     )
 
 
-def _best_field(
+def _posting_lists(
     occurrences: Occurrences,
     stem_of: NDArray[np.int32],
     stems: Sequence[str],
     lengths: Mapping[str, NDArray[np.int64]],
     headed: NDArray[np.int64],
 ) -> dict[str, PostingList]:
-    """Scores the stems of each chunk: the best score of a field plus `TIE_BREAKER` times the others.
+    """Scores the stems of each chunk, some stems after the other, so that the arrays are small.
 
     Args:
         occurrences: all words.
@@ -147,21 +151,49 @@ def _best_field(
         lengths: number of words of each chunk, by field.
         headed: stems times the number of chunks plus row, for the stems in the heading of a chunk.
     """
-    if not len(stem_of):
+    if not stems:
         return {}
     chunks = len(next(iter(lengths.values())))
+    relative = np.concatenate([lengths[name] / max(1.0, float(lengths[name].mean())) for name in FIELD_WEIGHTS])
+    parts, headed = length_part(relative), np.sort(headed)
     order = stable_order(stem_of)
-    stem, place = stem_of[order], occurrences.places[order]
+    begins = np.concatenate([[0], np.cumsum(np.bincount(stem_of, minlength=len(stems)))])
+    lists: dict[str, PostingList] = {}
+    while (first := len(lists)) < len(stems):
+        end = max(first + 1, int(np.searchsorted(begins, begins[first] + _WORDS_AT_ONCE, side="right")) - 1)
+        some = order[begins[first] : begins[end]]
+        here = headed[slice(*np.searchsorted(headed, [first * chunks, end * chunks]))] - first * chunks
+        scored = _best_field(stem_of[some] - np.int32(first), occurrences.places[some], end - first, parts, here)
+        lists.update(zip(stems[first:end], scored, strict=True))
+    return lists
+
+
+def _best_field(
+    stem: NDArray[np.int32],
+    place: NDArray[np.int32],
+    stems: int,
+    parts: NDArray[np.float64],
+    headed: NDArray[np.int64],
+) -> Iterator[PostingList]:
+    """Yields the posting list of every stem: the best score of a field plus `TIE_BREAKER` times the others.
+
+    Args:
+        stem: int32 `[m]`; the stems of some words, ascending.
+        place: int32 `[m]`; their places, see `Occurrences`.
+        stems: number of the stems.
+        parts: float64 `[fields * chunks]`; the `length_part` of each place.
+        headed: see `_posting_lists`.
+    """
+    chunks = len(parts) // len(FIELD_WEIGHTS)
     begins = np.flatnonzero(first_of_runs(stem) | first_of_runs(place))
     counts = np.diff(np.append(begins, len(stem))).astype(np.float64)
     stem, place = stem[begins], place[begins]
     field = place // np.int32(chunks)
     row = place - field * np.int32(chunks)
-    relative = np.concatenate([lengths[name] / max(1.0, float(lengths[name].mean())) for name in FIELD_WEIGHTS])
-    of_field = field * np.int32(len(stems)) + stem
-    frequency = np.bincount(of_field, minlength=len(FIELD_WEIGHTS) * len(stems)).astype(np.float64)
-    weights = np.repeat(np.array([*FIELD_WEIGHTS.values()]), len(stems)) * inverse_frequency(chunks, frequency)
-    scores = weights[of_field] * saturation_by(counts, length_part(relative)[place])
+    of_field = field * np.int32(stems) + stem
+    frequency = np.bincount(of_field, minlength=len(FIELD_WEIGHTS) * stems).astype(np.float64)
+    weights = np.repeat(np.array([*FIELD_WEIGHTS.values()]), stems) * inverse_frequency(chunks, frequency)
+    scores = weights[of_field] * saturation_by(counts, parts[place])
     starts = np.flatnonzero(first_of_runs(stem) | first_of_runs(row))
     stem, rows = stem[starts], row[starts]
     best = np.maximum.reduceat(scores, starts)
@@ -169,8 +201,8 @@ def _best_field(
     in_heading = np.zeros(len(starts), np.uint8)
     keys = stem * np.int64(chunks) + rows
     in_heading[np.searchsorted(keys, headed)] = IN_HEADING  # the words of a heading are in a field
-    first = np.searchsorted(stem, np.arange(len(stems), dtype=np.int32))
-    return dict(zip(stems, _quantized(first, rows, total, in_heading), strict=True))
+    first = np.searchsorted(stem, np.arange(stems, dtype=np.int32))
+    return _quantized(first, rows, total, in_heading)
 
 
 def _without_stop_words(
