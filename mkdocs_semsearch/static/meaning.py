@@ -24,7 +24,7 @@ from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pie
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.searching.vector_store import Neighbors
 from mkdocs_semsearch.static.bundle import Bundle, WrittenShards, cut_shards, shard_of, write_shards
-from mkdocs_semsearch.static.format import CODES, TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
+from mkdocs_semsearch.static.format import CODES, NUMBERS, TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
 
 
 class StaticEncoder:
@@ -223,8 +223,8 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: 
         ends = range(1, len(shard.first))
         before = [shard.first[:end] for end in ends if shard.first[:end] in number]
         contents.append(blocks([*before, *shard.keys]))
-    packs = write_shards(folder, "tokens", map(pack_blocks, contents))
-    (folder / TOKENS_CORE).write_bytes(pack_blocks(blocks(_frequent(words, number))))
+    packs = write_shards(folder, "tokens", (pack_blocks(content, NUMBERS) for content in contents))
+    (folder / TOKENS_CORE).write_bytes(pack_blocks(blocks(_frequent(words, number)), NUMBERS))
     return WrittenShards([shard.first for shard in shards], packs)
 
 

@@ -21,10 +21,10 @@ from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
 from mkdocs_semsearch.static.format import (
+    COLUMNS,
     CORE,
     FIELDS,
     NUMBERS,
-    SMALLEST,
     Value,
     fnv1a,
     normalised_name,
@@ -86,7 +86,7 @@ def write_site(
     packs = write_shards(folder, "texts", _text_shards(shards, chunks, pages, records, keys, compressed))
     columns: dict[str, Value] = {f"chunk_{name}": {"written": chunks.json(name)} for name in CHUNK_COLUMNS}
     fields_of_all: dict[str, Value] = {"pages": {"written": f"[{','.join(written)}]"}, **columns}
-    (folder / FIELDS).write_bytes(compressed.packed(fields_of_all, SMALLEST))
+    (folder / FIELDS).write_bytes(compressed.packed(fields_of_all, COLUMNS))
     return packs
 
 
