@@ -87,7 +87,7 @@ def chunk_vectors(
             rows[:] = mixed[position : position + len(rows)]
             position += len(rows)
         contents.put({keys[number]: vectors[starts[number] : starts[number + 1]].tobytes() for number in some})
-    contents.touch(keys)
+    contents.touch()
     return ChunkVectors(vectors, embedded, len(vectors) - embedded)
 
 
@@ -204,7 +204,7 @@ def embed_texts(
         known.update(zip(part, fresh, strict=True))
         if progress is not None:
             progress(start + len(part), len(ordered))
-    cache.touch(keys)
+    contents.touch()
     for row, key in enumerate(keys):
         vectors[row] = known[key]
     return EmbeddedTexts(vectors, embedded=len(new), reused=len(texts) - len(new))
@@ -238,10 +238,6 @@ class VectorCache:
     def put(self, keys: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         """Stores vectors at once, so that they survive an interrupted build."""
         self._contents.put({key: vector.astype("<f4").tobytes() for key, vector in zip(keys, vectors, strict=True)})
-
-    def touch(self, keys: Sequence[bytes]) -> None:
-        """Marks vectors as used, see `ContentCache.touch`."""
-        self._contents.touch(keys)
 
     def _vector(self, value: bytes) -> NDArray[np.float32] | None:
         """Reads a vector; None if the bytes are damaged or have another dimension."""

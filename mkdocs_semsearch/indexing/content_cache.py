@@ -47,6 +47,7 @@ class ContentCache:
         self.problem = problem
         self._path = path
         self._max_bytes = max_bytes
+        self._stale: set[bytes] = set()
         self._connection = _connect(path)
 
     @classmethod
@@ -80,10 +81,14 @@ class ContentCache:
         self._connection.close()
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Returns the cached values among these keys."""
+        """Returns the cached values among these keys; `touch` then marks them as used."""
         found: dict[bytes, bytes] = {}
+        today = _today()
         with self._tolerant():
-            found.update(self._rows("key, value", keys))
+            for key, value, used in self._rows("key, value, used", keys):
+                found[key] = value
+                if used < today:
+                    self._stale.add(key)
         return found
 
     def holds(self, keys: Iterable[bytes]) -> set[bytes]:
@@ -102,15 +107,20 @@ class ContentCache:
                 [(key, today, value) for key, value in values.items()],
             )
 
-    def touch(self, keys: Sequence[bytes]) -> None:
-        """Marks values as used today, and deletes the least recently used ones if the file is too large."""
+    def touch(self, keys: Iterable[bytes] = ()) -> None:
+        """Marks values as used today: those that were read, and those with these keys.
+
+        If the file is too large, the least recently used values are deleted.
+        """
         today = _today()
         with self._tolerant():
-            # After the first build of a day, usually none.
-            stale = [(today, key) for (key,) in self._rows("key", keys, "AND used < ?", today)]
-            with self._connection:
-                self._connection.executemany("UPDATE entries SET used = ? WHERE key = ?", stale)
+            self._stale.update(key for (key,) in self._rows("key", keys, "AND used < ?", today))
+            with self._connection:  # after the first build of a day, usually none are stale
+                self._connection.executemany(
+                    "UPDATE entries SET used = ? WHERE key = ?", [(today, key) for key in self._stale]
+                )
                 self._drop_oldest()
+            self._stale.clear()
 
     def _rows(self, columns: str, keys: Iterable[bytes], condition: str = "", *values: int) -> Iterator[Any]:
         """Yields some columns of the entries with these keys that meet a condition."""
@@ -286,7 +296,7 @@ class ChunkCache:
     def save(self) -> None:
         """Writes the new values, and marks the others as used."""
         self._contents.put(self._new)
-        self._contents.touch(list(self._keys.values()))
+        self._contents.touch()
 
     def _key(self, document: Document) -> bytes:
         return self._keys.get(id(document)) or self._made_key(document)

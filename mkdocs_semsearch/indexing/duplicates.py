@@ -199,7 +199,7 @@ def _resembling(
         if known[key] == b"1":
             yield pair
     contents.put(new)
-    contents.touch(keys)
+    contents.touch()
 
 
 def _text(section: _Section) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
@@ -70,17 +70,24 @@ def _by_page(
     prefix = kind + texts_code().encode()
     keys = {number: digest_of(prefix + digests[number]) for number in numbers}
     known = contents.get(keys.values())
+    words = dict(zip(keys, _read_together([known.get(key, b"null") for key in keys.values()]), strict=True))
     new: dict[bytes, bytes] = {}
-    words: dict[int, _Words] = {}
     for number, key in keys.items():
-        try:
-            words[number] = json.loads(known.get(key, b""))
-        except ValueError:  # not there, or damaged
+        if words[number] is None:
             words[number] = words_of(pages[number])
             new[key] = json.dumps(words[number]).encode()
     contents.put(new)
-    contents.touch(list(keys.values()))
+    contents.touch()
     return words
+
+
+def _read_together(values: Sequence[bytes]) -> list[Any]:
+    """Reads JSON values, which then share equal keys, in less time; if one of them is damaged, None for each."""
+    try:
+        found: list[Any] = json.loads(b"[" + b",".join(values) + b"]")
+    except ValueError:
+        found = []
+    return found if len(found) == len(values) else [None] * len(values)
 
 
 def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
@@ -196,7 +203,7 @@ class SiteTexts:
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self.contents.put(new)
-        self.touch(run)
+        self.contents.touch()
 
     def touch(self, run: slice) -> None:
         """Marks the terms of some pages as used, see `ContentCache.touch`."""
