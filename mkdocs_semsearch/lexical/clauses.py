@@ -20,7 +20,6 @@ from mkdocs_semsearch.lexical.terms import (
     PART_WEIGHT,
     PREFIX_WEIGHT,
     QUOTED_PAIR_WEIGHT,
-    STOP_PAIR_WEIGHT,
     TermDictionary,
     Terms,
     inverse_frequency,
@@ -339,18 +338,17 @@ class Clauses:
         return max(map(self._vocabulary.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
     def _pairs(self, question: Question) -> Iterator[Clause]:
-        """Yields pairs of neighbouring words of a question, except pairs of two stop words."""
+        """Yields pairs of neighbouring words: of two telling words, or of any two in quotes but two stop words."""
         telling = frozenset(question.telling)
         weights: dict[tuple[str, str], float] = {}
         for stemmer in self._analysis.stemmers:
             analyse = self._analysis.of_page(stemmer)["text"].analyze
-            stems = [(stem, word in telling) for word in question.words for stem in analyse(prepare(word))]
-            for (a, tells), (b, tells_too) in itertools.pairwise(stems):
-                if tells or tells_too:
-                    weight = PAIR_WEIGHT if tells and tells_too else STOP_PAIR_WEIGHT
-                    weights[a, b] = max(weight, weights.get((a, b), 0.0))
-            for phrase in question.quoted:
-                quoted = itertools.pairwise(stem for word in raw_words(phrase) for stem in analyse(prepare(word)))
-                weights.update((pair, QUOTED_PAIR_WEIGHT) for pair in quoted if pair in weights)
+            for words, weight, least in (
+                (question.words, PAIR_WEIGHT, 2),
+                *((raw_words(phrase), QUOTED_PAIR_WEIGHT, 1) for phrase in question.quoted),
+            ):
+                stems = [(stem, word in telling) for word in words for stem in analyse(prepare(word))]
+                near = itertools.pairwise(stems)
+                weights.update(((a, b), weight) for (a, tells), (b, tells_too) in near if tells + tells_too >= least)
         for pair, weight in weights.items():
             yield Clause("pair", pair, weight)

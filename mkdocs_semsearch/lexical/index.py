@@ -88,6 +88,8 @@ class LexicalQueries:
         return query if clause.weight == 1 else tantivy.Query.boost_query(query, clause.weight)
 
     def _query(self, clause: Clause) -> tantivy.Query:
+        import tantivy
+
         match clause.kind:
             case "word":
                 return self._anywhere(clause.terms[0])
@@ -96,7 +98,7 @@ class LexicalQueries:
             case "part":
                 return self._term("parts", clause.terms[0])
             case "pair":
-                return self._neighbours(clause.terms)
+                return tantivy.Query.phrase_query(self._schema, "text", list(clause.terms))
 
     def _anywhere(self, term: str) -> tantivy.Query:
         """Returns the query for a word in any field: the best field counts fully, the others by `TIE_BREAKER`."""
@@ -108,17 +110,6 @@ class LexicalQueries:
             for found in self._clauses.analyse(field, term)
         ]
         return tantivy.Query.disjunction_max_query(fields, TIE_BREAKER)
-
-    def _neighbours(self, terms: tuple[str, ...]) -> tantivy.Query:
-        import tantivy
-
-        found = [
-            tantivy.Query.boost_query(
-                tantivy.Query.phrase_query(self._schema, field, list(terms)), FIELD_WEIGHTS[field]
-            )
-            for field in ("headings", "text")
-        ]
-        return tantivy.Query.disjunction_max_query(found, TIE_BREAKER)
 
     def _term(self, field: str, term: str) -> tantivy.Query:
         import tantivy

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     import tantivy
 
 _WRITTEN = ("code", "parts")
-_PAIRED = ("headings", "text")
 Scores = dict[str, float]
 
 _dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
@@ -162,15 +161,13 @@ class SparseWords:
                 yield _dimension(kind, term), score
 
     def _pairs(self, terms: Mapping[str, list[str]]) -> Iterable[tuple[int, float]]:
-        """Scores neighbours, as phrases of two words."""
-        found: dict[tuple[str, str], list[float]] = {}
-        for field in _PAIRED:
-            length = rounded_length(len(terms[field])) / max(self.statistics.mean_length[field], 1e-9)
-            for pair, count in Counter(itertools.pairwise(terms[field])).items():
-                inverse = sum(self._inverse(field, term) for term in pair)
-                found.setdefault(pair, []).append(FIELD_WEIGHTS[field] * inverse * saturation(count, length))
-        for pair, parts in found.items():
-            yield _dimension("pair", *pair), best_field(parts)
+        """Scores neighbours in the text, as phrases of two words."""
+        length = rounded_length(len(terms["text"])) / max(self.statistics.mean_length["text"], 1e-9)
+        for pair, count in Counter(itertools.pairwise(terms["text"])).items():
+            yield (
+                _dimension("pair", *pair),
+                sum(self._inverse("text", term) for term in pair) * saturation(count, length),
+            )
 
     def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
         return [FIELD_WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]
