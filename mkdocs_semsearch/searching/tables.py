@@ -305,7 +305,10 @@ class _RecentRows(Generic[Shown]):
     def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[dict[str, Any]], Shown], most: int) -> None:
         self._most = most
         self._table = table
-        self._columns = tuple(zip(table.column_names, table.columns, strict=True))
+        self._columns = [
+            (name, column, *_blank_cells(column))
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        ]
         self._read = read
         self._kept: dict[int, Shown] = {}
 
@@ -323,9 +326,26 @@ class _RecentRows(Generic[Shown]):
 
     def _records(self, rows: list[int]) -> list[dict[str, Any]]:
         if len(rows) <= _READ_ALONE:
-            return [{name: column[row].as_py() for name, column in self._columns} for row in rows]
+            return [
+                {name: blank if is_blank[row] else cells[row].as_py() for name, cells, is_blank, blank in self._columns}
+                for row in rows
+            ]
         records: list[dict[str, Any]] = self._table.take(rows).to_pylist()
         return records
+
+
+def _blank_cells(column: pa.Array | pa.ChunkedArray) -> tuple[bytes, list[str] | None]:
+    """Returns which cells are blank, one byte each, and the value of these: an empty list, or None.
+
+    Half of the cells of a site are blank, and looking here takes a tenth of the time of reading them.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_list(column.type):
+        return np.asarray(column.is_null(), np.bool_).tobytes(), None
+    are_empty = pc.fill_null(pc.equal(pc.list_value_length(column), 0), False)
+    return np.asarray(are_empty, np.bool_).tobytes(), []
 
 
 def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:

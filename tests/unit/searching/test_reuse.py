@@ -134,6 +134,11 @@ def test_threads_do_not_mix_their_questions(searcher):
     assert found == [True] * 80
 
 
+def test_recent_rows_have_blank_cells():
+    table = pa.table({"word": ["a", None, "c"], "words": pa.array([["b"], [], None], pa.list_(pa.string()))})
+    assert list(_RecentRows(table, dict, most=5).of([0, 1, 2]).values()) == table.to_pylist()
+
+
 def test_recent_rows_are_those_of_the_table_however_many_are_asked_for():
     rows = _RecentRows(pa.table({"number": list(range(30))}), lambda record: f"row {record['number']}", most=5)
     for wanted in ([1, 2], [2, 3, 4], [5, 6, 7, 8], list(range(30)), [29, 1]):
