@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     page_info,
 )
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, semantic_share
+from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, Judged, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.scoring import ScoreRules
@@ -155,7 +156,8 @@ class QdrantBackend:
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks the matches of a query, see `Backend.find`."""
-        candidates = self._candidates(query, question, vector, query.filters)
+        hits = functools.cache(lambda filters: self._hits(query, question, vector, filters))
+        candidates = self._candidates(query, question, hits, query.filters)
         candidates = one_translation(candidates, self.chunk_map, query.language)
         ranked = rank(candidates, self.chunk_map, query)
 
@@ -168,7 +170,7 @@ class QdrantBackend:
             # A page with translations counts for each of its languages: a language filter would show that translation.
             fold = name != "page.language"
             if len(others) < len(query.filters) or not fold:
-                found = self._candidates(query, question, vector, others)
+                found = self._candidates(query, question, hits, others)
                 found = one_translation(found, self.chunk_map, query.language) if fold else found
                 rows = matching_rows(found, self.chunk_map, query)
             return self._counts(field, rows, by_page=query.granularity == "page")
@@ -242,11 +244,34 @@ class QdrantBackend:
         return self.chunk_map.chunks + row
 
     def _candidates(
-        self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
+        self,
+        query: SearchQuery,
+        question: Question,
+        hits: Callable[[tuple[Filter, ...]], PointHits],
+        filters: tuple[Filter, ...],
     ) -> Candidates:
-        """Scores the chunks in the window in the same way as `Scoring.candidates` scores all chunks of an index."""
+        """Scores the chunks in the window in the same way as `Scoring.candidates` scores all chunks of an index.
+
+        `hits` returns the window under some filters.
+        """
+        of_site = hits(())
+        judged = self._judged(query, question, of_site)
+        if filters:
+            found = hits(filters)
+            both = self._judged(query, question, of_site.joined(found))
+            matching = both.matching & np.isin(both.rows, judged.rows)
+            judged = replace(both, matching=matching).only(np.isin(both.rows, found.rows))
+            if not judged.matching.any():
+                judged = self._judged(query, question, found)
+        candidates = judged.scored((self.chunk_map.section_of[judged.rows], self.chunk_map.page_of[judged.rows]))
+        return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
+
+    def _hits(
+        self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
+    ) -> PointHits:
+        """Requests the chunks in the window under some filters."""
         by_words = query.mode != "semantic"
-        found = self._reader.find(
+        return self._reader.find(
             vector,
             sparse_question(question, self._clauses) if by_words else {},
             identifier=identifier_dimension(question) if by_words else None,
@@ -254,14 +279,16 @@ class QdrantBackend:
             heading=heading_stems(question, self._clauses) if by_words else (),
             allowed=self._allowed(question, filters),
         )
-        rows = found.worded.rows if found.near is None else found.near.rows
+
+    def _judged(self, query: SearchQuery, question: Question, found: PointHits) -> Judged:
+        """Judges the chunks that a query has found, see `judge`."""
+        rows = found.rows
         similarities = None if found.near is None else found.near.similarities
-        hits = LexicalHits(found.worded.rows, found.worded.similarities)
+        words = LexicalHits(found.worded.rows, found.worded.similarities)
         priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
-        rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, by_words)
-        candidates = rules.scored(rows, similarities, hits, _named(found, rows), priors, headed=headed, of_pages=True)
-        return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[rows]])
+        rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, query.mode != "semantic")
+        return rules.judged(rows, similarities, words, _named(found, rows), priors, headed=headed)
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))

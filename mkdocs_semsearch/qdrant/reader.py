@@ -202,6 +202,23 @@ class PointHits:
     headed: NDArray[np.int64]
     with_all_words: NDArray[np.int64]
 
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """All chunks that are scored, ascending."""
+        return self.worded.rows if self.near is None else self.near.rows
+
+    def joined(self, other: PointHits) -> PointHits:
+        """Returns the points of both."""
+        near = None if self.near is None or other.near is None else _united(self.near, other.near)
+        return PointHits(
+            near,
+            _united(self.worded, other.worded),
+            np.union1d(self.identified, other.identified),
+            np.union1d(self.titled, other.titled),
+            np.union1d(self.headed, other.headed),
+            np.union1d(self.with_all_words, other.with_all_words),
+        )
+
 
 class CollectionReader:
     """Reads one immutable collection; its first points are the chunks, the points after them are the pages."""
@@ -351,7 +368,14 @@ class CollectionReader:
 def _neighbors(points: Sequence[models.ScoredPoint]) -> Neighbors:
     """Returns each row once, in ascending order."""
     rows = np.array([point.id for point in points], np.int64)
-    scores = np.array([point.score for point in points], np.float32)
+    return _once(rows, np.array([point.score for point in points], np.float32))
+
+
+def _united(one: Neighbors, other: Neighbors) -> Neighbors:
+    return _once(np.append(one.rows, other.rows), np.append(one.similarities, other.similarities))
+
+
+def _once(rows: NDArray[np.int64], scores: NDArray[np.float32]) -> Neighbors:
     unique, first = np.unique(rows, return_index=True)
     return Neighbors(unique, scores[first])
 

@@ -6,7 +6,7 @@ The constants come from `artifact/weights.json`; `benchmarks/fit_ranking.py` fit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -200,7 +200,7 @@ class Candidates:
         scores: float32 `[m]`, 0 to 1; the final scores.
         page_scores: float32 `[m]`, 0 to 1; the final score of the chunk's page if this chunk decides about the rules.
             The score of a page is the greatest of its chunks'. Equal to `scores` if pages need no scores.
-        matching: bool `[m]`; whether the chunk is a match, see `score`.
+        matching: bool `[m]`; whether the chunk is a match, see `judge`.
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that applies, 0 for none.
@@ -232,10 +232,6 @@ class Candidates:
             self.ranks[kept], (scaled[0], scaled[1]), None if self.headed is None else self.headed[kept],
         )  # fmt: skip
 
-    def with_matching(self, matching: bool) -> Candidates:
-        """Returns a copy in which every chunk matches, or none."""
-        return replace(self, matching=np.full(len(self.rows), matching))
-
     def parts(self, position: int) -> dict[str, float | None]:
         """Returns the parts of one chunk's score, before priors, the literal rule and the boost."""
         semantic, lexical = (None if part is None else float(part[position]) for part in self.scaled)
@@ -243,7 +239,64 @@ class Candidates:
         return {"semantic": semantic, "lexical": lexical, **bonus}
 
 
-def score(
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Chunks with the scores of both sides, of which those that match are known; the rules have not been applied.
+
+    Attributes:
+        rows: int64 `[m]`, ascending.
+        similarities, bm25, ranks: `semantic`, `lexical` and `ranks` of the `Candidates`.
+        semantic, lexical: float32 `[m]`, 0 to 1, the scaled scores; None for a side not used.
+        sides: float32 `[m]`, 0 to 1, the fused scores.
+        matching: bool `[m]`, see `judge`.
+        priors: float32 `[m]`, score factors, equal for all chunks of a page.
+        headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
+        weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
+    """
+
+    rows: NDArray[np.int64]
+    similarities: NDArray[np.float32] | None
+    bm25: NDArray[np.float32] | None
+    ranks: NDArray[np.int8]
+    semantic: NDArray[np.float32] | None
+    lexical: NDArray[np.float32] | None
+    sides: NDArray[np.float32]
+    matching: NDArray[np.bool_]
+    priors: NDArray[np.float32]
+    headed: NDArray[np.bool_] | None = None
+    weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT
+
+    def only(self, kept: NDArray[np.bool_]) -> Judged:
+        """Returns a copy with only the chunks that `kept`, bool `[m]`, selects."""
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return Judged(**{name: part[kept] if isinstance(part, np.ndarray) else part for name, part in parts.items()})
+
+    def with_matching(self, matching: bool) -> Judged:
+        """Returns a copy in which every chunk matches, or none."""
+        return replace(self, matching=np.full(len(self.rows), matching))
+
+    def scored(self, places: tuple[NDArray[np.int32], NDArray[np.int32]] | None) -> Candidates:
+        """Applies the rule for headings, the priors and the literal rule.
+
+        Args:
+            places: section and page of every chunk, each int32 `[m]`; None if pages need no scores.
+        """
+        sides, weight = self.sides, self.weight
+        headed = self.headed if self.headed is not None and self.headed.any() else None
+        if headed is not None and self.lexical is not None:
+            weight = HEADING_SEMANTIC * weight
+            sides = self.lexical if self.semantic is None else fuse(self.semantic, self.lexical, weight)
+        scores = of_pages = _apply_rules(sides, headed, self.priors, self.ranks)
+        if places is not None:
+            of_pages = page_scores(sides, (self.semantic, self.lexical), *places, weight=weight)
+            of_pages = _apply_rules(of_pages, headed, self.priors, self.ranks)
+        return Candidates(
+            self.rows, scores, of_pages, self.matching, self.similarities, self.bm25, self.ranks,
+            (self.semantic, self.lexical), headed,
+        )  # fmt: skip
+
+
+def judge(
     rows: NDArray[np.int64],
     similarities: NDArray[np.float32] | None,
     words: LexicalHits | None,
@@ -251,13 +304,12 @@ def score(
     priors: NDArray[np.float32],
     *,
     lengths: NDArray[np.float32],
-    places: tuple[NDArray[np.int32], NDArray[np.int32]] | None,
     headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
     share: float = MATCH_SHARE,
-) -> Candidates:
-    """Scores chunks by both sides, their headings, the priors of their pages and the literal rule; decides which match.
+) -> Judged:
+    """Fuses the scores of both sides, and decides which chunks match.
 
     A chunk matches if its score, before the rule for headings, the literal rule and the boost, is at least `share` of
     the best one, or if the literal rule applies to it. In semantic mode it matches if its similarity is at least
@@ -268,53 +320,28 @@ def score(
         similarities: float32 `[m]`, cosine; None in lexical mode.
         words: all lexical hits, in any order; None in semantic mode.
         literal: row to rank of the literal rule; may contain rows that are not in `rows`.
-        priors: float32 `[m]`, score factors, equal for all chunks of a page.
+        priors: float32 `[m]`, see `Judged`.
         lengths: float32 `[m]`, factors of both sides for the length of the chunk, not used in semantic mode.
-        places: section and page of every chunk, each int32 `[m]`; None if pages need no scores.
-        headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
+        headed: bool `[m]`, see `Judged`.
         scale: scale of the similarities; by default it is computed from `similarities`.
-        weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
+        weight: weight of the semantic score, see `Judged`.
         share: share of the best score from which a chunk matches, see `match_share`.
     """
     if words is None:
         assert similarities is not None
-        return _score_by_meaning(rows, similarities, priors, places, scale or SemanticScale.of(similarities))
+        scaled = (scale or SemanticScale.of(similarities)).apply(similarities)
+        sides, ranks = np.clip(similarities, 0, 1), np.zeros(len(rows), np.int8)
+        matching = _reaches(sides * priors, SEMANTIC_MATCH_SHARE)
+        return Judged(rows, similarities, None, ranks, scaled, None, sides, matching, priors)
     bm25 = _spread(words, rows)
-    lexical = bm25 / words.scores.max(initial=1e-9) * lengths
+    sides = lexical = bm25 / words.scores.max(initial=1e-9) * lengths
     semantic = None
     if similarities is not None:
         semantic = (scale or SemanticScale.of(similarities)).apply(similarities) * lengths
-    sides = lexical if semantic is None else fuse(semantic, lexical, weight)
+        sides = fuse(semantic, lexical, weight)
     ranks = _ranks_of(rows, literal)
     matching = _reaches(sides * priors, share) | (ranks > 0)
-    if headed is not None and not headed.any():
-        headed = None
-    if headed is not None:
-        weight = HEADING_SEMANTIC * weight
-        sides = lexical if semantic is None else fuse(semantic, lexical, weight)
-    scores = of_pages = _apply_rules(sides, headed, priors, ranks)
-    if places is not None:
-        of_pages = page_scores(sides, (semantic, lexical), *places, weight=weight)
-        of_pages = _apply_rules(of_pages, headed, priors, ranks)
-    return Candidates(rows, scores, of_pages, matching, similarities, bm25, ranks, (semantic, lexical), headed)
-
-
-def _score_by_meaning(
-    rows: NDArray[np.int64],
-    similarities: NDArray[np.float32],
-    priors: NDArray[np.float32],
-    places: tuple[NDArray[np.int32], NDArray[np.int32]] | None,
-    scale: SemanticScale,
-) -> Candidates:
-    """Scores chunks in semantic mode, in which neither words nor headings count, see `score`."""
-    semantic = scale.apply(similarities)
-    sides = np.clip(similarities, 0, 1)
-    scores = of_pages = (sides * priors).astype(np.float32)
-    if places is not None:
-        of_pages = (page_scores(sides, (semantic, None), *places) * priors).astype(np.float32)
-    matching = _reaches(scores, SEMANTIC_MATCH_SHARE)
-    ranks = np.zeros(len(rows), np.int8)
-    return Candidates(rows, scores, of_pages, matching, similarities, None, ranks, (semantic, None))
+    return Judged(rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, headed, weight)
 
 
 def _ranks_of(rows: NDArray[np.int64], literal: Mapping[int, int]) -> NDArray[np.int8]:

@@ -24,9 +24,10 @@ from mkdocs_semsearch.searching.ranking import (
     SEMANTIC_WEIGHT,
     UNKNOWN,
     Candidates,
+    Judged,
     SemanticScale,
     at_rank,
-    score,
+    judge,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
@@ -149,7 +150,7 @@ class ScoreRules:
     by_words: bool
     matches: Mapping[str, float] = field(default_factory=lambda: WEIGHTS["matches"])
 
-    def scored(
+    def judged(
         self,
         rows: NDArray[np.int64],
         similarities: NDArray[np.float32] | None,
@@ -158,26 +159,28 @@ class ScoreRules:
         priors: NDArray[np.float32],
         *,
         headed: NDArray[np.bool_] | None,
-        of_pages: bool,
         scale: SemanticScale | None = None,
-    ) -> Candidates:
-        """Returns the scores of some chunks and whether they match, see `score`."""
+    ) -> Judged:
+        """Returns whether some chunks match, and their scores before the rules, see `judge`."""
         evidence = self._evidence(similarities, hits, literal)
         words, literal = (hits, literal) if self.by_words else (None, {})
         chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
         weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
-        places = (chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None
         share = match_share(self.question, *evidence, self.matches) if evidence else self.matches["share"]
-        candidates = score(
+        judged = judge(
             rows, similarities, words, literal, priors,
-            lengths=chunk_map.length_factor[rows], places=places, headed=headed, scale=scale,
-            weight=weight, share=share,
+            lengths=chunk_map.length_factor[rows], headed=headed, scale=scale, weight=weight, share=share,
         )  # fmt: skip
         if self.question.phrases:  # all chunks contain them
-            return candidates.with_matching(True)
+            return judged.with_matching(True)
         if evidence and self.nothing and not is_answerable(self.question, *evidence, chunk_map.chunks, self.nothing):
-            return candidates.with_matching(False)
-        return candidates
+            return judged.with_matching(False)
+        return judged
+
+    def scored(self, judged: Judged, *, of_pages: bool) -> Candidates:
+        """Returns the final scores of chunks, and with `of_pages` of their pages."""
+        rows, chunk_map = judged.rows, self.chunk_map
+        return judged.scored((chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None)
 
     def _evidence(
         self, similarities: NDArray[np.float32] | None, hits: LexicalHits, literal: Mapping[int, int]
@@ -248,14 +251,39 @@ class Scoring:
     def candidates(self, filtered: NDArray[np.bool_] | None, *, every: bool, of_pages: bool) -> Candidates:
         """Scores the chunks that can match.
 
+        Filters select among the matches of the whole site, so that a count beside a value is what its filter gives. If
+        none of these passes, the chunks that pass are judged by themselves, so that a filter never hides them all.
+
         Args:
             filtered: bool `[n]`, the chunks that pass the filters; None for all.
             every: score all chunks that pass the filters and contain the phrases (in lexical mode all hits); otherwise
                 chunks that no side returns are left out, because their score is 0.
             of_pages: score pages, too.
         """
+        judged = self._judged(None, every=True, shown=filtered) if every else self._of_site
+        if filtered is not None:
+            judged = judged.only(filtered[judged.rows])
+            if not judged.matching.any():
+                judged = self._judged(filtered, every=every)
+        return self._rules.scored(judged, of_pages=of_pages)
+
+    @functools.cached_property
+    def _of_site(self) -> Judged:
+        """The chunks that can match without filters."""
+        return self._judged(None, every=False)
+
+    def _judged(
+        self, filtered: NDArray[np.bool_] | None, *, every: bool, shown: NDArray[np.bool_] | None = None
+    ) -> Judged:
+        """Judges the chunks that pass filters, relative to the best of them.
+
+        Args:
+            filtered: bool `[n]`, the chunks that pass the filters; None for all.
+            every: see `candidates`.
+            shown: bool `[n]`, with `every`: all of these chunks are returned, and of the others those that can match.
+        """
         phrased = self._with_phrases
-        allowed = phrased if filtered is None else filtered if phrased is None else filtered & phrased
+        allowed = _both(filtered, phrased)
         depth = EVERY if self._vector is None else lexical_depth(filtered)
         hits = self._sides.lexical.search(self._question, allowed, depth)
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
@@ -263,20 +291,21 @@ class Scoring:
         if self._vector is None:
             rows = np.sort(hits.rows) if phrased is None or allowed is None else np.flatnonzero(allowed)
         else:
-            reach = None if every or phrased is not None else FLOOR_RANK
+            reach = None if (every and shown is None) or phrased is not None else FLOOR_RANK
             near, scale = self._near(self._vector, allowed, reach)
-            rows, similarities = near.rows, near.similarities
-            if self._by_words:
-                found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
-                for some in (rows, hits.rows, list(literal)):
-                    found[some] = True
-                rows = np.flatnonzero(found)
-                similarities = np.full(len(rows), UNKNOWN)
-                similarities[np.searchsorted(rows, near.rows)] = near.similarities
+            near_parts = [near]
+            if every and shown is not None:
+                near_parts.append(self._sides.vectors.nearest(self._vector, _both(shown, phrased)))
+            found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
+            worded = (hits.rows, list(literal)) if self._by_words else ()
+            for some in (*(part.rows for part in near_parts), *worded):
+                found[some] = True
+            rows = np.flatnonzero(found)
+            similarities = np.full(len(rows), UNKNOWN)
+            for part in near_parts:
+                similarities[np.searchsorted(rows, part.rows)] = part.similarities
         headed = None if self._headed is None else self._headed[rows]
-        return self._rules.scored(
-            rows, similarities, hits, literal, self._priors[rows], headed=headed, of_pages=of_pages, scale=scale
-        )
+        return self._rules.judged(rows, similarities, hits, literal, self._priors[rows], headed=headed, scale=scale)
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
@@ -309,6 +338,11 @@ class Scoring:
         """Returns the similarity below which no chunk can match, for pages of any kind."""
         best = float((near.similarities * self._priors[near.rows]).max())
         return SEMANTIC_MATCH_SHARE * best
+
+
+def _both(mask: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Returns the intersection of two masks; None allows all."""
+    return other if mask is None else mask if other is None else mask & other
 
 
 def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:

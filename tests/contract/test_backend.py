@@ -186,6 +186,33 @@ def test_pages_that_pass_the_filter_match_or_are_weak(backend, find, condition, 
     assert len(alone.ranked.results) == alone.ranked.total > 0
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize("granularity", ["section", "page"])
+def test_a_count_is_the_number_of_results_that_the_filter_gives(find, granularity, mode):
+    compared = set()
+    for text in ("rotate the keys", "pip install foo_bar behind a proxy", "secret"):
+        query = SearchQuery(text, mode=mode, granularity=granularity, facets=("tags", "status"))
+        for narrowed in (query, query.with_filter(Range("year", 2021, 2023))):
+            every = find(narrowed)
+            counted = every.counts("tags")
+            for item in counted:
+                alone = find(narrowed.with_filter(Equals("tags", item.value)))
+                assert alone.ranked.total == item.count, (text, item)
+                assert alone.counts("tags") == counted
+                compared.add(item.count < every.ranked.total)
+    assert True in compared
+
+
+def test_a_filter_that_no_match_passes_gives_the_best_of_what_passes(find):
+    query = SearchQuery("pip install foo_bar once, FooBar.connect() server", granularity="page", limit=50)
+    every = find(query.with_weak())
+    assert every.weaker > 0
+    weak = next(item for item in reversed(every.ranked.results) if item.weak)
+    path = ROWS[int(every.candidates.rows[weak.best])][0].path
+    alone = find(query.with_filter(Equals("page.path", path)))
+    assert (alone.ranked.total, alone.weaker) == (1, 0)
+
+
 def test_results_come_best_first_and_later_ones_follow(find):
     query = SearchQuery("rotate the keys", limit=5)
     first, second = find(query), find(query.with_offset(5))

@@ -127,10 +127,13 @@ def brute_force(index, query):
     """Computes the answer in semantic mode from every row."""
     left = np.logical_and.reduce([index.everything, *(selected(index, item) for item in query.filters)])
     similarity = index.similarities(query.query).astype(float)
-    least = MATCH * similarity[left].max(initial=0.0)
-    if (abs(similarity[left] - least) < ALIKE).any():
-        reject()
-    matches = left & (similarity > least)
+    for judged in (index.everything, left):  # if no match of the site passes the filters, those that pass are judged
+        least = MATCH * similarity[judged].max(initial=0.0)
+        if (abs(similarity[left] - least) < ALIKE).any():
+            reject()
+        matches = left & (similarity > least)
+        if matches.any():
+            break
     key_of = index.page_of if query.granularity == "page" else index.group_of
     unit_of = index.section_of if query.granularity == "page" else key_of
     best = np.zeros(unit_of.max() + 1)

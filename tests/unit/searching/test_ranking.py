@@ -21,8 +21,8 @@ from mkdocs_semsearch.searching.ranking import (
     MATCH_SHARE,
     SemanticScale,
     fuse,
+    judge,
     page_scores,
-    score,
     top,
 )
 
@@ -184,7 +184,7 @@ def test_chunks_match_from_the_given_share_of_the_best_score():
     similarities, words = floats([0.8, 0.5, 0.45, 0.1]), LexicalHits(np.arange(2), floats([4, 1]))
     rows, ones = np.arange(4), np.ones(4, np.float32)
     found = [
-        score(rows, similarities, words, {}, ones, lengths=ones, places=(rows, rows), share=share).matching.tolist()
+        judge(rows, similarities, words, {}, ones, lengths=ones, share=share).scored((rows, rows)).matching.tolist()
         for share in (0.2, 0.35, 0.6)
     ]
     assert found == [[True, True, True, False], [True, True, False, False], [True, False, False, False]]
@@ -194,9 +194,9 @@ def test_words_decide_where_a_heading_has_all_of_them():
     """The second row is nearer, the first one has more of the words; without such a heading the second one wins."""
     similarities, words = floats([0.5, 0.8, 0.1]), LexicalHits(np.arange(2), floats([4, 2.4]))
     rows, ones = np.arange(3), np.ones(3, np.float32)
-    plain = score(rows, similarities, words, {}, ones, lengths=ones, places=(rows, rows))
+    plain = judge(rows, similarities, words, {}, ones, lengths=ones).scored((rows, rows))
     with_all = np.array([True, True, False])
-    headed = score(rows, similarities, words, {}, ones, lengths=ones, places=(rows, rows), headed=with_all)
+    headed = judge(rows, similarities, words, {}, ones, lengths=ones, headed=with_all).scored((rows, rows))
     for before, after in ((plain.scores, headed.scores), (plain.page_scores, headed.page_scores)):
         assert before[1] > before[0]
         assert after[0] > after[1]
@@ -210,8 +210,8 @@ def test_a_chunk_with_little_text_needs_more_similarity_and_more_words():
     rows, ones = np.arange(3), np.ones(3, np.float32)
     lengths = length_factors(np.array([20, 2000, 250]))
     assert lengths[0] < lengths[1] == lengths[2] == 1
-    found = score(rows, similarities, words, {}, ones, lengths=lengths, places=(rows, rows))
+    found = judge(rows, similarities, words, {}, ones, lengths=lengths).scored((rows, rows))
     assert found.scores[0] == pytest.approx(lengths[0] * found.scores[1])
     assert found.page_scores[0] < found.page_scores[1]
-    by_meaning = score(rows, similarities, None, {}, ones, lengths=lengths, places=(rows, rows))
+    by_meaning = judge(rows, similarities, None, {}, ones, lengths=lengths).scored((rows, rows))
     assert by_meaning.scores.tolist() == similarities.tolist()

@@ -47,22 +47,18 @@ export function matchShare(question, { similarity, words }, rule) {
 }
 
 /**
- * Returns the candidate rows, their scores, which of them match, and the two parts of each score.
+ * Returns the rows that a mask allows (null for all), the scores of both sides, and which rows match, judged by the best
+ * of these rows.
  *
  * `question`: as the index has read it. `asked`: scores rows by words. `similarities`: of all rows; missing where words
- * alone rank. `mask`: 1 for the rows allowed, null for all. `depth`: how many hits by words take part beside meaning.
- * `weights`: the table of static.json. `phrased`: the mask holds the rows with the phrase, and all of them match.
+ * alone rank. `weights`: the table of static.json. `phrased`: the mask holds the rows with the phrase, and all of them
+ * match. `depth`: how many hits by words take part beside meaning.
  */
-export function findCandidates(given) {
-  const { mode, question, asked, similarities, mask, depth, core, kindOf, factorOf, meaningOf, weights, phrased } = given;
-  const { sectionOf, pageOf, lengthFactors } = given;
+export function judge(given, mask, depth) {
+  const { mode, question, asked, similarities, core, weights, phrased, lengthFactors } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
-  const priors = kindPriors(question, weights.kinds);
-  const prior = (at) => fround(priors[kindOf(rows[at])] * fround(factorOf(rows[at])));
-  const withPriors = (scores) => scores.map((score, at) => score * prior(at));
-  const meaning = meaningOf && ((at) => meaningOf(rows[at]));
   const semantic = similarities && picked(similarities, rows);
   const named = literalRanks({ question, asked, core, mask });
   const ranks = byMeaning ? new Map() : named;
@@ -71,23 +67,53 @@ export function findCandidates(given) {
   const withLengths = (scores) => scores.map((score, at) => score * lengthFactors[rows[at]]);
   const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(lexical)];
   const parts = [0, 1].map((side) => (scaled[side] ? withLengths(scaled[side]) : null));
-  const fusion = { weight: given.semantic?.weight ?? weights.fusion.semantic, meaning };
-  const plain = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
-  const matching = judge(withPriors(plain), { rows, semantic, worded, named, ranks, meaning, byMeaning }, given);
-  const headed = byMeaning ? null : asked.headed();
+  const sides = byMeaning
+    ? semantic.map((similarity) => Math.max(0, similarity))
+    : fuse(parts, fusionOf(rows, given));
+  const meaning = given.meaningOf && ((at) => given.meaningOf(rows[at]));
+  const scores = withPriors(sides, rows, given);
+  const matching = matchesAmong(scores, { rows, semantic, worded, named, ranks, meaning, byMeaning }, given);
+  return { rows, semantic: semantic ?? null, lexical, parts, sides, matching, ranks };
+}
+
+/** Returns what has been judged, with only the rows that a mask allows. */
+export function only(judged, mask) {
+  const places = rowsOf(Uint8Array.from(judged.rows, (row) => mask[row]));
+  const some = (values) => values && picked(values, places, 1, values.constructor);
+  const { rows, semantic, lexical, parts, sides, matching, ranks } = judged;
+  const [kept, parted] = [[rows, semantic, lexical, sides, matching].map(some), parts.map(some)];
+  return { rows: kept[0], semantic: kept[1], lexical: kept[2], parts: parted, sides: kept[3], matching: kept[4], ranks };
+}
+
+/** Returns the scores of rows and of their pages, with the rules for headings and literal matches. */
+export function score({ sides: plain, ...judged }, given) {
+  const { rows, parts, ranks } = judged;
+  const { asked, sectionOf, pageOf, weights } = given;
+  const headed = given.mode === "semantic" && given.similarities ? null : asked.headed();
   const isHeaded = headed && rows.some((row) => headed[row]) ? (at) => headed[rows[at]] : null;
+  const fusion = fusionOf(rows, given);
   if (isHeaded) fusion.factor = weights.headings.semantic;
   const sides = isHeaded ? fuse(parts, fusion) : plain;
   const finished = (scores) => {
     const lifted = isHeaded ? addHeadingBonus(scores, isHeaded, weights.headings.bonus) : scores;
-    return applyLiteralRule(withPriors(lifted), ranks, rows);
+    return applyLiteralRule(withPriors(lifted, rows, given), ranks, rows);
   };
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
-  return { rows, scores: finished(sides), pageScores: finished(pageScores), matching, semantic: semantic ?? null, lexical };
+  return { ...judged, scores: finished(sides), pageScores: finished(pageScores) };
 }
 
-/** Returns a mask: 1 for the candidates that match. */
-function judge(scores, candidates, { question, asked, semantic: side, weights, phrased }) {
+function fusionOf(rows, { semantic, weights, meaningOf }) {
+  const meaning = meaningOf && ((at) => meaningOf(rows[at]));
+  return { weight: semantic?.weight ?? weights.fusion.semantic, meaning };
+}
+
+function withPriors(scores, rows, { question, weights, kindOf, factorOf }) {
+  const priors = kindPriors(question, weights.kinds);
+  return scores.map((value, at) => value * fround(priors[kindOf(rows[at])] * fround(factorOf(rows[at]))));
+}
+
+/** Returns a mask: 1 for the rows that match. */
+function matchesAmong(scores, candidates, { question, asked, semantic: side, weights, phrased }) {
   const { rows, semantic, worded, named, ranks, meaning, byMeaning } = candidates;
   const best = { similarity: semantic ? highest(semantic, -1) : 0, words: highest(worded, 0) };
   // Similarities say nothing if the best chunk by words is in a language that the model does not know.
@@ -139,8 +165,8 @@ export function rowsOf(values, length = values.length) {
 }
 
 /** Uses a plain loop, as the others here over typed arrays do: `from` and closures take ten times as long. */
-function picked(values, rows, unit = 1) {
-  const found = new Float32Array(rows.length);
+function picked(values, rows, unit = 1, Values = Float32Array) {
+  const found = new Values(rows.length);
   for (let at = 0; at < rows.length; at++) found[at] = values[rows[at]] / unit;
   return found;
 }

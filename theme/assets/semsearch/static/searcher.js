@@ -5,7 +5,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { findCandidates, lengthsOf, lexicalDepth, presented, rankPages, rounded, rowsOf } from "./ranking.js";
+import { judge, lengthsOf, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -94,7 +94,7 @@ export class Searcher {
     ]);
     const missing = held && !held.some(Boolean) ? typed.phrases : [];
     const used = missing.length ? (await this.lexical.read({ ...typed, phrases: [] }, correct)).asked : asked;
-    const given = { asked: used, question: { ...typed, ...used.weigh() }, similarities, mode, options };
+    const given = { asked: used, question: { ...typed, ...used.weigh() }, similarities, mode, options, known: {} };
     return { given, corrections, filtered, phrases: missing.length ? null : held, missing };
   }
 
@@ -160,12 +160,16 @@ export class Searcher {
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
-    const depth = lexicalDepth(filtered, weights.fusion);
     const { core, sectionOf, lengthFactors } = this;
-    const more = { mask: both(filtered, phrases), depth, core, sectionOf, pageOf, lengthFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
-    const scored = this.#boosted(findCandidates({ ...given, ...more }));
-    const found = (fold && languages?.oneTranslation(scored, pageOf, isForeign)) || scored;
-    return { ...found, ...rankPages(found, this, options.min_score) };
+    const all = { ...given, core, sectionOf, pageOf, lengthFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const judged = (mask) => judge(all, both(mask, phrases), lexicalDepth(mask, weights.fusion));
+    // Filters select among the matches of the whole site, or where none passes, among what does: see `Scoring.candidates`.
+    given.known.ofSite ??= judged(null);
+    let found = filtered ? only(given.known.ofSite, filtered) : given.known.ofSite;
+    if (filtered && !found.matching.includes(1)) found = judged(filtered);
+    const scored = this.#boosted(score(found, all));
+    const kept = (fold && languages?.oneTranslation(scored, pageOf, isForeign)) || scored;
+    return { ...kept, ...rankPages(kept, this, options.min_score) };
   }
 
   /** Fetches the shards for the finished words of a question. */
