@@ -47,8 +47,7 @@ export function matchShare(question, { similarity, words }, rule) {
 }
 
 /**
- * Returns the rows that a mask allows (null for all), the scores of both sides, and which rows match, judged by the best
- * of these rows.
+ * Returns the rows that a mask allows (null for all), their scores by both sides, and which are near enough to the best.
  *
  * `question`: as the index has read it. `asked`: scores rows by words. `similarities`: of all rows; missing where words
  * alone rank. `weights`: the table of static.json. `phrased`: the mask holds the rows with the phrase, and all of them
@@ -63,26 +62,22 @@ export function judge(given, mask, depth) {
   const named = literalRanks({ question, asked, core, mask });
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
-  const lexical = byMeaning ? null : worded;
   const withLengths = (scores) => scores.map((score, at) => score * lengthFactors[rows[at]]);
-  const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(lexical)];
+  const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(worded)];
   const parts = [0, 1].map((side) => (scaled[side] ? withLengths(scaled[side]) : null));
-  const sides = byMeaning
-    ? semantic.map((similarity) => Math.max(0, similarity))
-    : fuse(parts, fusionOf(rows, given));
-  const meaning = given.meaningOf && ((at) => given.meaningOf(rows[at]));
+  const fusion = fusionOf(rows, given);
+  const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const scores = withPriors(sides, rows, given);
-  const matching = matchesAmong(scores, { rows, semantic, worded, named, ranks, meaning, byMeaning }, given);
-  return { rows, semantic: semantic ?? null, lexical, parts, sides, matching, ranks };
+  const matching = matchesAmong(scores, { rows, semantic, worded, named, ranks, meaning: fusion.meaning, byMeaning }, given);
+  return { rows, semantic: semantic ?? null, lexical: byMeaning ? null : worded, parts, sides, matching, ranks };
 }
 
 /** Returns what has been judged, with only the rows that a mask allows. */
 export function only(judged, mask) {
   const places = rowsOf(Uint8Array.from(judged.rows, (row) => mask[row]));
-  const some = (values) => values && picked(values, places, 1, values.constructor);
-  const { rows, semantic, lexical, parts, sides, matching, ranks } = judged;
-  const [kept, parted] = [[rows, semantic, lexical, sides, matching].map(some), parts.map(some)];
-  return { rows: kept[0], semantic: kept[1], lexical: kept[2], parts: parted, sides: kept[3], matching: kept[4], ranks };
+  const some = (part) => (ArrayBuffer.isView(part) ? picked(part, places, 1, part.constructor) : part);
+  const kept = Object.entries(judged).map(([name, part]) => [name, some(part)]);
+  return { ...Object.fromEntries(kept), parts: judged.parts.map(some) };
 }
 
 /** Returns the scores of rows and of their pages, with the rules for headings and literal matches. */

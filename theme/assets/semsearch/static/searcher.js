@@ -57,7 +57,6 @@ export class Searcher {
       this.#writeInOrder(shown, found, given, hurry),
       Promise.all(facets.map((name) => this.#count(name, filters, { given, phrases, found }))),
     ]);
-    const partial = results.length < shown.length;
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
     const loading = given.similarities === undefined;
     const corrected = Object.fromEntries(Object.entries(corrections).map(([word, [other]]) => [word, other]));
@@ -76,7 +75,7 @@ export class Searcher {
       ...(missing.length && { missing_phrases: missing }),
       ...(degraded && { degraded }),
       ...(loading && { loading }),
-      ...(partial && { partial }),
+      ...(results.length < shown.length && { partial: true }),
     };
   }
 
@@ -129,10 +128,8 @@ export class Searcher {
       last = this.sectionOf[row];
     }
     const days = date.days();
-    const order = (a, b) =>
-      later(days[b], days[a]) ||
-      (this.boost.length && this.boost[b] - this.boost[a]) ||
-      a - b;
+    const boosted = (a, b) => this.boost.length && this.boost[b] - this.boost[a];
+    const order = (a, b) => later(days[b], days[a]) || boosted(a, b) || a - b;
     const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
     const [results, counts] = await Promise.all([
       this.#writeListed(pages.map((page) => sections.get(page)), sections_per_page),
@@ -155,12 +152,11 @@ export class Searcher {
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
   #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const { languages, pageOf } = this; // loaded if the site has several languages, or one that the model does not know
+    const { core, languages, lengthFactors, pageOf, sectionOf } = this; // `languages` are loaded if the site has several languages, or one that the model does not know
     const isForeign = languages?.foreignTo(options.language);
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
-    const { core, sectionOf, lengthFactors } = this;
     const all = { ...given, core, sectionOf, pageOf, lengthFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
     const judged = (mask) => judge(all, both(mask, phrases), lexicalDepth(mask, weights.fusion));
     // Filters select among the matches of the whole site, or where none passes, among what does: see `Scoring.candidates`.
