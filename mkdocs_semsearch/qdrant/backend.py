@@ -254,12 +254,12 @@ class QdrantBackend:
 
         `hits` returns the window under some filters.
         """
-        of_site = hits(())
-        judged = self._judged(query, question, of_site)
-        if filters:
-            found = hits(filters)
+        of_site, found = hits(()), hits(filters)
+        if not filters:
+            judged = self._judged(query, question, of_site)
+        else:
             both = self._judged(query, question, of_site.joined(found))
-            matching = both.matching & np.isin(both.rows, judged.rows)
+            matching = both.matching & np.isin(both.rows, of_site.rows)
             judged = replace(both, matching=matching).only(np.isin(both.rows, found.rows))
             if not judged.matching.any():
                 judged = self._judged(query, question, found)

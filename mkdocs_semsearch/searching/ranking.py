@@ -241,7 +241,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Chunks with the scores of both sides, of which those that match are known; the rules have not been applied.
+    """Chunks with the fused scores of both sides and whether they match, before the rules of `scored` are applied.
 
     Attributes:
         rows: int64 `[m]`, ascending.

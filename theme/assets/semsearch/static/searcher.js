@@ -152,7 +152,7 @@ export class Searcher {
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
   #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const { core, languages, lengthFactors, pageOf, sectionOf } = this; // `languages` are loaded if the site has several languages, or one that the model does not know
+    const { core, languages, lengthFactors, pageOf, sectionOf } = this; // no `languages` if all pages have one that the model knows
     const isForeign = languages?.foreignTo(options.language);
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
