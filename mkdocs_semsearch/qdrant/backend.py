@@ -26,10 +26,10 @@ from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question, literal_name
 from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, CollectionField, TermList, connect
+from mkdocs_semsearch.qdrant.filters import QdrantFilters
 from mkdocs_semsearch.qdrant.reader import (
     CollectionReader,
     PointHits,
-    QdrantFilters,
     heading_stems,
     identifier_dimension,
     phrase_terms,
