@@ -111,8 +111,13 @@ class QueryWords(Protocol):
         """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""
         ...
 
-    def corrections(self, term: str) -> Sequence[str]:
-        """Returns the words to which a word that is not in the index may be corrected, best first."""
+    def corrections(self, term: str, *, finished: bool = True) -> Sequence[str]:
+        """Returns the words to which a word that is not in the index may be corrected, best first.
+
+        Args:
+            term: the word.
+            finished: whether the reader has typed the whole word; otherwise the beginning of longer words is no typo.
+        """
         ...
 
 
@@ -128,7 +133,7 @@ def read_words(
         embeds_corrections: whether the text that is embedded contains the corrections.
     """
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
-    corrections = _corrections(telling, words) if correct else {}
+    corrections = _corrections(telling, words, last=question.words[-1]) if telling and correct else {}
     embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
     return _weighed(replace(question, telling=telling, corrections=corrections, embedded=embedded), words)
 
@@ -201,11 +206,20 @@ def telling_terms(
     return telling + corrected, last[-1] if last else None
 
 
-def _corrections(telling: Sequence[str], words: QueryWords) -> dict[str, tuple[str, ...]]:
-    """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time."""
+def _corrections(telling: Sequence[str], words: QueryWords, last: str) -> dict[str, tuple[str, ...]]:
+    """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time.
+
+    Args:
+        telling: words of the question.
+        words: the words of the index.
+        last: the last word of the question, which the reader may still be typing.
+    """
     single = ((word, words.terms(word)) for word in dict.fromkeys(telling) if words.tells(word))
     unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
-    corrections = {word: tuple(words.corrections(term)) for word, term in itertools.islice(unknown, MAX_CORRECTED)}
+    corrections = {
+        word: tuple(words.corrections(term, finished=word != last))
+        for word, term in itertools.islice(unknown, MAX_CORRECTED)
+    }
     return {word: others for word, others in corrections.items() if others}
 
 

@@ -15,7 +15,7 @@ from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_wo
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.lexical.terms import may_be_typo, nearest_words
+from mkdocs_semsearch.lexical.terms import may_be_typo, most_longer_words, nearest_words
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
@@ -98,11 +98,14 @@ class BundleWords:
         longer = [word for word in words if word.startswith(prefix) and word != prefix]
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
 
-    def corrections(self, word: str) -> tuple[str, ...]:
+    def corrections(self, word: str, *, finished: bool) -> tuple[str, ...]:
         """Returns the words that an unknown word may be a typo of, see `TermDictionary`."""
-        if not may_be_typo(word) or self.beginning_with(word, 1) or self._encoder.has_token(word):
+        if not may_be_typo(word) or self._encoder.has_token(word):
             return ()
-        return nearest_words(word, self._words(shard_of(word, self._bundle.firsts("words"))))
+        words = self._words(shard_of(word, self._bundle.firsts("words")))
+        if longer := self.beginning_with(word, most_longer_words(word)):
+            return nearest_words(word, {other: words[other] for other in longer}) if finished else ()
+        return nearest_words(word, words)
 
     def phrase_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """Returns the rows that contain words in this order, next to each other."""
@@ -312,6 +315,6 @@ class StaticLexical:
         """Returns the number of chunks that contain the most frequent longer word with this prefix."""
         return max(map(self.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
-    def corrections(self, term: str) -> tuple[str, ...]:
-        """Returns likely corrections of an unknown word, best first."""
-        return self._words.corrections(term)
+    def corrections(self, term: str, *, finished: bool = True) -> tuple[str, ...]:
+        """Returns likely corrections of an unknown word, best first, see `QueryWords.corrections`."""
+        return self._words.corrections(term, finished=finished)

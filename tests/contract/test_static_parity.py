@@ -269,12 +269,18 @@ def test_options_have_the_same_answers(engine, searcher, mode, options):
             assert answer == reference(searcher, query), (text, offset)
 
 
-def test_a_token_and_a_word_with_other_digits_are_no_typos(engine, searcher):
+def test_a_token_a_last_beginning_and_a_word_with_other_digits_are_no_typos(engine, searcher):
     for text, corrected in {
         "tokne": {"tokne": "token"},
         "taken": {},
         "E4512": {},
         "E4521z": {"E4521z": "e4521"},
+        "reques vault": {"reques": "request"},
+        "vault reques": {},
+        "toke vault": {"toke": "token"},
+        "vaul token": {"vaul": "vault"},
+        '"reques"': {},
+        '"reques" vault': {"reques": "request"},
     }.items():
         assert reference(searcher, SearchQuery(text)).get("corrected", {}) == corrected, text
         assert engine.search(text).get("corrected", {}) == corrected, text

@@ -41,6 +41,29 @@ def test_a_typo_is_corrected_and_another_word_is_not(searcher, typed, meant):
     assert searcher.search(SearchQuery(f"wait {typed}")).corrected == ({} if meant is None else {typed: meant})
 
 
+@pytest.mark.parametrize(
+    ("question", "corrected"),
+    [
+        ("passwor at home", {"passwor": "password"}),
+        ("databas at home", {"databas": "databases"}),  # by its stem
+        ("populat at home", {}),  # none of the longer words is near
+        ("home passwor", {}),  # the last word, which may be unfinished
+    ],
+)
+def test_the_beginning_of_a_word_is_a_typo_unless_it_is_the_last_word(searcher, question, corrected):
+    assert searcher.search(SearchQuery(question)).corrected == corrected
+
+
+def test_four_letters_are_corrected_only_to_the_most_frequent_word_that_begins_with_them(tmp_path):
+    pages = [made_page("a.md", "The command line has a comma."), made_page("b.md", "A command.")]
+    with opened(tmp_path / "index", pages) as searcher:
+        assert searcher.search(SearchQuery("comm line")).corrected == {}
+        assert searcher.search(SearchQuery("comman line")).corrected == {"comman": "command"}
+    pages = [made_page("a.md", "A command has a comma."), made_page("b.md", "A comma.")]
+    with opened(tmp_path / "other", pages) as searcher:
+        assert searcher.search(SearchQuery("comm line")).corrected == {"comm": "comma"}
+
+
 def test_the_most_frequent_of_the_nearest_words_is_the_correction(tmp_path):
     pages = [made_page(f"{name}.md", text) for name, text in {"a": "posts", "b": "ports", "c": "ports"}.items()]
     with opened(tmp_path / "index", pages) as searcher:

@@ -70,7 +70,7 @@ export class Lexical {
       term && second === undefined && this.#tells(word) && !this.words.find(term);
     const single = words.filter(isUnknown);
     const correcting = single.slice(0, correct ? MAX_CORRECTED : 0).map(async (item) => {
-      item.corrections = await this.words.corrections(item.terms[0]);
+      item.corrections = await this.words.corrections(item.terms[0], item.word !== last);
     });
     const [term] = termsOf(last);
     const known = exact || (term && this.words.find(term)?.chunks);

@@ -6,6 +6,7 @@ const BEFORE_SUFFIX = 3;
 const CORRECTED_FROM = 4;
 const TWO_TYPOS_FROM = 8;
 const CORRECTIONS = 3;
+const LONGEST_ABBREVIATION = 4;
 
 /** A shard of words and identifiers with their posting lists. */
 class TermShard {
@@ -118,17 +119,19 @@ export class Words {
 
   /**
    * Returns words one typo away from an unknown one, or two if it is long. First letter and digits must agree. A token
-   * of the model is no typo, but a common word that the site happens not to have.
+   * of the model is no typo, but a common word that the site happens not to have. The beginning of words is corrected
+   * to these only (a short one to the most frequent), and not at all where the reader may still be typing it.
    */
-  async corrections(word) {
+  async corrections(word, finished = true) {
     const letters = [...word];
     if (letters.length < CORRECTED_FROM || /^\p{Nd}+$/u.test(word)) return [];
     const isToken = this.meaning?.hasToken(word).catch(() => false); // words are found without the files of meaning
-    const [longer, known] = await Promise.all([this.beginningWith(word, 1), isToken]);
-    if (longer.length || known) return [];
+    const limit = letters.length > LONGEST_ABBREVIATION ? Infinity : 1;
+    const [longer, known, all] = await Promise.all([this.beginningWith(word, limit), isToken, this.#list(word)]);
+    if (known || (longer.length && !finished)) return [];
+    const words = longer.length ? all.filter(([other]) => longer.includes(other)) : all;
     const { typos } = await import("./typos.js");
     const furthest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
-    const words = await this.#list(word);
     const digits = digitsOf(word);
     const near = new Map();
     let nearest = furthest;
