@@ -30,7 +30,7 @@ from mkdocs_semsearch.chunking.markdown_source import NO_SPAN, SourceMap, read_m
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_language import page_language, written_language
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
-from mkdocs_semsearch.chunking.page_role import kind_in_site, page_kind
+from mkdocs_semsearch.chunking.page_role import is_error_page, kind_in_site, page_kind
 from mkdocs_semsearch.embedding.protocol import TokenCounter
 from mkdocs_semsearch.lexical import analyzers, languages
 
@@ -106,9 +106,12 @@ class Chunker:
         self._kinds = dict(kinds or {})
 
     def chunk(self, document: Document) -> ChunkedPage | None:
-        """Returns the page in chunks, or None if its front matter says `search: {exclude: true}`."""
+        """Returns the page in chunks, or None if its front matter says `search: {exclude: true}`.
+
+        None also for a site's `404.md`, unless its front matter says `search: {exclude: false}`.
+        """
         front_matter = plain_front_matter(document.front_matter)
-        if excludes_from_search(front_matter):
+        if excludes_from_search(front_matter, otherwise=is_error_page(document.path)):
             return None
         text = self._memory.recall(document) if self._memory else None
         if text is None:

@@ -107,10 +107,17 @@ def plain_front_matter(values: Mapping[Any, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if not key.startswith("__")}
 
 
-def excludes_from_search(values: Mapping[str, Any]) -> bool:
-    """Returns whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude it, too."""
+def excludes_from_search(values: Mapping[str, Any], *, otherwise: bool = False) -> bool:
+    """Returns whether front matter says `search: {exclude: true}`; values such as `"yes"` and `1` exclude it, too.
+
+    Args:
+        values: front matter of the page.
+        otherwise: what is returned if it does not say.
+    """
     search = values.get("search")
     exclude = search.get("exclude") if isinstance(search, Mapping) else None
+    if exclude is None:
+        return otherwise
     if isinstance(exclude, str):
         return exclude.strip().lower() not in ("", "false", "no", "off", "0")
     return bool(exclude)

@@ -33,6 +33,7 @@ _PROPOSAL_FOLDERS = frozenset(
     {"adr", "adrs", "decision-records", "design-docs", "enhancements", "keps", "proposal", "proposals", "rfc", "rfcs"}
 )
 _REFERENCE_WORDS = frozenset({"api", "cli", "command", "commands", "reference"})
+_ERROR_PAGE = re.compile(r"404(?:/index)?\.\w+")
 _DATED_NAME = re.compile(r"(?:19|20)\d\d-\d\d-\d\d\b.*")
 
 _CHANGELOG = r"(?:change ?logs?|release ?notes?|what ?s ?new|new features|breaking changes|(?:release|version) history)"
@@ -95,6 +96,11 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     if top in _CONTRIBUTING_FOLDERS or name in _CONTRIBUTING_NAMES:
         return "contributing"
     return "guide"
+
+
+def is_error_page(path: str) -> bool:
+    """Returns whether a page is what a web server shows for a missing page: `404` at the top of the docs folder."""
+    return _ERROR_PAGE.fullmatch(path) is not None
 
 
 def kind_in_site(kind: PageKind, *, listed: bool) -> PageKind:

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from mkdocs_semsearch import open_searcher
+from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.site import built_site, publishing
 from tests.word_hash import WordHashEmbedder
@@ -45,6 +46,23 @@ def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, cap
     assert main(["index", str(site), "--config", str(tmp_path / "mkdocs.yml")]) == 0
 
     assert "warning: The front matter of guide.md cannot be read and is left out: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("config", [[], ["--config", "mkdocs.yml"]], ids=["HTML only", "with its sources"])
+def test_the_page_for_missing_pages_is_no_result(tmp_path, monkeypatch, config):
+    for name in ("index", "guide", "404"):
+        page = tmp_path / "site" / ("" if name == "index" else name) / "index.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f"<html lang=en><body><main><h1>{name}</h1><p>Text of {name}.</p></main></body></html>")
+        (tmp_path / "docs").mkdir(exist_ok=True)
+        (tmp_path / "docs" / f"{name}.md").write_text(f"# {name}\n\nText of {name}.\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [semsearch]\n")
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["index", "site", "--index", "index", *config]) == 0
+
+    assert open_index(tmp_path / "index").manifest.pages == 2
 
 
 def test_a_folder_without_pages_is_refused_and_the_index_stays(page, tmp_path, capsys):

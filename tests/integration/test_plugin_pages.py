@@ -70,6 +70,15 @@ def test_authors_can_exclude_pages_and_parts(site, theme):
     assert "Hush" not in site.text()
 
 
+def test_the_page_for_missing_pages_is_no_result_unless_its_front_matter_says_so(site):
+    site.write({"404.md": "# Not found\n\nTry the search.\n", "errors/404.md": "# Status 404\n"})
+    site.build()
+    assert sorted(site.paths()) == ["errors/404.md", "index.md"]
+    site.write({"404.md": "---\nsearch: {exclude: false}\n---\n# Not found\n"})
+    site.build()
+    assert sorted(site.paths()) == ["404.md", "errors/404.md", "index.md"]
+
+
 def test_drafts_and_excluded_docs_are_not_in_a_build(site):
     site.config |= {"draft_docs": "draft.md\n", "exclude_docs": "gone.md\n"}
     site.write({"draft.md": "# Draft\n", "gone.md": "# Gone\n"}).build()

@@ -167,6 +167,8 @@ def test_a_field_is_reported_once_with_an_example_and_a_count() -> None:
 )
 def test_exclusion(values: dict[str, Any], excluded: bool) -> None:
     assert excludes_from_search(values) is excluded
+    says = isinstance(values.get("search"), dict) and values["search"].get("exclude") is not None
+    assert excludes_from_search(values, otherwise=True) is (excluded if says else True)
 
 
 def test_front_matter_becomes_json() -> None:
