@@ -233,11 +233,15 @@ def _around(tag: str, *, mark_code: bool) -> tuple[str, str]:
     return (CODE_START, CODE_END) if mark_code and tag in CODE_TAGS else ("", "")
 
 
-_TAG = re.compile(r"</?(?:a|abbr|b|br|code|em|i|img|kbd|mark|small|span|strong|sub|sup|svg|path|wbr)\b[^>]*>", re.I)
+_TAG = re.compile(
+    r"</?(?:(?-i:[abiqsu])|abbr|br|cite|code|del|em|font|img|ins|kbd|mark|path|samp|small|span|strong|sub|sup|svg|tt|var|wbr)"
+    r"\b[^>]*>",
+    re.IGNORECASE,
+)
 
 
 def plain_title(title: object) -> str:
-    """Returns a title of any type as text, without inline markup and entities; `Vec<T>` is not markup and stays."""
+    """Returns a title of any type as text, without inline markup and entities; `Vec<T>` and `Set<S>` stay."""
     return "" if title is None else " ".join(html.unescape(_TAG.sub("", str(title))).split())
 
 
