@@ -217,8 +217,21 @@ def _cut(block: _Block) -> Excerpt:
         return _whole(block)
     if not block.fenced:
         return _cut_prose(block)
-    first = block.text.count("\n", 0, block.found[0][0]) - 1 if block.found else 0
+    first = block.text.count("\n", 0, _window_start_in_code(block)) - 1 if block.found else 0
     return _cut_code(block, first, MAX_CHARACTERS)
+
+
+def _window_start_in_code(block: _Block) -> int:
+    """Returns the start of the window with the most different stems, but not at a part of an identifier that is in it.
+
+    In a commented configuration, the comment of the option before often has such words.
+    """
+    window = _window_start(block)
+    inside = [(start, stems) for start, end, stems in block.found if window <= start and end <= window + MAX_CHARACTERS]
+    for number, (start, stems) in enumerate(inside):
+        if not any(stems < others for _, others in inside[number + 1 :]):
+            return start
+    return window
 
 
 def _cut_code(block: _Block, first: int, room: int) -> Excerpt:

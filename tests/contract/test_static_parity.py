@@ -69,6 +69,9 @@ NAMED = {
             "| no | Nothing at all here. |\n" * 14 + "| a | First. A mongoose. |\n" + "| no | Nothing here. |\n" * 20,
             "1. Nothing at all is said here.\n" * 12 + "13. A mongoose sleeps.\n" + "14. Nothing is said here.\n" * 12,
             "Nothing at all\n" * 25 + "  - A mongoose\n" + "  - Nothing at all\n" * 25,
+            "```\n#keep: 1\n#   The depth and each mongoose\n#mongoose_depth: 3\n"
+            + "#   which is explained\n" * 20
+            + "```",
             "```sh\n\n\nmongoose --all\n\n" + "x = 1\n" * 48 + "\n\n" + "y" * 300 + "\n\n\n```",
         ],
         {},
@@ -130,6 +133,8 @@ installing zebras
 run these zebra commands
 listing of items
 mongoose
+mongoose_depth
+mongoose_depth of each
 stopping and ending
 naming the file
 ключ

@@ -208,6 +208,24 @@ def test_a_match_far_into_a_long_line_of_code_is_shown(searcher):
     assert marked(found) == ["restore"]
 
 
+def test_commented_options_begin_with_the_option_not_with_the_comment_of_the_one_before(searcher):
+    options = "\n".join(
+        f"#{name}: 1\n#   {meaning} " + "which is explained here at some length\n#   and in a second line."
+        for name, meaning in (
+            ("restore_speed", "How fast a rotation is, at some depth,"),
+            ("keys_depth", "How deep keys are,"),
+            ("zebra", "The animal,"),
+            ("keys_of_zebra", "What the animal opens,"),
+            ("other", "Another number,"),
+        )
+    )
+    found = excerpt(searcher, "keys_depth", f"```\n{options}\n```")
+    assert found.text.startswith("```\n#keys_depth: 1\n#   How deep keys are, which is")
+    assert marked(found)[:2] == ["keys_depth", "keys"]
+    found = excerpt(searcher, "rotation with keys_depth", f"```\n{options}\n```")
+    assert found.text.startswith("```\n#   How fast a rotation is, at some depth,")
+
+
 @pytest.mark.parametrize("query", ["keys", "other"], ids=["whole", "cut"])
 def test_code_neither_begins_nor_ends_with_an_empty_line(searcher, query):
     lines = "\n".join(["", "", "keys = 1", "", "# " + "x" * 290, "", "y = 2", "other = 3", "", "z" * 310, "", ""])

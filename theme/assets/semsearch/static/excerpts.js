@@ -139,10 +139,21 @@ function piecesOf(word) {
 }
 
 function cut(block) {
-  const { text, fenced, found: [match] } = block;
+  const { text, fenced, found } = block;
   if (text.length <= MAX_CHARACTERS) return whole(block);
   if (!fenced) return cutProse(block);
-  return cutCode(block, match ? text.slice(0, match.start).split("\n").length - 2 : 0, MAX_CHARACTERS);
+  const first = found.length ? text.slice(0, windowStartInCode(found)).split("\n").length - 2 : 0;
+  return cutCode(block, first, MAX_CHARACTERS);
+}
+
+/** Returns the start of the window with the most different stems, without words that are parts of an identifier in it. */
+function windowStartInCode(found) {
+  const window = windowStart(found);
+  const inside = found.filter(({ start, end }) => window <= start && end <= window + MAX_CHARACTERS);
+  const isPart = ({ stems }, { stems: others }) =>
+    new Set(stems).size < new Set(others).size && stems.every((stem) => others.includes(stem));
+  const first = inside.find((match, at) => !inside.slice(at + 1).some((other) => isPart(match, other)));
+  return first ? first.start : window;
 }
 
 /** Cuts whole lines from a line on, inside the block's fence; a line that is too long is cut. */
