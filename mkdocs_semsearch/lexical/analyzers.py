@@ -44,6 +44,8 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
 _VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
 _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
+_AROUND_NAMES = re.compile(r"[^\w.\-]+")
+_INNER_NAME = re.compile(r"_[^\W_]|[a-z][A-Z]|^--[^\W_]")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
 
@@ -137,6 +139,7 @@ def identifier_forms(word: str) -> tuple[str, ...]:
 
     For example, `--no-livereload` has the forms `--no-livereload` and `no-livereload`, `app.include_router()` has
     `app.include_router` and `include_router`, `<details>` has `<details>` and `details`, and `v1.28` also has `1.28`.
+    Names inside of code are forms, too: `get_secret` of `get_secret("name")`, and `message_id` of `"message_id":"1"`.
     """
     return _forms(word) if len(word) <= MAX_IDENTIFIER_LENGTH else ()
 
@@ -145,12 +148,22 @@ def identifier_forms(word: str) -> tuple[str, ...]:
 def _forms(word: str) -> tuple[str, ...]:
     if not _LOOKS_LIKE_IDENTIFIER.search(word):
         return ()
+    names = _names(word)
+    dotted = (bare for bare in map(_bare_name, names) if "." in bare and "/" not in bare)
+    ends = (bare.rsplit(".", 1)[1] for bare in dotted)
+    return tuple(dict.fromkeys(form for form in (*names, *ends) if len(form) > 1))
+
+
+def _names(word: str) -> tuple[str, ...]:
+    """Returns an identifier, lower-cased, and the names in it: before `=`, without the signs around it, and inner ones.
+
+    An inner name is `snake_case`, `camelCase` or a `--flag`, because the parts of `built-in/plug-in` or of most
+    addresses are words.
+    """
     whole = word.lower().removesuffix("()")
-    bare = _bare_name(whole)
-    forms = [whole, bare, whole.split("=", 1)[0]]
-    if "." in bare and "/" not in bare:
-        forms.append(bare.rsplit(".", 1)[1])
-    return tuple(dict.fromkeys(form for form in forms if len(form) > 1))
+    pieces = (piece.rstrip(".-") for piece in _AROUND_NAMES.split(word))
+    inner = [piece.lower() for piece in pieces if _INNER_NAME.search(piece)]
+    return tuple(dict.fromkeys((whole, whole.split("=", 1)[0], _bare_name(whole), *inner, *map(_bare_name, inner))))
 
 
 def is_code(word: str) -> bool:
@@ -163,7 +176,7 @@ def is_code(word: str) -> bool:
 
 def _bare_name(identifier: str) -> str:
     """Returns an identifier without the signs around it, and a version without its `v`."""
-    return _VERSION.sub("", identifier.strip("-<>/@$.~="))
+    return _VERSION.sub("", identifier.strip("-<>/@$.~=({#"))
 
 
 def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
@@ -173,12 +186,9 @@ def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
         word: a word of a query.
         unfinished: whether a longer identifier that begins with it is found too.
     """
-    forms = identifier_forms(word)
-    if not forms:
+    if not identifier_forms(word):
         return None
-    whole, bare = forms[0], _bare_name(forms[0])
-    names = dict.fromkeys(name for name in (whole, whole.split("=", 1)[0], bare) if len(name) > 1)
-    return "|".join(_bounded(name, unfinished=unfinished) for name in names)
+    return "|".join(_bounded(name, unfinished=unfinished) for name in _names(word) if len(name) > 1)
 
 
 def _bounded(name: str, *, unfinished: bool) -> str:

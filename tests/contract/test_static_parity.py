@@ -103,6 +103,8 @@ E4521
 status_code
 HTTPException
 client.rotate_keys()
+max_age
+max_age(5) for rotate_keys("x")
 --max-age=90
 "access token"
 "token access"

@@ -11,6 +11,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     prepare,
     raw_words,
 )
+from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
 
@@ -144,7 +145,7 @@ def test_words_are_stemmed_by_the_language_of_the_site(tmp_path, language, text,
         ("--no-livereload", ("--no-livereload", "no-livereload"), ("no", "livereload")),
         ("<details>", ("<details>", "details"), ()),
         ("E4521", ("e4521",), ("e", "4521")),
-        ("--port=80", ("--port=80", "port=80", "--port"), ("port", "80")),
+        ("--port=80", ("--port=80", "--port", "port=80", "port"), ("port", "80")),
         ("v1.28", ("v1.28", "1.28", "28"), ("v", "1", "28")),
         ("C++", ("c++",), ()),
         ("F#", ("f#",), ()),
@@ -154,6 +155,58 @@ def test_words_are_stemmed_by_the_language_of_the_site(tmp_path, language, text,
 def test_identifiers(word, forms, parts):
     assert identifier_forms(word) == forms
     assert identifier_parts(word) == parts
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ('get_secret("x', {"get_secret"}),
+        ('app.get_secret("x', {"app.get_secret", "get_secret"}),
+        ("scan(SCORE_PATTERN", {"score_pattern"}),
+        ('message_id":"1', {"message_id"}),
+        ("x=1&authSource=admin", {"authsource"}),
+        ("--foo|--no-bar", {"--foo", "--no-bar", "no-bar"}),
+        ("/api/stats/top_domains", {"top_domains"}),
+        ("#max_depth", {"max_depth"}),
+        ("${SITE_URL", {"site_url"}),
+        ("$(lsb_release", {"lsb_release"}),
+        ("__init__(self", {"__init__"}),
+    ],
+)
+def test_names_inside_of_code_are_forms(word, names):
+    assert names <= set(identifier_forms(word))
+
+
+@pytest.mark.parametrize("word", ["and/or", "built-in/plug-in", "https://docs.example.com/some-path/page.html"])
+def test_words_between_slashes_are_no_identifiers(word):
+    assert identifier_forms(word) == (word,)
+
+
+CODE = """
+#max_depth: 5
+title: ${SITE_URL}/x
+get_secret("token")
+run --port=80
+"""
+
+
+@pytest.mark.parametrize("typed", ["max_depth", "SITE_URL", "get_secret", "get_secret()", "--port"])
+def test_an_identifier_inside_of_code_is_the_whole_identifier(tmp_path, typed):
+    pages = [
+        made_page("code.md", f"```\n{CODE}\n```"),
+        made_page("parts.md", "The max depth, site url or secret port."),
+    ]
+    with opened(tmp_path / "index", pages) as searcher:
+        best, *others = searcher.search(SearchQuery(typed, mode="lexical", explain=True)).results
+    assert (best.page.path, best.explain["rule"]) == ("code.md", "identifier")
+    assert not any(result.explain["rule"] for result in others)
+
+
+@pytest.mark.parametrize("typed", ["get_secret(name)", "--port=8080", "${SITE_URL}", "$SITE_URL", "#max_depth"])
+def test_code_in_a_question_is_known_by_its_name(tmp_path, typed):
+    with opened(tmp_path / "index", [made_page("code.md", f"```\n{CODE}\n```")]) as searcher:
+        lexical = searcher._backend._sides.lexical
+        assert lexical.read(read_question(typed)).has_code
 
 
 @pytest.mark.parametrize("word", ["user_id", "a.b_c", "include()", "std::vector", "--flag", "@route", "$HOME"])

@@ -123,15 +123,18 @@ def test_parts_of_identifiers(searcher):
         ("use .NET here", "ASP.NET or .net, a net", [".NET", ".net", "net"]),
         ("a List<T> type", "List<T> and T", ["List<T>"]),
         ("src/a_b.py", "in src/a_b.py, a_b", ["src/a_b.py"]),
+        ("${MY_URL}", "$MY_URL and MY_URL", ["MY_URL", "MY_URL"]),
     ],
 )
 def test_identifiers_are_marked_whole(searcher, query, content, wanted):
     assert marked(excerpt(searcher, query, content)) == wanted
 
 
-def test_a_block_with_the_whole_identifier_goes_before_one_with_its_parts(searcher):
-    found = excerpt(searcher, "set sync.wave", f"wave and sync. {FILLER * 5}\n\nThis is sync.wave.")
-    assert found.text == "This is sync.wave."
+@pytest.mark.parametrize(
+    ("query", "block"), [("set sync.wave", "This is sync.wave."), ('sync_wave("x")', 'Call sync_wave("y").')]
+)
+def test_a_block_with_the_whole_identifier_goes_before_one_with_its_parts(searcher, query, block):
+    assert excerpt(searcher, query, f"wave and sync. {FILLER * 5}\n\n{block}").text == block
 
 
 LIST = "\n".join(f"- entry number {number} of a long list" for number in range(30))

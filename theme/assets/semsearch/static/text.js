@@ -18,7 +18,9 @@ const PHRASE = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»/g
 const IDENTIFIER =
   /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$|^[A-Za-z](?:\+\+|#)$/u;
 const VERSION = /^v(?=[0-9]+\.[0-9])/;
-const AROUND_IDENTIFIER = /^[-<>/@$.~=]+|[-<>/@$.~=]+$/g;
+const AROUND_IDENTIFIER = /^[-<>/@$.~=({#]+|[-<>/@$.~=({#]+$/g;
+const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
+const INNER_NAME = /_[\p{L}\p{N}]|[a-z][A-Z]|^--[\p{L}\p{N}]/u;
 const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
 const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
 
@@ -116,11 +118,18 @@ const spoken = (word) =>
 /** Returns the forms under which an identifier is indexed as a whole; none for a plain word. */
 export function identifierForms(word) {
   if (isTooLong(word) || !IDENTIFIER.test(word)) return [];
-  const whole = word.toLowerCase().replace(/\(\)$/, "");
-  const bare = bareName(whole);
-  const forms = [whole, bare, whole.split("=")[0]];
-  if (bare.includes(".") && !bare.includes("/")) forms.push(bare.split(".").at(-1));
+  const names = namesIn(word);
+  const dotted = names.map(bareName).filter((bare) => bare.includes(".") && !bare.includes("/"));
+  const forms = [...names, ...dotted.map((bare) => bare.split(".").at(-1))];
   return [...new Set(forms)].filter((form) => [...form].length > 1);
+}
+
+/** Returns an identifier in lower case, and the names in it: `get_secret` of `get_secret("name")`. */
+function namesIn(word) {
+  const whole = word.toLowerCase().replace(/\(\)$/, "");
+  const pieces = word.split(AROUND_NAMES).map((piece) => piece.replace(/[.-]+$/, ""));
+  const inner = pieces.filter((piece) => INNER_NAME.test(piece)).map((piece) => piece.toLowerCase());
+  return [...new Set([whole, whole.split("=")[0], bareName(whole), ...inner, ...inner.map(bareName)])];
 }
 
 const WRITTEN_AS_CODE = /[\p{L}\p{N}]_+[\p{L}\p{N}]|\(\)$|::|^--[\p{L}\p{N}]|^[@$][\p{L}\p{N}]/u;
@@ -137,10 +146,9 @@ export function wholeIdentifiers(words) {
 }
 
 function identifierPattern(word, unfinished) {
-  const [whole] = identifierForms(word);
-  if (!whole) return null;
-  const names = [whole, whole.split("=")[0], bareName(whole)].filter((name) => [...name].length > 1);
-  return [...new Set(names)].map((name) => bounded(name, unfinished)).join("|");
+  if (!identifierForms(word).length) return null;
+  const names = namesIn(word).filter((name) => [...name].length > 1);
+  return names.map((name) => bounded(name, unfinished)).join("|");
 }
 
 /** Returns a pattern for a name that is not part of a longer word or number. */
