@@ -24,6 +24,9 @@ MAX_CHARACTERS = 320
 _LEAST_BEGINNING = 120
 """Least length of the shown beginning of a block that another one introduces; chosen, not measured."""
 
+_SHORTEST = 80
+"""A shorter excerpt is continued with the beginning of the next block; chosen, not measured."""
+
 _LONGEST_UNCUT = 80
 """Greatest length of a word or of inline code that is left out rather than cut; chosen, not measured."""
 
@@ -120,8 +123,8 @@ def make_excerpt(
     following = [*blocks[best + 1 :], *(_blocks(introduced, matcher) if introduced else ())]
     while following and len(excerpt.text) + len(following[0].text) + 2 <= MAX_CHARACTERS:
         excerpt = _join(excerpt, _whole(following.pop(0)))
-    if following and _introduces(excerpt.text, following[0]):
-        # What a text introduces is shown too, at least its beginning.
+    if following and (len(excerpt.text) < _SHORTEST or _introduces(excerpt.text, following[0])):
+        # What a text introduces is shown too, at least its beginning; so is what follows a label or a picture.
         room = max(MAX_CHARACTERS - len(excerpt.text) - 2, _LEAST_BEGINNING)
         excerpt = _join(excerpt, _beginning(following[0], room))
     return excerpt

@@ -68,6 +68,7 @@ NAMED = {
         [
             "| no | Nothing at all here. |\n" * 14 + "| a | First. A mongoose. |\n" + "| no | Nothing here. |\n" * 20,
             "1. Nothing at all is said here.\n" * 12 + "13. A mongoose sleeps.\n" + "14. Nothing is said here.\n" * 12,
+            "Mongoose\n\n" + "Nothing at all is said here. " * 20,
             "Nothing at all\n" * 25 + "  - A mongoose\n" + "  - Nothing at all\n" * 25,
             "```\n#keep: 1\n#   The depth and each mongoose\n#mongoose_depth: 3\n"
             + "#   which is explained\n" * 20

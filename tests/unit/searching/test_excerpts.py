@@ -153,6 +153,14 @@ def test_what_a_text_introduces_is_shown_with_it(searcher):
     assert found.text.endswith("without an end in sight. Nothing to see in this long sentence …")
 
 
+@pytest.mark.parametrize("label", ["Keys", "Picture of a restore"])
+def test_a_label_is_shown_with_the_beginning_of_what_follows(searcher, label):
+    found = excerpt(searcher, "restore keys", f"{label}\n\n{FILLER * 9}\n\nMore.")
+    assert found.text.startswith(f"{label}\n\nNothing to see in this long sentence")
+    assert found.text.endswith(" …")
+    assert len(found.text) <= MAX_CHARACTERS + 2
+
+
 def test_code_is_shown_with_its_file_name(searcher):
     code = "\n".join(f"restore --number {number}" for number in range(30))
     found = excerpt(searcher, "rotate keys", f"To rotate keys:\n\nrun.sh\n\n```sh\n{code}\n```")

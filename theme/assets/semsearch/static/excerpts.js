@@ -6,6 +6,7 @@ const MAX_CHARACTERS = 320;
 const WORD = /[\p{L}\p{N}_]+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
 const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
+const SHORTEST = 80; // an excerpt with fewer characters is continued
 const LONGEST_UNCUT = 80; // a word or inline code of this length is left out rather than cut
 const CODE_SPAN = /`[^`\n]+`/g;
 const SENTENCE_END = /(?<=[.!?。！？])\s+|\n[ \t]*/g;
@@ -22,8 +23,8 @@ export function makeExcerpt({ text, introduced }, matcher) {
   let found = cut(best);
   while (following.length && found.text.length + following[0].text.length + 2 <= MAX_CHARACTERS)
     found = joined(found, whole(following.shift()));
-  // What a text introduces is shown too, at least its beginning.
-  if (following.length && introduces(found.text, following[0]))
+  // What a text introduces is shown too, at least its beginning; so is what follows a label, or the name of a picture.
+  if (following.length && (found.text.length < SHORTEST || introduces(found.text, following[0])))
     found = joined(found, beginning(following[0], Math.max(MAX_CHARACTERS - found.text.length - 2, LEAST_BEGINNING)));
   return { excerpt: restored(found.text), highlights: found.highlights };
 }
