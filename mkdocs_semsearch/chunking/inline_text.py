@@ -96,15 +96,52 @@ def _is_heading(tag: str) -> bool:
     return len(tag) == 2 and tag[0] == "h" and tag[1] in "123456"
 
 
-def replacement_text(tag: str, attributes: dict[str, str | None]) -> str | None:
-    """Returns a text for an element without one: a line break, or the description of a picture."""
+_ICON_CLASSES = frozenset({"emojione", "gemoji", "twemoji"})
+_DARK_VARIANT = ("#only-dark", "#gh-dark-mode-only")
+_UNTOLD = r"(?:alt text|image|img|photo|picture|screen ?shot|thumbnail|untitled)"
+_SAYS_NOTHING = re.compile(
+    rf"[\w() .-]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)|{_UNTOLD}?[\s\d_.:()#-]*(?:at[\s\d_.:-]+)?", re.IGNORECASE
+)
+_EMBLEM = re.compile(r"(?:.*[\W_])?(?:badge|icon|logo)s?", re.IGNORECASE | re.DOTALL)
+
+
+def replacement_text(node: LexborNode, tag: str, attributes: dict[str, str | None]) -> str | None:
+    """Returns a text for an element without one: a line break, or the description of a picture; None for others."""
     if tag == "br":
         return LINE_BREAK
     if tag == "wbr":
         return ""
     if tag == "img":
-        return attributes.get("alt") or ""
+        description = attributes.get("alt") or ""
+        return description if _tells(node, attributes, description) else ""
     return None
+
+
+def _tells(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
+    """Returns whether the description of a picture is content.
+
+    A file name, `image 1` and the name of an icon are not; an emoji is. `Acme logo` is only after other text, or where
+    a heading has nothing else. Of two variants of a picture, the one for dark colours adds nothing.
+    """
+    if _SAYS_NOTHING.fullmatch(description) or (attributes.get("src") or "").endswith(_DARK_VARIANT):
+        return False
+    if any(map(str.isalnum, description)) and not _ICON_CLASSES.isdisjoint((attributes.get("class") or "").split()):
+        return False
+    return not _EMBLEM.fullmatch(description) or _follows_text(picture) or _is_whole_heading(picture)
+
+
+def _follows_text(picture: LexborNode) -> bool:
+    before = picture.prev
+    while before is not None and before.tag == "-text" and not (before.text_content or "").strip():
+        before = before.prev
+    return before is not None and before.tag not in ("br", "img", "source")
+
+
+def _is_whole_heading(picture: LexborNode) -> bool:
+    around = picture.parent
+    while around is not None and around.tag in ("a", "picture", "span"):
+        around = around.parent
+    return around is not None and _is_heading(around.tag or "") and not around.text(strip=True)
 
 
 def normalise(text: str) -> str:
@@ -204,7 +241,7 @@ def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
         attributes = current.attributes
         if is_dropped(tag, attributes):
             continue
-        replacement = replacement_text(tag, attributes)
+        replacement = replacement_text(current, tag, attributes)
         if replacement is not None:
             parts.append(replacement)
         else:

@@ -121,7 +121,7 @@ class _PageReader:
             return
         if is_dropped(tag, attributes):
             return
-        replacement = replacement_text(tag, attributes)
+        replacement = replacement_text(node, tag, attributes)
         if replacement is not None:
             self._inline.append(replacement)
         elif _HEADING.fullmatch(tag):

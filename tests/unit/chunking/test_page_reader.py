@@ -24,6 +24,26 @@ def text_of(html: str) -> str:
         ("<p>a<p>b<div>c<span>d</div>e", "a\n\nb\n\ncd\n\ne"),
         ('<div class="toc"><ul><li><a href="#a">A</a></li></ul></div><p>x</p>', "x"),
         ('<p>see <img alt="a diagram" src="x.png"></p>', "see a diagram"),
+        (
+            '<p><img alt="a.flow-1 (2).png" src="x.png"> <img alt="image1"> '
+            '<img alt="Screenshot 2023-06-19 at 10.43"></p>',
+            "",
+        ),
+        (
+            '<p><img alt="Image of a flow"> <img alt="Screenshot 1: a.png is open"></p>',
+            "Image of a flow Screenshot 1: a.png is open",
+        ),
+        ('<p><img alt="Acme flow" src="a.png#only-light"><img alt="Acme flow" src="b.png#only-dark"></p>', "Acme flow"),
+        ('<p><img alt="Acme" src="a.png#gh-dark-mode-only"> x</p>', "x"),
+        ('<p><img alt="Acme Logo" src="a.svg"> <b>Acme</b> is a tool.</p>', "Acme is a tool."),
+        ('<p><a href="https://acme.org"><img alt="release-badge" src="a.svg"></a></p><p>x</p>', "x"),
+        ('<table><tr><td><img alt="Acme logo"></td><td><img alt="Acme"></td></tr></table>', "|  | Acme |"),
+        ('<p>Click <img alt="the gear icon" src="a.svg"> to open it.</p>', "Click the gear icon to open it."),
+        (
+            '<p><img alt=":material-check:" class="twemoji"> <img alt="✅" class="emojione"> '
+            '<img alt="Acme" class="x"></p>',
+            "✅ Acme",
+        ),
         ("<figure><img alt='chart'><figcaption>Load</figcaption></figure>", "chart\n\nLoad"),
         ("<p><code>a</code><code>b</code> and<code> c </code>.</p>", "`ab` and `c` ."),
         ("<p>A ` and <code>b</code>.</p>", "A ` and b."),
@@ -265,3 +285,14 @@ def test_spans_of_an_h1_are_words_apart():
     html = '<h1 id="a"><span class="name clip">Demo Tool</span><span class="text">Made simple</span></h1>'
     assert [item.text for item in read_page(html)] == ["Demo Tool Made simple"]
     assert [item.text for item in read_page("<h2><span>Re</span><span>use</span></h2>")] == ["Reuse"]
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ('<h1 id="x"><a href="/"><img alt="Acme logo" src="a.svg"></a></h1>', "Acme logo"),
+        ('<h1 id="x"><img alt="Acme logo" src="a.svg"> Acme</h1>', "Acme"),
+    ],
+)
+def test_a_logo_names_a_heading_that_has_no_other_text(html, text):
+    assert [item.text for item in read_page(html) if isinstance(item, Heading)] == [text]
