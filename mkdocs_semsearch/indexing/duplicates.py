@@ -33,12 +33,21 @@ documents, 1997); chosen, not measured."""
 LEAST_WORDS = 20
 """Shorter sections are not compared, except with other versions of the same page; chosen, not measured."""
 
+LEAST_COPIED_WORDS = 15
+"""Shorter sections are not united although they have the same heading and the same text. "This image can be run with a
+read-only container filesystem", with a link, has 17 words and is on 51 pages of LinuxServer's documentation; "A unique
+URL-friendly identifier", which explains the same field of 26 objects in NetBox', has 13."""
+
+_HASH_BYTES = 8
+
 _EDGES_AT_ONCE = 4096
 """Number of edges whose vectors are compared at once: 12 MB for 384 dimensions."""
 
 _WORD = re.compile(r"\w+")
 
 _RESEMBLANCE_KEY = f"resemblance of sections {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
+
+_TEXTS_KEY = f"hashes of sections {LEAST_COPIED_WORDS} ".encode()
 
 _section_index = attrgetter("section_index")
 
@@ -116,8 +125,8 @@ def duplicate_groups(
         duplicates; its own section number without near duplicates.
     """
     section_of, sections = _sections(pages)
-    first = np.arange(len(sections), dtype=np.int32)
-    pairs = _similar_sections(section_of, graph, similar)
+    first = _first_with_same_text(pages, contents)
+    pairs = _similar_sections(first[section_of], graph, similar)
     merged = [*_resembling(pairs, sections, contents), *_same_in_other_versions(pages)]
     for one, other in merged:
         low, high = sorted((_root(first, one), _root(first, other)))
@@ -140,6 +149,37 @@ def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Se
     ends = np.append(rows[1:], len(page_of)) - first_row
     places = zip(owner.tolist(), (rows - first_row).tolist(), ends.tolist(), strict=True)
     return (np.cumsum(begins) - 1).astype(np.int32), [(pages[page], start, end) for page, start, end in places]
+
+
+def _first_with_same_text(pages: Sequence[ChunkedPage], contents: ContentCache) -> NDArray[np.int32]:
+    """Returns int32 `[sections]`: the first section with the same heading and the same text, or the section itself.
+
+    Neighbour lists do not find all of them: a text that is on every page has more copies than a list has places, and
+    the vectors of copies differ, because they contain the titles of their pages.
+    """
+    keys = [digest_of(_TEXTS_KEY + page_digest(page)) for page in pages]
+    known = contents.get(keys)
+    new: dict[bytes, bytes] = {}
+    for key, page in zip(keys, pages, strict=True):
+        if len(known.get(key, b"")) != _HASH_BYTES * len(set(section_indexes(page))):
+            known[key] = new[key] = _section_hashes(page)
+    contents.put(new)
+    hashes = np.frombuffer(b"".join(known.get(key, b"") for key in keys), np.uint64)
+    _, begins, places = np.unique(hashes, return_index=True, return_inverse=True)
+    own = np.arange(len(hashes), dtype=np.int32)
+    return np.where(hashes == 0, own, begins[places].astype(np.int32))
+
+
+def _section_hashes(page: ChunkedPage) -> bytes:
+    """Returns the hash of heading and text of every section of a page; zeros for a section with few words."""
+    hashes = []
+    for _, group in groupby(page.chunks, key=_section_index):
+        chunks = tuple(group)
+        text = "\n".join(chunk.content for chunk in chunks)
+        content = "\n".join((*chunks[0].heading_hierarchy[-1:], text)).encode("utf-8", "surrogatepass")
+        is_long = len(_WORD.findall(text)) >= LEAST_COPIED_WORDS
+        hashes.append(digest_of(content)[:_HASH_BYTES] if is_long else bytes(_HASH_BYTES))
+    return b"".join(hashes)
 
 
 def _same_in_other_versions(pages: Sequence[ChunkedPage]) -> Iterator[tuple[int, int]]:

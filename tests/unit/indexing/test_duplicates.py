@@ -7,7 +7,13 @@ import pytest
 
 from mkdocs_semsearch.chunking import embedding_text
 from mkdocs_semsearch.indexing.content_cache import ContentCache
-from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
+from mkdocs_semsearch.indexing.duplicates import (
+    LEAST_COPIED_WORDS,
+    LEAST_WORDS,
+    EdgeCache,
+    duplicate_groups,
+    similar_edges,
+)
 from mkdocs_semsearch.indexing.knn_graph import EarlierGraph, build_knn_graph
 from mkdocs_semsearch.searching.filters import Equals, Prefix
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -25,12 +31,12 @@ OTHER = (
 )
 
 
-def groups(*pages):
+def groups(*pages, folder=None):
     chunks = [chunk for page in pages for chunk in page.chunks]
     texts = [embedding_text(chunk.heading_hierarchy, chunk.content) for chunk in chunks]
     vectors = WordHashEmbedder().embed(texts, "document")
     graph = build_knn_graph(vectors, "exact")
-    with ContentCache.open(None) as contents:
+    with ContentCache.open(folder) as contents:
         found = duplicate_groups(pages, graph, similar_edges(vectors, graph), contents)
         again = duplicate_groups(pages, graph, similar_edges(vectors, graph), contents)
     assert found.tolist() == again.tolist()
@@ -67,6 +73,36 @@ def test_short_sections_of_several_versions_of_a_page_are_one(folders):
     ]
     other = made_page("1.0/other.html", "See the guide.", title="Guide")
     assert groups(*pages, other) == [0, 1, 0, 3, 0, 3, 6]
+
+
+FOOTER = "If you need help, ask the community in the forum, or write to our experts about a support contract."
+
+
+def test_more_copies_than_a_neighbour_list_has_places_are_one_group():
+    pages = [made_page(f"{n}.md", f"Words of page {n}.", FOOTER, title=" ".join([f"t{n}"] * 40)) for n in range(40)]
+    found = groups(*pages)
+    assert found[1::2] == [1] * 40
+    assert found[::2] == list(range(0, 80, 2))
+
+
+def test_copies_have_the_same_heading_and_enough_words():
+    short = " ".join(FOOTER.split()[: LEAST_COPIED_WORDS - 1])
+    assert LEAST_COPIED_WORDS <= len(FOOTER.split()) < LEAST_WORDS
+    assert groups(*[made_page(f"{n}.md", FOOTER, headings=["Help"]) for n in range(2)]) == [0, 0]
+    assert groups(*[made_page(f"{n}.md", short, headings=["Help"]) for n in range(2)]) == [0, 1]
+    assert groups(*[made_page(f"{n}.md", FOOTER, headings=[f"Help {n}"]) for n in range(2)]) == [0, 1]
+
+
+def test_a_copy_that_is_edited_leaves_its_group(tmp_path):
+    pages = [made_page(f"{n}.md", FOOTER, headings=["Help"]) for n in range(20)]
+    edited = [made_page("0.md", OTHER, headings=["Help"]), *pages[1:]]
+    assert [groups(*some, folder=tmp_path) for some in (pages, edited)] == [[0] * 20, [0, *[1] * 19]]
+
+
+def test_a_near_copy_joins_the_group_of_copies():
+    edited = NOTE.replace("below", "below it")
+    pages = [made_page(f"{n}.md", edited if n == 7 else NOTE) for n in range(20)]
+    assert groups(*pages) == [0] * 20
 
 
 def test_chunks_of_one_section_are_not_its_duplicates():
