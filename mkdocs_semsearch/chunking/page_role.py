@@ -24,6 +24,9 @@ _HOME_PAGES = frozenset({"index.md", "README.md"})
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
 _BLOG_FOLDERS = frozenset({"announcements", "blog", "news", "posts"})
 _ARCHIVE_FOLDERS = frozenset({"archive", "archived", "archives"})
+_OUTDATED_FOLDER = re.compile(r"(?:deprecated|obsolete)(?:[-_ ].*)?|legacy")
+"""Top folders with what is no longer maintained. `legacy-apps` may be a living feature, and `deprecation` is news."""
+
 _LIST_FOLDERS = _ARCHIVE_FOLDERS | {"author", "authors", "categories", "category", "page", "tag", "tags"}
 _CONTRIBUTING_FOLDERS = frozenset(
     {"contribute", "contributing", "contributor-guide", "contributors", "developer-guide", "development", "internals"}
@@ -81,7 +84,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     folders, name = _place(path)
     root = folders[1:] if folders and _LANGUAGE.fullmatch(folders[0]) else folders
     top = root[0] if root else ""
-    if top in _ARCHIVE_FOLDERS:
+    if top in _ARCHIVE_FOLDERS or _OUTDATED_FOLDER.fullmatch(top):
         return "archive"
     if top in _BLOG_FOLDERS or (not root and name in _BLOG_FOLDERS and _is_index(path)):
         return "archive" if not root or _LIST_FOLDERS & {*root[1:], name} else "blog"
@@ -89,7 +92,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
         return "blog"
     if _is_changelog(folders, name, title, headings):
         return "blog" if name == "news" else "changelog"
-    if not _PROPOSAL_FOLDERS.isdisjoint(root[:2]):
+    if name == "roadmap" or not _PROPOSAL_FOLDERS.isdisjoint(root[:2]):
         return "proposal"
     if _is_reference(folders, title, headings, documented):
         return "reference"
