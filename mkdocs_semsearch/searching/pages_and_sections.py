@@ -38,6 +38,28 @@ def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
     return np.asarray(least + (1 - least) * share, np.float32)
 
 
+def repetition_factors(group_of: NDArray[np.int32], page_of: NDArray[np.int32], pages: int) -> NDArray[np.float32]:
+    """Returns the factor of both sides of each chunk, float32 `[m]`: below 1 for a text that is on many pages.
+
+    Such a text, a footer or the same introduction to every product, is hardly what makes one of its pages the answer.
+    Without the factor all of these pages are before the one that explains the thing.
+
+    Args:
+        group_of: int32 `[m]`, see `ChunkMap`.
+        page_of: int32 `[m]`, ascending.
+        pages: number of pages of the site.
+    """
+    rule = WEIGHTS["repeated"]
+    least = max(rule["pages"], rule["share"] * pages)
+    factors = np.ones(len(group_of), np.float32)
+    some = np.flatnonzero((np.bincount(group_of) >= least)[group_of])  # the others are on fewer pages
+    if len(some):
+        groups, _ = np.divmod(np.unique(group_of[some].astype(np.int64) * pages + page_of[some]), pages)
+        often = np.bincount(groups) >= least
+        factors[some[often[group_of[some]]]] = rule["factor"]
+    return factors
+
+
 @dataclass(frozen=True, eq=False)
 class PageLanguages:
     """The languages of the pages of an index.
@@ -136,6 +158,11 @@ class ChunkMap:
     modified: NDArray[np.int32]
     languages: PageLanguages
     length_factor: NDArray[np.float32]
+
+    @functools.cached_property
+    def chunk_factor(self) -> NDArray[np.float32]:
+        """Factor of both sides of each chunk, float32 `[chunks]`: for its length, and for its repetition on pages."""
+        return self.length_factor * repetition_factors(self.group_of, self.page_of, self.pages)
 
     @functools.cached_property
     def meaning(self) -> NDArray[np.float32] | None:

@@ -204,8 +204,8 @@ class Candidates:
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that applies, 0 for none.
-        scaled: the semantic and the lexical part, 0 to 1, with the factor for the length of the chunk, but before
-            priors, the literal rule and the boost.
+        scaled: the semantic and the lexical part, 0 to 1, with the factor of the chunk, but before priors, the literal
+            rule and the boost.
         headed: bool `[m]`; whether the chunk has the bonus for its heading; None if no chunk has it.
     """
 
@@ -303,7 +303,7 @@ def judge(
     literal: Mapping[int, int],
     priors: NDArray[np.float32],
     *,
-    lengths: NDArray[np.float32],
+    factors: NDArray[np.float32],
     headed: NDArray[np.bool_] | None = None,
     scale: SemanticScale | None = None,
     weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
@@ -321,7 +321,7 @@ def judge(
         words: all lexical hits, in any order; None in semantic mode.
         literal: row to rank of the literal rule; may contain rows that are not in `rows`.
         priors: float32 `[m]`, see `Judged`.
-        lengths: float32 `[m]`, factors of both sides for the length of the chunk, not used in semantic mode.
+        factors: float32 `[m]`, factors of both sides, not used in semantic mode, see `ChunkMap.chunk_factor`.
         headed: bool `[m]`, see `Judged`.
         scale: scale of the similarities; by default it is computed from `similarities`.
         weight: weight of the semantic score, see `Judged`.
@@ -334,10 +334,10 @@ def judge(
         matching = _reaches(sides * priors, SEMANTIC_MATCH_SHARE)
         return Judged(rows, similarities, None, ranks, scaled, None, sides, matching, priors)
     bm25 = _spread(words, rows)
-    sides = lexical = bm25 / words.scores.max(initial=1e-9) * lengths
+    sides = lexical = bm25 / words.scores.max(initial=1e-9) * factors
     semantic = None
     if similarities is not None:
-        semantic = (scale or SemanticScale.of(similarities)).apply(similarities) * lengths
+        semantic = (scale or SemanticScale.of(similarities)).apply(similarities) * factors
         sides = fuse(semantic, lexical, weight)
     ranks = _ranks_of(rows, literal)
     matching = _reaches(sides * priors, share) | (ranks > 0)

@@ -169,7 +169,7 @@ class ScoreRules:
         share = match_share(self.question, *evidence, self.matches) if evidence else self.matches["share"]
         judged = judge(
             rows, similarities, words, literal, priors,
-            lengths=chunk_map.length_factor[rows], headed=headed, scale=scale, weight=weight, share=share,
+            factors=chunk_map.chunk_factor[rows], headed=headed, scale=scale, weight=weight, share=share,
         )  # fmt: skip
         if self.question.phrases:  # all chunks contain them
             return judged.with_matching(True)

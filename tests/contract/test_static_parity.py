@@ -42,6 +42,7 @@ CODE = (
     + "```\n\nThen wait."
 )
 LONG = "Nothing here. " * 40 + "The vault keeps every token. " + "Other words follow it. " * 40
+REPEATED = "Install the server, rotate the key in the vault, and send the token with the next request to the proxy."
 NAMED = {
     "auth.md": (
         ["Every request carries a token.", "Rotate the access token every 90 days.", LONG, CODE],
@@ -201,6 +202,8 @@ def pages():
         yield made_page(path, *texts, facets=facets, chunk_fields=found, **options)
     for number in range(30):
         texts = [" ".join(rng.choices(WORDS, k=rng.randint(5, 60))) + "." for _ in range(rng.randint(1, 12))]
+        if number % 2:  # on more than a tenth of the pages
+            texts.append(REPEATED)
         facets = {"tags": tuple(rng.sample(WORDS, 2)), "year": 2000 + number % 5}
         yield made_page(
             f"many/{number}.md", *texts, facets=facets, front_matter={"numbers": number, "mixed": [number, "x"]}

@@ -13,7 +13,7 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
-from mkdocs_semsearch.searching.pages_and_sections import group_best, length_factors
+from mkdocs_semsearch.searching.pages_and_sections import group_best, length_factors, repetition_factors
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     HEADING_BONUS,
@@ -184,7 +184,7 @@ def test_chunks_match_from_the_given_share_of_the_best_score():
     similarities, words = floats([0.8, 0.5, 0.45, 0.1]), LexicalHits(np.arange(2), floats([4, 1]))
     rows, ones = np.arange(4), np.ones(4, np.float32)
     found = [
-        judge(rows, similarities, words, {}, ones, lengths=ones, share=share).scored((rows, rows)).matching.tolist()
+        judge(rows, similarities, words, {}, ones, factors=ones, share=share).scored((rows, rows)).matching.tolist()
         for share in (0.2, 0.35, 0.6)
     ]
     assert found == [[True, True, True, False], [True, True, False, False], [True, False, False, False]]
@@ -194,9 +194,9 @@ def test_words_decide_where_a_heading_has_all_of_them():
     """The second row is nearer, the first one has more of the words; without such a heading the second one wins."""
     similarities, words = floats([0.5, 0.8, 0.1]), LexicalHits(np.arange(2), floats([4, 2.4]))
     rows, ones = np.arange(3), np.ones(3, np.float32)
-    plain = judge(rows, similarities, words, {}, ones, lengths=ones).scored((rows, rows))
+    plain = judge(rows, similarities, words, {}, ones, factors=ones).scored((rows, rows))
     with_all = np.array([True, True, False])
-    headed = judge(rows, similarities, words, {}, ones, lengths=ones, headed=with_all).scored((rows, rows))
+    headed = judge(rows, similarities, words, {}, ones, factors=ones, headed=with_all).scored((rows, rows))
     for before, after in ((plain.scores, headed.scores), (plain.page_scores, headed.page_scores)):
         assert before[1] > before[0]
         assert after[0] > after[1]
@@ -210,8 +210,30 @@ def test_a_chunk_with_little_text_needs_more_similarity_and_more_words():
     rows, ones = np.arange(3), np.ones(3, np.float32)
     lengths = length_factors(np.array([20, 2000, 250]))
     assert lengths[0] < lengths[1] == lengths[2] == 1
-    found = judge(rows, similarities, words, {}, ones, lengths=lengths).scored((rows, rows))
+    found = judge(rows, similarities, words, {}, ones, factors=lengths).scored((rows, rows))
     assert found.scores[0] == pytest.approx(lengths[0] * found.scores[1])
     assert found.page_scores[0] < found.page_scores[1]
-    by_meaning = judge(rows, similarities, None, {}, ones, lengths=lengths).scored((rows, rows))
+    by_meaning = judge(rows, similarities, None, {}, ones, factors=lengths).scored((rows, rows))
     assert by_meaning.scores.tolist() == similarities.tolist()
+
+
+@pytest.mark.parametrize(
+    ("on_pages", "twice_on", "pages", "is_lowered"),
+    [(10, 0, 100, True), (9, 0, 9, False), (9, 9, 9, False), (10, 0, 101, False), (30, 0, 300, True)],
+)
+def test_a_text_on_many_pages_counts_less(on_pages, twice_on, pages, is_lowered):
+    # Every page has a section of its own. Some have the repeated one, and some of these have it twice.
+    sections = [[page, *[-1] * ((page < on_pages) + (page < twice_on))] for page in range(pages)]
+    page_of = np.repeat(np.arange(pages, dtype=np.int32), list(map(len, sections)))
+    kinds = np.concatenate(sections)
+    repeated = kinds < 0
+    group_of = np.where(repeated, np.flatnonzero(repeated)[0], np.arange(len(kinds))).astype(np.int32)
+    factors = repetition_factors(group_of, page_of, pages)
+    assert factors.dtype == np.float32
+    assert set(factors[~repeated].tolist()) == {1.0}
+    assert set(factors[repeated]) == {np.float32(WEIGHTS["repeated"]["factor"] if is_lowered else 1)}
+
+
+def test_no_text_is_repeated_in_an_empty_index():
+    empty = np.zeros(0, np.int32)
+    assert repetition_factors(empty, empty, 0).tolist() == []

@@ -22,10 +22,6 @@ export function kindPriors(question, kinds) {
   return KINDS.map((kind) => fround(wanted.has(kind) ? 1 : (kinds[kind] ?? 1)));
 }
 
-/** Returns the factor of both sides of each row: below 1 for a chunk with little text. */
-export const lengthsOf = (sizes, { bytes, factor }) =>
-  Float32Array.from(sizes, (size) => factor + (1 - factor) * Math.min(1, size / bytes));
-
 /** Returns the best score of words, relative to that of a chunk with every word of the question once. */
 const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 
@@ -54,7 +50,7 @@ export function matchShare(question, { similarity, words }, rule) {
  * match. `depth`: how many hits by words take part beside meaning.
  */
 export function judge(given, mask, depth) {
-  const { mode, question, asked, similarities, core, weights, phrased, lengthFactors } = given;
+  const { mode, question, asked, similarities, core, weights, phrased, chunkFactors } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
@@ -62,9 +58,9 @@ export function judge(given, mask, depth) {
   const named = literalRanks({ question, asked, core, mask });
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
-  const withLengths = (scores) => scores.map((score, at) => score * lengthFactors[rows[at]]);
+  const lowered = (scores) => scores.map((score, at) => score * chunkFactors[rows[at]]);
   const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(worded)];
-  const parts = [0, 1].map((side) => (scaled[side] ? withLengths(scaled[side]) : null));
+  const parts = [0, 1].map((side) => (scaled[side] ? lowered(scaled[side]) : null));
   const fusion = fusionOf(rows, given);
   const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const scores = withPriors(sides, rows, given);

@@ -2,10 +2,11 @@
 
 import { Bundle } from "./bundle.js";
 import { makeExcerpt } from "./excerpts.js";
+import { factorsOf } from "./factors.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { judge, lengthsOf, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
+import { judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { readQuestion } from "./text.js";
 
@@ -20,7 +21,6 @@ export class Searcher {
     Object.assign(this, { bundle, core, chunks, lexical, meaning, fields: new Fields(bundle, core) });
     this.boost = core.array("boost");
     this.kinds = core.array("kinds");
-    this.lengthFactors = lengthsOf(core.array("sizes"), bundle.pointer.weights.short_chunks);
     this.pageOf = new Uint32Array(chunks);
     this.firstChunk = [];
     let row = 0;
@@ -30,6 +30,7 @@ export class Searcher {
     });
     let section = -1;
     this.sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
+    this.chunkFactors = factorsOf(core, this, bundle.pointer.weights);
     this.records = new Records(bundle, core, this.pageOf);
   }
 
@@ -152,12 +153,12 @@ export class Searcher {
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
   #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const { core, languages, lengthFactors, pageOf, sectionOf } = this; // no `languages` if all pages have one that the model knows
+    const { core, languages, chunkFactors, pageOf, sectionOf } = this; // no `languages` if all pages have one that the model knows
     const isForeign = languages?.foreignTo(options.language);
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
-    const all = { ...given, core, sectionOf, pageOf, lengthFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const all = { ...given, core, sectionOf, pageOf, chunkFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
     const judged = (mask) => judge(all, both(mask, phrases), lexicalDepth(mask, weights.fusion));
     // Filters select among the matches of the whole site, or where none passes, among what does: see `Scoring.candidates`.
     given.known.ofSite ??= judged(null);

@@ -1,0 +1,26 @@
+/* Returns the factors of both sides of each chunk, as searching/pages_and_sections.py does. */
+
+/** Lowers the scores of chunks with little text, and of those with a text that is on many pages. */
+export function factorsOf(core, map, { short_chunks, repeated }) {
+  const factors = lengthFactors(core.array("sizes"), short_chunks);
+  const lowered = repetitions(core.array("twins"), core.array("twin_of"), map, repeated);
+  return lowered ? factors.map((factor, row) => factor * lowered[row]) : factors;
+}
+
+const lengthFactors = (sizes, { bytes, factor }) =>
+  Float32Array.from(sizes, (size) => factor + (1 - factor) * Math.min(1, size / bytes));
+
+/** `twins`: the sections with an earlier section that says the same, `twinOf`; null if none can be on enough pages. */
+function repetitions(twins, twinOf, { sectionOf, pageOf, firstChunk }, { pages, share, factor }) {
+  const least = Math.max(pages, share * firstChunk.length);
+  if (twins.length + 1 < least) return null;
+  const groups = Uint32Array.from({ length: sectionOf.at(-1) + 1 }, (_, section) => section);
+  twins.forEach((section, at) => (groups[section] = twinOf[at]));
+  const [onPages, lastPage] = [new Uint32Array(groups.length), new Int32Array(groups.length).fill(-1)];
+  sectionOf.forEach((section, row) => {
+    const group = groups[section];
+    if (lastPage[group] !== pageOf[row]) onPages[group] += 1;
+    lastPage[group] = pageOf[row];
+  });
+  return Float32Array.from(sectionOf, (section) => (onPages[groups[section]] < least ? 1 : factor));
+}
