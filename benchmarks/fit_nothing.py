@@ -43,7 +43,7 @@ TABLES = {"sidecar": "nothing", "without a server": "static_nothing"}
 MOST_REFUSED = {"sidecar": 0.0025, "without a server": 0.007}
 """Greatest share of the questions that may have no match at their own site, over all sets. A wrong refusal is worse
 than a wrong answer. Without a server similarities tell less, and fewer refusals would leave too many wrong answers. The
-numbers in the table for the search without a server were fitted with 344 further questions, see `explain/ranking.md`."""
+numbers in the table for the search without a server were fitted with 344 more questions, see `explain/ranking.md`."""
 
 
 @dataclass(frozen=True)
