@@ -1,8 +1,8 @@
 /* Answers questions as the HTTP API does (`granularity: page`), from the files of a static bundle. */
 
 import { Bundle } from "./bundle.js";
+import { chunkMap, factorsOf } from "./chunk_map.js";
 import { makeExcerpt } from "./excerpts.js";
-import { factorsOf } from "./factors.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
@@ -21,15 +21,7 @@ export class Searcher {
     Object.assign(this, { bundle, core, chunks, lexical, meaning, fields: new Fields(bundle, core) });
     this.boost = core.array("boost");
     this.kinds = core.array("kinds");
-    this.pageOf = new Uint32Array(chunks);
-    this.firstChunk = [];
-    let row = 0;
-    core.array("page_chunks").forEach((count, page) => {
-      this.firstChunk.push(row);
-      this.pageOf.fill(page, row, (row += count));
-    });
-    let section = -1;
-    this.sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
+    Object.assign(this, chunkMap(core, chunks));
     this.chunkFactors = factorsOf(core, this, bundle.pointer.weights);
     this.records = new Records(bundle, core, this.pageOf);
   }

@@ -1,6 +1,20 @@
-/* Returns the factors of both sides of each chunk, as searching/pages_and_sections.py does. */
+/* The pages and sections of chunks, and factors of their scores, as searching/pages_and_sections.py has them. */
 
-/** Lowers the scores of chunks with little text, and of those with a text that is on many pages. */
+/** Returns the page and the section of each chunk, and the first chunk of each page. */
+export function chunkMap(core, chunks) {
+  const pageOf = new Uint32Array(chunks);
+  const firstChunk = [];
+  let row = 0;
+  core.array("page_chunks").forEach((count, page) => {
+    firstChunk.push(row);
+    pageOf.fill(page, row, (row += count));
+  });
+  let section = -1;
+  const sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
+  return { pageOf, sectionOf, firstChunk };
+}
+
+/** Returns the factor of both sides of each chunk: lower for one with little text, or with a text on many pages. */
 export function factorsOf(core, map, { short_chunks, repeated }) {
   const factors = lengthFactors(core.array("sizes"), short_chunks);
   const lowered = repetitions(core.array("twins"), core.array("twin_of"), map, repeated);
