@@ -118,7 +118,9 @@ def announcing_page() -> ChunkedPage:
         (5, ["Listing"], "\n".join(f"- item {number}" for number in range(60))),
         (6, ["Stopping"], "Stopping goes like this:"),
         (7, ["Naming"], "Name the file:\n\nrun.sh\n\n```sh\n" + "zebra feed --every-day\n" * 30 + "```"),
-        (8, ["Ending"], "Ending"),
+        (8, ["Setting"], "```ini\n#zebra_port:\n```"),
+        (8, ["Setting"], "```ini\n#   The port on which it listens.\n```"),
+        (9, ["Ending"], "Ending"),
     ]
     chunks = [
         made_chunk(place, (title, *path), path[-1].lower() if path else None, text, section_index=section)

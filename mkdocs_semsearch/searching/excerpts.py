@@ -27,6 +27,9 @@ _LEAST_BEGINNING = 120
 _SHORTEST = 80
 """A shorter excerpt is continued with the beginning of the next block; chosen, not measured."""
 
+_COLON_AT_END = re.compile(r"[:：](?:\n[`~]{3,})?\Z")
+"""A colon at the end of a text or of its code, such as an option whose comment is in the next chunk."""
+
 _LONGEST_UNCUT = 80
 """Greatest length of a word or of inline code that is left out rather than cut; chosen, not measured."""
 
@@ -132,7 +135,7 @@ def make_excerpt(
 
 def _introduces(text: str, following: _Block) -> bool:
     """Returns whether a text announces the next block: it ends with a colon, or with the file name of code."""
-    if text.endswith((":", "：")):
+    if _COLON_AT_END.search(text):
         return True
     return following.fenced and _FILE_NAME.fullmatch(text.rpartition("\n\n")[2]) is not None
 
@@ -372,7 +375,7 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
 
 
 def _introduced(row: int, records: Records) -> str:
-    """Returns the text of the next chunk if it is in the same section and this one ends with a colon."""
+    """Returns the text of the next chunk if it is in the same section and this one, or its code, ends with a colon."""
     if not _ends_with_colon(records, row) or not _has(records, row + 1, row):
         return ""
     own, other = records.chunks[row], records.chunks[row + 1]
@@ -391,7 +394,7 @@ def _has(records: Records, other: int, row: int) -> bool:
 
 
 def _ends_with_colon(records: Records, row: int) -> bool:
-    return records.content(row).endswith((":", "："))
+    return _COLON_AT_END.search(records.content(row)) is not None
 
 
 def _is_bare(records: Records, row: int) -> bool:

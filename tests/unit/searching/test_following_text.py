@@ -51,6 +51,11 @@ def test_the_beginning_of_a_long_next_chunk_is_shown(searcher):
     assert len(text) <= MAX_CHARACTERS + 2
 
 
+def test_a_colon_at_the_end_of_code_leads_to_the_next_chunk_of_the_section(searcher):
+    text, _ = excerpt_of(searcher, "zebra_port", "Setting")
+    assert text == "```ini\n#zebra_port:\n```\n\n```ini\n#   The port on which it listens.\n```"
+
+
 def test_a_colon_leads_into_no_other_section(searcher):
     assert excerpt_of(searcher, "stopping", "Stopping")[0] == "Stopping goes like this:"
 

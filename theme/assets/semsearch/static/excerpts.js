@@ -5,6 +5,7 @@ import { isAscii, prepare } from "./text.js";
 const MAX_CHARACTERS = 320;
 const WORD = /[\p{L}\p{N}_]+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
+export const COLON_AT_END = /[:：](?:\n[`~]{3,})?$/; // of a text, or of the code at its end
 const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
 const SHORTEST = 80; // an excerpt with fewer characters is continued
 const LONGEST_UNCUT = 80; // a word or inline code of this length is left out rather than cut
@@ -30,7 +31,7 @@ export function makeExcerpt({ text, introduced }, matcher) {
 }
 
 /** Returns whether a text announces the next block: it ends with a colon, or with the file name of code. */
-const introduces = (text, { fenced }) => /[:：]$/.test(text) || (fenced && /(?:^|\n\n)[^ \t\n]{1,60}$/.test(text));
+const introduces = (text, { fenced }) => COLON_AT_END.test(text) || (fenced && /(?:^|\n\n)[^ \t\n]{1,60}$/.test(text));
 
 const whole = ({ text, found }) => ({ text, highlights: found.map(({ start, end }) => [start, end]) });
 

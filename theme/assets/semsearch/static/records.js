@@ -1,6 +1,7 @@
 /* Reads the texts of the sections and pages that an answer shows. */
 
 import { shardOf } from "./bundle.js";
+import { COLON_AT_END } from "./excerpts.js";
 
 const DEPTH = 3; // chunks after a bare heading that are searched for a text
 
@@ -43,7 +44,7 @@ export class Records {
     const { content: text, anchor, heading_hierarchy: path } = chunk;
     const isOnPage = (other) => this.pageOf[other] === this.pageOf[row];
     if (!isBare(chunk)) {
-      const { chunk: next } = /[:：]$/.test(text) && isOnPage(row + 1) ? await this.#one(row + 1) : {};
+      const { chunk: next } = COLON_AT_END.test(text) && isOnPage(row + 1) ? await this.#one(row + 1) : {};
       const same = next?.anchor === anchor && next?.heading_hierarchy.join("\n") === path.join("\n");
       return { text, introduced: same ? next.content : "" };
     }
