@@ -181,7 +181,7 @@ COMPOUNDS = {
     },
     "nl": {
         "it.md": "De databaseverbindingen en de gebruikersinstellingen.",
-        "words.md": "Database, verbinding, gebruiker.",
+        "words.md": "Een database, een netwerk, iedere verbinding en elke gebruiker.",
     },
     "sv": {
         "it.md": "En databasanslutning för varje användarkonto.",
