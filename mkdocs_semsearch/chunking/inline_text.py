@@ -120,8 +120,8 @@ def replacement_text(node: LexborNode, tag: str, attributes: dict[str, str | Non
 def _tells(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
     """Returns whether the description of a picture is content.
 
-    A file name, `image 1` and the name of an icon are not; an emoji is. `Acme logo` is only after other text, or where
-    a heading has nothing else. Of two variants of a picture, the one for dark colours adds nothing.
+    File names, `image 1` and the names of icons are not; emojis are. A description such as `Acme logo` counts only
+    after other text, or if it is all that a heading has. The variant of a picture for dark mode adds nothing.
     """
     if _SAYS_NOTHING.fullmatch(description) or (attributes.get("src") or "").endswith(_DARK_VARIANT):
         return False

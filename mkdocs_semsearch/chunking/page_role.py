@@ -102,7 +102,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
 
 
 def is_error_page(path: str) -> bool:
-    """Returns whether a page is what a web server shows for a missing page: `404` at the top of the docs folder."""
+    """Returns whether a page is `404` at the top of the docs folder, which web servers show for missing pages."""
     return _ERROR_PAGE.fullmatch(path) is not None
 
 

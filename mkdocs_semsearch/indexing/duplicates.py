@@ -34,7 +34,7 @@ LEAST_WORDS = 20
 """Shorter sections are not compared, except with other versions of the same page; chosen, not measured."""
 
 LEAST_COPIED_WORDS = 15
-"""Shorter sections are not united although they have the same heading and the same text. "This image can be run with a
+"""Sections with fewer words stay apart, even if heading and text are the same. "This image can be run with a
 read-only container filesystem", with a link, has 17 words and is on 51 pages of LinuxServer's documentation; "A unique
 URL-friendly identifier", which explains the same field of 26 objects in NetBox', has 13."""
 

@@ -116,7 +116,7 @@ class QueryWords(Protocol):
 
         Args:
             term: the word.
-            finished: whether the reader has typed the whole word; otherwise the beginning of longer words is no typo.
+            finished: whether the reader has typed the whole word; otherwise the beginning of indexed words is no typo.
         """
         ...
 

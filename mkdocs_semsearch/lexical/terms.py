@@ -28,9 +28,9 @@ MOST_TYPOS, TWO_TYPOS_FROM = 2, 8
 MAX_CORRECTIONS = 3
 
 LONGEST_ABBREVIATION = 4
-"""Number of letters up to which the beginning of words is corrected only to the most frequent of them: *toke* is
-*token*, but *comm* is not *comma* on a site about commands. Longer beginnings are corrected to any of them. Chosen by
-200 abbreviations on 34 sites; of 3,762 words without their last letter, 3,736 are corrected well and none wrongly."""
+"""An unknown word of at most this many letters with which others begin may be an abbreviation, so it is corrected only
+to the most frequent of them: *toke* to *token*, but *comm* not to *comma* on a site about commands. Chosen by 200
+abbreviations on 34 sites; of 3,762 words without their last letter, 3,736 are corrected well and none wrongly."""
 
 _LARGEST = 200_000
 _REMEMBERED = 1024
@@ -91,7 +91,7 @@ def may_be_typo(term: str) -> bool:
 
 
 def most_longer_words(term: str) -> int:
-    """Returns how many of the longer words may be the correction of their beginning, see `LONGEST_ABBREVIATION`."""
+    """Returns to how many of the most frequent words that begin with a term it may be corrected."""
     return 1 if len(term) <= LONGEST_ABBREVIATION else _LARGEST
 
 
@@ -185,8 +185,8 @@ class TermDictionary:
     def _corrections(self, term: str, *, finished: bool = True) -> tuple[str, ...]:
         """Returns the indexed words that an unknown word may be a typo of, see `nearest_words`; none if it is no typo.
 
-        A token of the default model is no typo, but a common word that the site happens not to have. The beginning of
-        indexed words is corrected only to one of these, because it may be an abbreviation.
+        A token of the default model is no typo, but a common word that the site happens not to have. A word with which
+        indexed words begin is corrected only to one of these, see `LONGEST_ABBREVIATION`.
 
         Args:
             term: the unknown word.
@@ -204,7 +204,7 @@ class TermDictionary:
         return nearest_words(term, words, self._stems)
 
     def _longer_words(self, term: str) -> dict[str, int]:
-        """Returns the longer words to which the beginning of words may be corrected."""
+        """Returns the words that begin with a term and to which it may be corrected, each with its number of chunks."""
         longer = self._terms("exact", term)
         return {word: longer[word] for word in self.beginning_with(term, most_longer_words(term))}
 

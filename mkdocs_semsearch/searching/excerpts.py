@@ -127,7 +127,7 @@ def make_excerpt(
     while following and len(excerpt.text) + len(following[0].text) + 2 <= MAX_CHARACTERS:
         excerpt = _join(excerpt, _whole(following.pop(0)))
     if following and (len(excerpt.text) < _SHORTEST or _introduces(excerpt.text, following[0])):
-        # What a text introduces is shown too, at least its beginning; so is what follows a label or a picture.
+        # A short excerpt, such as a label, and one that announces the next block show at least the beginning of that.
         room = max(MAX_CHARACTERS - len(excerpt.text) - 2, _LEAST_BEGINNING)
         excerpt = _join(excerpt, _beginning(following[0], room))
     return excerpt
@@ -135,9 +135,8 @@ def make_excerpt(
 
 def _introduces(text: str, following: _Block) -> bool:
     """Returns whether a text announces the next block: it ends with a colon, or with the file name of code."""
-    if _COLON_AT_END.search(text):
-        return True
-    return following.fenced and _FILE_NAME.fullmatch(text.rpartition("\n\n")[2]) is not None
+    named = following.fenced and _FILE_NAME.fullmatch(text.rpartition("\n\n")[2])
+    return bool(named or _COLON_AT_END.search(text))
 
 
 def _nearest_place(content: str, nearest: NearestSentence) -> tuple[int, int] | None:
@@ -375,7 +374,7 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
 
 
 def _introduced(row: int, records: Records) -> str:
-    """Returns the text of the next chunk if it is in the same section and this one, or its code, ends with a colon."""
+    """Returns the text of the next chunk if it is in the same section, and a colon ends this one or its code."""
     if not _ends_with_colon(records, row) or not _has(records, row + 1, row):
         return ""
     own, other = records.chunks[row], records.chunks[row + 1]

@@ -1,4 +1,4 @@
-"""A text that is on many pages does not bury the page that explains the thing, in every engine."""
+"""In every engine, a text that is repeated on many pages ranks below the page that explains the subject."""
 
 from __future__ import annotations
 

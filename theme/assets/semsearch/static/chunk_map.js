@@ -1,4 +1,4 @@
-/* The pages and sections of chunks, and factors of their scores, as searching/pages_and_sections.py has them. */
+/* Finds the page and the section of each chunk, and the factor of its scores. See searching/pages_and_sections.py. */
 
 /** Returns the page and the section of each chunk, and the first chunk of each page. */
 export function chunkMap(core, chunks) {

@@ -24,7 +24,7 @@ export function makeExcerpt({ text, introduced }, matcher) {
   let found = cut(best);
   while (following.length && found.text.length + following[0].text.length + 2 <= MAX_CHARACTERS)
     found = joined(found, whole(following.shift()));
-  // What a text introduces is shown too, at least its beginning; so is what follows a label, or the name of a picture.
+  // A short excerpt, such as a label, and one that announces the next block show at least the beginning of that.
   if (following.length && (found.text.length < SHORTEST || introduces(found.text, following[0])))
     found = joined(found, beginning(following[0], Math.max(MAX_CHARACTERS - found.text.length - 2, LEAST_BEGINNING)));
   return { excerpt: restored(found.text), highlights: found.highlights };
