@@ -983,6 +983,29 @@ def test_back_from_a_result_returns_to_its_row(page, site):
     expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
 
 
+def test_back_from_a_further_result_returns_to_its_row(page, site):
+    def repeat(body):
+        found.extend(body["results"][:1])
+        place = 10 if "offset=10" in site.sidecar.searches[-1] else 0
+        sections = [{**found[0]["sections"][0], "url": f"guide/install/?{at}"} for at in range(14)]
+        pages = [{**found[0], "sections": [section]} for section in sections]
+        return body | {"results": pages[place : place + 10], "total_results": 14}
+
+    found = []
+    site.sidecar.change = repeat
+    ask(page, site, "token")
+    page.get_by_role("button", name="Show more results").click()
+    groups = page.locator("[data-semsearch=list] [role=group]")
+    expect(groups).to_have_count(14)
+    link = groups.nth(12).locator("[role=option]").first
+    opened = link.get_attribute("href")
+    link.click()
+    page.wait_for_url(opened)
+    page.go_back()
+    expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
+    expect(groups).to_have_count(14)
+
+
 def test_a_result_on_this_page_is_a_jump(page, site):
     ask(page, site, "deploy revoke", path="guide/auth/")
     page.evaluate("window.sameDocument = true")

@@ -105,7 +105,7 @@ export class SemsearchDialog extends HTMLElement {
 
   begin(search) {
     this.keys.eager = null;
-    this.returned = search?.filters && { ...search, href: openedFrom(search) }; // with filters: from an address
+    this.returned = search?.filters && { ...search, ...openedFrom(search) }; // with filters: from an address
     const { active } = this.store.state;
     const fresh = { open: true, literal: false, active: Math.min(active, 0), walked: false, opened: null };
     this.store.set({ ...fresh, mode: this.search.first?.mode ?? "online", ...search });

@@ -51,14 +51,19 @@ function followList(box) {
   });
 }
 
-/** Makes the row that the reader has opened the active one, after Back from its page. */
+/** Makes the row that the reader has opened the active one, after Back from its page; fetches more rows for it. */
 function followReturn(box) {
-  const { store, list } = box;
+  const { store, list, search } = box;
   store.on(["answer"], ({ answer, active, walked }) => {
     const { returned } = box;
     if (!answer || walked || !returned?.href || questionKey(answer) !== questionKey(returned)) return;
     const options = optionsOf(list);
     const at = options.findIndex(({ href }) => href === returned.href);
+    const { length } = answer.results;
+    if (at < 0 && returned.length > length && returned.grown !== length) {
+      returned.grown = length; // an answer without further rows is the last one
+      search.extend("addPages", length >= answer.total);
+    }
     if (at < 0 || at === active) return;
     store.set({ active: at });
     options[at].scrollIntoView({ block: "nearest" });

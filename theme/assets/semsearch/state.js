@@ -94,21 +94,22 @@ export function parseSearch(text, name) {
 export const sharedSearch = () =>
   location.hash.startsWith("#semsearch=") ? parseSearch(location.hash.slice(1), "semsearch") : null;
 
-/** Keeps the address of the result that the reader opens, so that Back finds its row again. */
+/** Keeps the address of the result that the reader opens and the length of the list, so that Back finds its row again. */
 export function keepOpened(search, href) {
   try {
-    sessionStorage.setItem(questionKey(search), href);
+    sessionStorage.setItem(questionKey(search), `${listed(search).length} ${href}`);
   } catch {
     // The storage is full or forbidden: Back shows the first row.
   }
 }
 
-/** Returns the address that the reader opened last from the results of a search; null if there is none. */
+/** Returns the address that the reader opened last from the results of a search, and the length of the list then. */
 export function openedFrom(search) {
   try {
-    return sessionStorage.getItem(questionKey(search));
+    const [length, href] = sessionStorage.getItem(questionKey(search)).split(" ");
+    return { length, href };
   } catch {
-    return null;
+    return {}; // none
   }
 }
 
