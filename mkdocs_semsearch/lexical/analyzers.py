@@ -27,12 +27,14 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_SCRIPTS_MEET = re.compile(f"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_<(`])|(?<=[A-Za-z0-9_>)`])(?=[{_UNSPACED}])")
+_OTHER_WIDTH = re.compile("[\uff01-\uff9f]+")  # full-width Latin letters, half-width kana
 
 _MARKS = re.compile(
     "([\u0391-\u03a9\u03b1-\u03c9])[\u0300-\u036f]+|([\u0415\u0435])\u0308"  # Greek, and the Cyrillic ё
     "|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"  # Hebrew and Arabic
 )
-_ONE_LETTER = str.maketrans("ٱىةیکς", "اي\u0647يكσ")
+_ONE_LETTER = str.maketrans("ٱىةیکςİ", "اي\u0647يكσi")  # lower-cased, `İ` would be two characters
 
 _EDGE_START = "\"'`([{,;:!?*“”‘’«»…"
 _EDGE_END = "\"'`)]},;:!?.*“”‘’«»…"
@@ -69,7 +71,7 @@ def lexical_texts(
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
     everything = exact_text(heading_hierarchy, content)
-    written = (*everything.split(), *(word for text in added for word in text.split()))
+    written = [word for text in (everything, *added) for word in spaced(text).split()]
     found = {word[0]: word for word in map(_identifier, dict.fromkeys(written)) if word is not None}
     identifiers = dict.fromkeys(form for _, forms, _ in found.values() for form in forms)
     parts = [part for _, _, parts in found.values() for part in parts]
@@ -111,10 +113,12 @@ def prepare(text: str) -> str:
     """Normalises text for the tokenizer: runs of scripts without spaces become overlapping bigrams.
 
     Spelling variants are unified: vowel points of Hebrew and Arabic are removed, all forms of alef become alef, Greek
-    loses its accents, `ё` becomes `е`, and a letter with a combining mark becomes one character.
+    loses its accents, `ё` becomes `е`, a letter with a combining mark becomes one character, and Latin letters and kana
+    get their usual width.
     """
     if text.isascii():
         return text
+    text = _OTHER_WIDTH.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
     bare = _MARKS.sub(r"\1\2", unicodedata.normalize("NFD", text))
     text = unicodedata.normalize("NFC", bare).translate(_ONE_LETTER)
     return _UNSPACED_RUN.sub(lambda match: f" {' '.join(_bigrams(match.group()))} ", text)
@@ -124,9 +128,14 @@ def _bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
 
 
+def spaced(text: str) -> str:
+    """Returns a text with spaces between Latin words and scripts without spaces: two words in `fit_generatorの引数`."""
+    return text if text.isascii() else _SCRIPTS_MEET.sub(" ", text)
+
+
 def raw_words(text: str) -> Iterator[str]:
-    """Yields the words between white space, without the punctuation around them."""
-    for word in text.split():
+    """Yields the words between white space, see `spaced`, without the punctuation around them."""
+    for word in spaced(text).split():
         bare = word.lstrip(_EDGE_START).rstrip(_EDGE_END)
         # A call keeps its brackets, also before a comma: `app()` is the identifier `app`.
         bare = f"{bare})" if bare.endswith("(") else bare

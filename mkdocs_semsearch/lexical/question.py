@@ -139,8 +139,8 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 
 
 def literal_name(text: str) -> str:
-    """Returns the words of a text, case-folded and joined by spaces, so that `site_url` equals `Site URL`."""
-    return " ".join(_NOT_WORDS.sub(" ", text.casefold()).split())
+    """Returns the letters and digits of a text, case-folded, so that `site_url` and `SiteURL` equal `Site URL`."""
+    return _NOT_WORDS.sub("", text.casefold())
 
 
 def literal_names(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.languages import telling_words
 
-SHORTEST_CORRECTED, SHORTEST_BY_STEM = 4, 5
+SHORTEST_CORRECTED, SHORTEST_BY_STEM = 4, 6
 MOST_TYPOS, TWO_TYPOS_FROM = 2, 8
 """Greatest number of typos, and the length from which a word may have two; chosen, not measured."""
 

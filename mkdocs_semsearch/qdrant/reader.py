@@ -107,7 +107,9 @@ class PointHits:
     @property
     def rows(self) -> NDArray[np.int64]:
         """All chunks that are scored, ascending."""
-        return self.worded.rows if self.near is None else self.near.rows
+        if self.near is not None:
+            return self.near.rows
+        return np.union1d(self.worded.rows, np.concatenate([self.identified, self.titled, self.headed]))
 
     def joined(self, other: PointHits) -> PointHits:
         """Returns the points of both."""

@@ -289,7 +289,9 @@ class Scoring:
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         similarities = scale = None
         if self._vector is None:
-            rows = np.sort(hits.rows) if phrased is None or allowed is None else np.flatnonzero(allowed)
+            rows = np.union1d(hits.rows, np.fromiter(literal, np.int64, len(literal)))
+            if phrased is not None and allowed is not None:
+                rows = np.flatnonzero(allowed)
         else:
             reach = None if (every and shown is None) or phrased is not None else FLOOR_RANK
             near, scale = self._near(self._vector, allowed, reach)

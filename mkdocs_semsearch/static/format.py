@@ -51,9 +51,9 @@ def terms_of(text: str) -> list[str]:
 
 
 def normalised_name(text: str) -> str:
-    """Returns the words of a title or heading, joined by spaces, in the form that the literal rule compares."""
+    """Returns the letters and digits of a title or heading, in the form that the literal rule compares."""
     folded = text.lower().replace("ß", "ss").replace("ς", "σ")
-    return " ".join(_NO_NAME.sub(" ", folded).split())
+    return _NO_NAME.sub("", folded)
 
 
 def fnv1a(text: str) -> int:

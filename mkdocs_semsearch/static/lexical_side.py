@@ -51,6 +51,15 @@ class TermPostings:
     headed: NDArray[np.bool_]
 
 
+_FORMS = (
+    ("s", ""), ("es", ""), ("ies", "y"),
+    ("ed", ""), ("ed", "e"), ("ed", "ing"),
+    ("ing", ""), ("ing", "e"), ("ing", "ed"),
+)  # fmt: skip
+"""Endings of forms with those of other forms of the same word, for stems that the suffix rules do not give: they do not
+lead from `installations` to `instal`, but the site has `installation`. The same in `words.js`."""
+
+
 class BundleWords:
     """The words of an open bundle; reads a shard when its first word is needed."""
 
@@ -80,6 +89,10 @@ class BundleWords:
                 stem = word[: len(word) - len(suffix)] + ending
                 if stem in shard.list_of_stem:
                     return stem
+        for suffix, ending in _FORMS:
+            other = word.removesuffix(suffix) + ending
+            if word.endswith(suffix) and other in shard.places:
+                return str(shard.stems[shard.lists[shard.places[other]]])
         return word if word in shard.list_of_stem else None
 
     def same_stem(self, word: str) -> tuple[str, list[str]] | None:

@@ -308,7 +308,8 @@ def unpack_codes(packed: NDArray[np.uint8], planes: Planes) -> NDArray[np.int16]
     for (dimensions, bits), width in zip(planes, widths, strict=True):
         shifts = np.arange(8 // bits, dtype=np.uint8) * np.uint8(bits)
         codes = (rows[:, start : start + width, None] >> shifts) & np.uint8(2**bits - 1)
-        parts.append(codes.reshape(len(rows), -1)[:, :dimensions].astype(np.int16) * 2 - (2**bits - 1))
+        flat = codes.reshape(len(rows), codes.shape[1] * codes.shape[2])  # -1 is ambiguous without rows
+        parts.append(flat[:, :dimensions].astype(np.int16) * 2 - (2**bits - 1))
         start += width
     return np.concatenate(parts, axis=1)
 

@@ -41,6 +41,15 @@ def test_page_tells_sections_of_one_name_apart(opened, tool, asked):
     assert best_section(first) == (tool.capitalize(), [tool.capitalize(), "Options"], f"{tool}/#options")
 
 
+@pytest.mark.parametrize("asked", ["ShellHistory", "shellhistory", "shell-history", "shell_history", "Shell history"])
+def test_a_title_is_found_however_its_words_are_joined(opened, asked):
+    pages = [
+        made_page("first.md", "ShellHistory and shell history: shell_history.", title="Shells"),
+        made_page("history.md", "What was typed before.", title="Shell History"),
+    ]
+    assert opened(pages)(asked)["results"][0]["page"]["title"] == "Shell History"
+
+
 def test_sections_with_the_same_heading_all_match_it(opened):
     found = [best_section(result) for result in opened(list(pages()))("Options")["results"]]
     assert {title for title, headings, _ in found if headings[-1] == "Options"} == {"Tar", "Grep", "Curl", "Mount"}

@@ -141,6 +141,8 @@ SPELLINGS = {
     "vi": ("Tường lửa chặn mạng", ("tuong lua", "tường", "mạng")),
     "de": ("Die Straße der Häuser", ("strasse", "Häusern", "hauser")),
     "fa": ("دیوار آتش شبکه", ("ديوار", "اتش")),
+    "tr": ("İndirme ve İçerik", ("indirme", "İndirme", "içerik", "icerik")),
+    "ja": ("ドロップアウトとＤｅｎｓｅ", ("ドロップアウト", "ﾄﾞﾛｯﾌﾟｱｳﾄ", "dense", "Ｄｅｎｓｅ")),
 }
 
 
@@ -171,6 +173,32 @@ def test_questions_in_scripts_without_spaces_find_their_page_by_words_alone(open
         "เครือข่ายบล็อก": "th.md",
     }.items():
         assert order(search(question))[0] == path, question
+
+
+def test_a_form_that_the_site_does_not_have_is_found_by_another(opened):
+    texts = {"it.md": "The installation fails.", "policy.md": "A policy is registered here.", "no.md": "Nothing."}
+    search = opened([made_page(path, text) for path, text in texts.items()])
+    for question, path in {
+        "installations": "it.md",
+        "policies": "policy.md",
+        "registering": "policy.md",
+        "installation": "it.md",
+    }.items():
+        answer = search(question)
+        assert (order(answer), "corrected" in answer) == ([path], False), question
+
+
+def test_a_latin_word_beside_another_script_is_a_word(opened):
+    pages = [
+        made_page("fit.md", "学習は`fit_generator`の引数で始めます。", language="ja"),
+        made_page("generator.md", "引数は生成器です。引数は引数です。", language="ja"),
+        made_page("manacher.md", "Manacher 算法在线性时间内查找回文。", language="zh"),
+        made_page("bm.md", "算法：字符串匹配算法，算法简介。", language="zh"),
+    ]
+    search = opened(pages, language="ja")
+    assert order(search("fit_generatorの引数"))[0] == "fit.md"
+    assert order(search("Manachar算法"))[0] == "manacher.md"
+    assert search("Manachar算法")["corrected"] == {"Manachar": "manacher"}
 
 
 COMPOUNDS = {

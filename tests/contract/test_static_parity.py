@@ -524,7 +524,7 @@ def test_a_damaged_or_unknown_bundle_is_refused(tmp_path):
 
 def hostile_texts():
     rng = random.Random(3)
-    letters = "abzABZ019 _-./:#@\\<>()$~=?!,;'\"`“”„«»…éÉßæØıİſǅΣςيखा日本かタไ😀𝒯\u0301\u200d½²Ⅷ\n\t"
+    letters = "abzABZ019 _-./:#@\\<>()$~=?!,;'\"`“”„«»…éÉßæØıİſǅΣςيखा日本かタไＡｱﾞ😀𝒯\u0301\u200d½²Ⅷ\n\t"
     return ["".join(rng.choices(letters, k=rng.randint(0, 14))) for _ in range(3000)]
 
 

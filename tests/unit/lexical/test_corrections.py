@@ -34,6 +34,8 @@ def searcher(tmp_path_factory):
         ("2min", None),
         ("3mni", "3min"),
         ("ome", None),
+        ("leups", "leaps"),
+        ("lipas", None),  # nearer by its stem, but too short for that
         ("lome", None),
     ],
 )

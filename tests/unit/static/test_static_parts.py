@@ -42,7 +42,7 @@ def test_words_of_a_text(text, words):
 
 
 def test_names_are_compared_without_case_and_punctuation():
-    assert normalised_name("  The `site_url`: Setting ") == "the site url setting"
+    assert normalised_name("  The `site_url`: Setting ") == "thesiteurlsetting"
     assert fnv1a("a") == 0xE40C292C
 
 
@@ -52,6 +52,10 @@ def test_names_are_compared_without_case_and_punctuation():
 )
 def test_words_of_a_question(text, words):
     assert question_words(text) == words
+
+
+def test_no_codes_are_unpacked_to_no_levels():
+    assert unpack_codes(np.zeros(0, np.uint8), ((8, 4), (3, 1))).shape == (0, 11)
 
 
 def test_pieces_are_the_longest_first_and_unknown_characters_are_passed_over():

@@ -53,9 +53,10 @@ export function judge(given, mask, depth) {
   const { mode, question, asked, similarities, core, weights, phrased, chunkFactors } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
-  const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(totals);
-  const semantic = similarities && picked(similarities, rows);
   const named = literalRanks({ question, asked, core, mask });
+  const isFound = (total, row) => +(total > 0 || named.has(row));
+  const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(named.size ? totals.map(isFound) : totals);
+  const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
   const lowered = (scores) => scores.map((score, at) => score * chunkFactors[rows[at]]);

@@ -3,8 +3,10 @@
 const LONGEST = 120;
 
 // Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: a run of these is a phrase, not a word.
-const UNSPACED_RUN =
-  /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+/g;
+const UNSPACED =
+  "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff";
+const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, "g");
+const SCRIPTS_MEET = new RegExp(`(?<=[${UNSPACED}])(?=[A-Za-z0-9_<(\`])|(?<=[A-Za-z0-9_>)\`])(?=[${UNSPACED}])`, "g");
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك" };
 
@@ -28,9 +30,10 @@ export const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 
 const isTooLong = (text) => text.length > LONGEST && [...text].length > LONGEST;
 
-/** Turns runs of scripts without spaces into overlapping pairs. */
+/** Turns runs of scripts without spaces into overlapping pairs. Latin letters and kana get their usual width. */
 export function prepare(text) {
-  return text.normalize("NFC").replace(UNSPACED_RUN, (run) => {
+  const usual = text.replace(/[\uff01-\uff9f]+/g, (run) => run.normalize("NFKC"));
+  return usual.normalize("NFC").replace(UNSPACED_RUN, (run) => {
     const pairs = Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
     return ` ${run.length > 1 ? pairs.join(" ") : run} `;
   });
@@ -102,9 +105,10 @@ export function tellingLines(text) {
   return [...new Set(parts)].join("\n");
 }
 
-/** Splits a text at white space and removes the punctuation around each word. */
+/** Splits a text at white space, and where scripts meet; removes the punctuation around each word. */
 function rawWords(text) {
-  const bare = text.split(/\s+/).map((word) => word.replace(EDGE_START, "").replace(EDGE_END, ""));
+  const words = text.replace(SCRIPTS_MEET, " ").split(/\s+/);
+  const bare = words.map((word) => word.replace(EDGE_START, "").replace(EDGE_END, ""));
   // A call keeps its brackets: `app()` is the identifier `app`.
   return bare.filter(Boolean).map((word) => (word.endsWith("(") ? `${word})` : word));
 }
@@ -173,10 +177,10 @@ export function identifierParts(word) {
   return parts.length > 1 ? parts.map((part) => part.toLowerCase()) : [];
 }
 
-/** Returns a hash of the words of a title or heading, or null if it has none. */
+/** Returns a hash of the letters and digits of a title or heading, or null if it has none. */
 export function nameHash(text) {
   const folded = text.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
-  const name = folded.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+  const name = folded.replace(/[^\p{L}\p{N}]+/gu, "");
   return name ? fnv1a(name) : null;
 }
 

@@ -3,6 +3,10 @@
 import { varintReader } from "./bundle.js";
 
 const BEFORE_SUFFIX = 3;
+// Endings of forms with those of other forms of the same word, for stems that the suffix rules do not give.
+const FORMS = [
+  ["s", ""], ["es", ""], ["ies", "y"], ["ed", ""], ["ed", "e"], ["ed", "ing"], ["ing", ""], ["ing", "e"], ["ing", "ed"],
+];
 const CORRECTED_FROM = 4;
 const TWO_TYPOS_FROM = 8;
 const CORRECTIONS = 3;
@@ -103,6 +107,10 @@ export class Words {
       const rest = word.slice(0, word.length - suffix.length);
       const byStem = word.endsWith(suffix) && [...rest].length >= BEFORE_SUFFIX && shard.byStem(rest + ending);
       if (byStem) return byStem;
+    }
+    for (const [suffix, ending] of FORMS) {
+      const other = word.endsWith(suffix) && shard.byKey(word.slice(0, word.length - suffix.length) + ending);
+      if (other) return shard.byStem(other.stem);
     }
     return shard.byStem(word);
   }
