@@ -79,19 +79,42 @@ _WITH_STOP_WORDS = (
     "russian", "spanish", "swedish",
 )  # fmt: skip
 
-# Tantivy's English list is Lucene's, which lacks the words that begin a question, and contractions.
-_QUESTION_WORDS = [
-    "can", "could", "did", "do", "does", "how", "i", "me", "my", "should", "what", "when", "where", "which", "who",
-    "why", "would", "you", "your", "from", "we",
-    "aint", "arent", "cant", "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent", "heres", "hows", "im",
-    "isnt", "ive", "lets", "mustnt", "neednt", "shouldnt", "thats", "theres", "theyre", "wasnt", "werent", "weve",
-    "whats", "wheres", "wont", "wouldnt", "youre", "youve",
-]  # fmt: skip
+# Tantivy's lists lack most words that begin a question, and in English contractions. Words are looked up without
+# accents, so its frequent words with accents are repeated without them, except common acronyms: CA, HA, SA.
+_FURTHER_STOP_WORDS = {
+    "english": (
+        "can could did do does how i me my should what when where which who why would you your from we aint "
+        "arent cant couldnt didnt doesnt dont hadnt hasnt havent heres hows im isnt ive lets mustnt neednt "
+        "shouldnt thats theres theyre wasnt werent weve whats wheres wont wouldnt youre youve"
+    ),
+    "danish": "hvordan hvorfor hvornar hvem hvilken hvilket hvilke kan pa nar ogsa",
+    "dutch": "waarom wanneer waar welke welk kun",
+    "finnish": "miten milloin kuinka voin voi onko etta eivat mika mita mina sina han tama missa mista myos",
+    "french": (
+        "comment pourquoi quand combien quoi est etre avoir faire peut puis a meme ete etes etait etaient etant"
+    ),
+    "german": (
+        "warum wieso weshalb wann wer wen wem wozu wofur woher wohin kannst mussen mochte gibt fur konnen "
+        "konnte uber wahrend wurde wurden"
+    ),
+    "hungarian": "hol melyik hova honnan miert es mar meg nelkul ugy igy",
+    "italian": "quando quali cosa posso puo fare piu perche e sara",
+    "norwegian": "hvilket pa nar ogsa",
+    "portuguese": "porque onde quais posso pode fazer nao e sao esta voce a as ate ja tambem so nos sera estao",
+    "russian": "почему какое какие какую сколько могу нужно",
+    "spanish": "cual cuales cuando donde quien puedo puede hacer mas el si tu mi que esta estan tambien habia sera",
+    "swedish": "varfor gor ar pa for fran da nar an dar nagon nagot nagra sjalv",
+}
+
+_ENGLISH_WORDS = frozenset(("comment", "fare"))
+"""Stop words of other languages that tell something in English; they are none on sites that also have English pages."""
 
 
 def listed_stop_words(stemmer: str | None) -> tuple[str, ...]:
-    """Returns the stop words that are added to Tantivy's for some stemmers: question words and contractions."""
-    return tuple(_QUESTION_WORDS) if "english" in (stemmer or "").split() else ()
+    """Returns the stop words that are added to Tantivy's for some stemmers, as they are looked up: without accents."""
+    names = (stemmer or "").split()
+    words = dict.fromkeys(word for name in names for word in _FURTHER_STOP_WORDS.get(name, "").split())
+    return tuple(word for word in words if "english" not in names or word not in _ENGLISH_WORDS)
 
 
 def stems_with(stemmer: str | None) -> Callable[[str], str]:

@@ -188,6 +188,34 @@ def test_a_form_that_the_site_does_not_have_is_found_by_another(opened):
         assert (order(answer), "corrected" in answer) == ([path], False), question
 
 
+@pytest.mark.parametrize(
+    ("tag", "question", "text", "other"),
+    [
+        (
+            "fr",
+            "comment faire une jointure",
+            "Une jointure relie deux tables.",
+            "Comment faire du pain ? Comment faire ?",
+        ),
+        ("de", "Warum sind Ports für Gäste zu?", "Ports sind zu, Gäste auch.", "Warum? Für alle. Warum?"),
+        ("es", "¿cuándo está lleno más de un disco?", "Un disco lleno.", "Cuando, está. Más, cuando está más."),
+        ("ru", "почему диск полон", "Диск полон.", "Почему? Почему это?"),
+    ],
+)
+def test_words_that_begin_a_question_do_not_rank(opened, tag, question, text, other):
+    pages = [made_page("it.md", text, language=tag), made_page("other.md", other, language=tag)]
+    assert order(opened(pages, language=tag)(question)) == ["it.md"]
+
+
+def test_an_english_word_that_begins_a_french_question_ranks_on_a_site_in_both_languages(opened):
+    pages = [
+        made_page("it.md", "A comment is a line.", language="en"),
+        made_page("other.md", "A line is a line is a line.", language="en"),
+        made_page("fr.md", "Un mot.", language="fr"),
+    ]
+    assert order(opened(pages, language="en")("comment lines"))[0] == "it.md"
+
+
 def test_a_latin_word_beside_another_script_is_a_word(opened):
     pages = [
         made_page("fit.md", "学習は`fit_generator`の引数で始めます。", language="ja"),
