@@ -143,6 +143,22 @@ def literal_name(text: str) -> str:
     return _NOT_WORDS.sub("", text.casefold())
 
 
+def other_numbers(name: str) -> tuple[str, ...]:
+    """Returns what the plural of a `literal_name` may be, or the singular, by English endings.
+
+    A name that no title has is harmless. The same in `static/text.js`.
+    """
+    if name.endswith("ies"):
+        return name[:-3] + "y", name[:-1]
+    if name.endswith(("ses", "xes", "ches", "shes")):
+        return name[:-2], name[:-1]
+    if name.endswith("s") and not name.endswith(("ss", "us", "is")):
+        return (name[:-1],)
+    if name.endswith("y"):
+        return name[:-1] + "ies", name + "s"
+    return (name + "es",) if name.endswith(("s", "x", "ch", "sh")) else (name + "s",)
+
+
 def literal_names(
     chunks: Iterable[tuple[int, int, Sequence[str]]], added: Callable[[int], tuple[Sequence[str], Sequence[str]]]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -15,7 +15,7 @@ from qdrant_client import QdrantClient, models
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
-from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.question import Question, other_numbers
 from mkdocs_semsearch.qdrant.collection import (
     HEADING_NAME,
     HEADING_STEMS,
@@ -190,7 +190,7 @@ class CollectionReader:
         return PointHits(
             worded=_neighbors(worded),
             identified=np.array([point.id for point in identified], np.int64),
-            titled=_with_name(named, TITLE_NAME, name),
+            titled=_titled(named, name),
             headed=_with_name(named, HEADING_NAME, name),
             with_all_words=np.array([point.id for point in with_all_words], np.int64),
             near=None if vector is None else _neighbors(next(answers)),
@@ -294,8 +294,18 @@ def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDA
     return np.array([row for held, row in names if held == name or (isinstance(held, list) and name in held)], np.int64)
 
 
+def _titled(points: Sequence[models.ScoredPoint], name: str) -> NDArray[np.int64]:
+    """Returns the points with a title; if no name equals it, those with it in the other grammatical number."""
+    exact = _with_name(points, TITLE_NAME, name)
+    if len(exact) or len(_with_name(points, HEADING_NAME, name)):
+        return exact
+    others = (_with_name(points, TITLE_NAME, other) for other in other_numbers(name))
+    return np.concatenate([exact, *others])
+
+
 def _named(name: str, allowed: models.Filter | None) -> models.Filter:
-    return _all_of([models.Filter(should=[_is(TITLE_NAME, name), _is(HEADING_NAME, name)])], allowed)
+    titles = models.FieldCondition(key=TITLE_NAME, match=models.MatchAny(any=[name, *other_numbers(name)]))
+    return _all_of([models.Filter(should=[titles, _is(HEADING_NAME, name)])], allowed)
 
 
 def _with_heading(heading: Sequence[Sequence[str]], allowed: models.Filter | None) -> models.Filter:

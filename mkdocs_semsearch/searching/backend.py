@@ -18,7 +18,7 @@ from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
-from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, read_question
+from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, other_numbers, read_question
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.filters import filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
@@ -330,9 +330,14 @@ class LiteralNames:
                 self._headings[literal_name(heading)].append(row)
 
     def ranks(self, text: str) -> dict[int, int]:
-        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`."""
+        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`.
+
+        If none does, a title in the other grammatical number counts.
+        """
         name = literal_name(text)
         if not name:
             return {}
         ranks = dict.fromkeys(self._headings.get(name, ()), RULES.index("heading"))
-        return ranks | dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))
+        ranks |= dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))
+        others = other_numbers(name) if not ranks else ()
+        return ranks | {row: RULES.index("title") for other in others for row in self._titles.get(other, ())}

@@ -20,8 +20,9 @@ from mkdocs_semsearch.artifact.fields import chunks_schema, facet_column, pages_
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import IndexCorruptError
+from mkdocs_semsearch.lexical.question import other_numbers
 from mkdocs_semsearch.searching.backend import EmbeddedBackend
-from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
+from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
@@ -106,6 +107,11 @@ class StaticNames:
         name = normalised_name(text)
         if not name:
             return {}
+        ranks = self._ranks_of(name)
+        others = [self._ranks_of(other) for other in other_numbers(name)] if not ranks else []
+        return ranks | {row: rank for other in others for row, rank in other.items() if RULES[rank] == "title"}
+
+    def _ranks_of(self, name: str) -> dict[int, int]:
         begin, end = (int(np.searchsorted(self._hashes, fnv1a(name), side)) for side in ("left", "right"))
         # Ranks rise among equal hashes: the title of a row overwrites its heading.
         return dict(zip(self._rows[begin:end].tolist(), self._ranks[begin:end].tolist(), strict=True))

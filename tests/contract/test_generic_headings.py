@@ -50,6 +50,31 @@ def test_a_title_is_found_however_its_words_are_joined(opened, asked):
     assert opened(pages)(asked)["results"][0]["page"]["title"] == "Shell History"
 
 
+@pytest.mark.parametrize("asked", ["custom field", "custom fields", "policies", "policy", "patches", "status"])
+def test_a_title_is_found_in_the_other_number(opened, asked):
+    pages = [
+        made_page(f"{number}.md", text, title=title)
+        for number, (title, text) in enumerate(
+            {
+                "First": "Custom field, custom fields, policy, policies, patch, patches, status.",
+                "Custom Fields": "They have types.",
+                "Policy": "It has rules.",
+                "Patch": "It has lines.",
+                "Status": "It is fine.",
+            }.items()
+        )
+    ]
+    title = opened(pages)(asked)["results"][0]["page"]["title"]
+    assert title.lower()[:5] == asked[:5]
+
+
+def test_a_title_in_the_number_of_the_question_is_before_its_twin(opened):
+    pages = [made_page("one.md", "It is one.", title="Platform"), made_page("more.md", "Many.", title="Platforms")]
+    search = opened(pages)
+    for asked in ("Platform", "Platforms"):
+        assert search(asked)["results"][0]["page"]["title"] == asked
+
+
 def test_sections_with_the_same_heading_all_match_it(opened):
     found = [best_section(result) for result in opened(list(pages()))("Options")["results"]]
     assert {title for title, headings, _ in found if headings[-1] == "Options"} == {"Tar", "Grep", "Curl", "Mount"}

@@ -19,7 +19,7 @@ from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KIN
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code
-from mkdocs_semsearch.lexical.question import read_question, telling_lines
+from mkdocs_semsearch.lexical.question import other_numbers, read_question, telling_lines
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -528,14 +528,20 @@ def hostile_texts():
     return ["".join(rng.choices(letters, k=rng.randint(0, 14))) for _ in range(3000)]
 
 
+def name_hashes(text):
+    name = normalised_name(text)
+    return [fnv1a(one) for one in (name, *other_numbers(name))] if name else []
+
+
 def test_text_is_analysed_alike(engine):
-    texts = hostile_texts()
+    names = ["Custom fields", "Policies", "Policy", "Classes", "A class", "Status", "Series", "Patch", "Boxes", "Keys"]
+    texts = [*hostile_texts(), *names]
     for name, wanted in (
         ("termsOf", terms_of),
         ("identifierForms", identifier_forms),
         ("isCode", is_code),
         ("identifierParts", identifier_parts),
-        ("nameHash", lambda text: fnv1a(normalised_name(text)) if normalised_name(text) else None),
+        ("nameHashes", name_hashes),
         ("tellingLines", telling_lines),
         ("readQuestion", lambda text: json.loads(json.dumps(asdict(read_question(text))))),
     ):

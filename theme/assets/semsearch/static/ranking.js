@@ -1,10 +1,11 @@
 /* Fuses the scores of words and of meaning into ranked pages, in 32-bit floats as searching/ranking.py does. */
 
-import { identifierForms, nameHash } from "./text.js";
+import { identifierForms, nameHashes } from "./text.js";
 
 const { fround } = Math;
 
 const BAND = fround(0.1);
+const TITLE = 3;
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 const KINDS = ["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal", "unlisted"];
 
@@ -168,9 +169,13 @@ function literalRanks({ question, asked, core, mask }) {
   const ranks = new Map();
   if (question.words.length === 1) for (const row of asked.identifierRows()) ranks.set(row, 1);
   const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
-  const hash = nameHash(question.text);
-  for (let at = hash === null ? -1 : names.indexOf(hash); at >= 0 && names[at] === hash; at++)
-    ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+  const add = (hash, least) => {
+    for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++)
+      if (nameRanks[at] >= least) ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+  };
+  const [hash, ...others] = nameHashes(question.text);
+  add(hash, 0);
+  if (!names.includes(hash)) for (const other of others) add(other, TITLE);
   if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
   return ranks;
 }

@@ -177,11 +177,19 @@ export function identifierParts(word) {
   return parts.length > 1 ? parts.map((part) => part.toLowerCase()) : [];
 }
 
-/** Returns a hash of the letters and digits of a title or heading, or null if it has none. */
-export function nameHash(text) {
+/** Returns a hash of the letters and digits of a title or heading, and those of what may be its plural or singular. */
+export function nameHashes(text) {
   const folded = text.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
   const name = folded.replace(/[^\p{L}\p{N}]+/gu, "");
-  return name ? fnv1a(name) : null;
+  return name ? [name, ...otherNumbers(name)].map(fnv1a) : [];
+}
+
+function otherNumbers(name) {
+  if (name.endsWith("ies")) return [`${name.slice(0, -3)}y`, name.slice(0, -1)];
+  if (/(?:s|x|ch|sh)es$/.test(name)) return [name.slice(0, -2), name.slice(0, -1)];
+  if (/s$/.test(name) && !/[sui]s$/.test(name)) return [name.slice(0, -1)];
+  if (name.endsWith("y")) return [`${name.slice(0, -1)}ies`, `${name}s`];
+  return [/(?:s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`];
 }
 
 function fnv1a(text) {
