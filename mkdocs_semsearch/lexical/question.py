@@ -136,11 +136,20 @@ def telling_lines(text: str) -> str:
 
 
 _NOT_WORDS = re.compile(r"[\W_]+")
+_NOT_BETWEEN_DIGITS = re.compile(r"(?<!\d) | (?!\d)")
 
 
 def literal_name(text: str) -> str:
-    """Returns the letters and digits of a text, case-folded, so that `site_url` and `SiteURL` equal `Site URL`."""
-    return _NOT_WORDS.sub("", text.casefold())
+    """Returns the letters and digits of a text, case-folded, so that `site_url` and `SiteURL` equal `Site URL`.
+
+    Only numbers stay apart, so that `1.12` is not `11.2`.
+    """
+    return joined_words(_NOT_WORDS.sub(" ", text.casefold()))
+
+
+def joined_words(text: str) -> str:
+    """Returns a text without spaces, except single ones between digits."""
+    return _NOT_BETWEEN_DIGITS.sub("", " ".join(text.split()))
 
 
 def other_numbers(name: str) -> tuple[str, ...]:

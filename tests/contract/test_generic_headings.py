@@ -68,6 +68,14 @@ def test_a_title_is_found_in_the_other_number(opened, asked):
     assert title.lower()[:5] == asked[:5]
 
 
+def test_numbers_of_a_version_stay_apart(opened):
+    pages = [
+        made_page("new.md", "Changes of 1.1.10 and of 1.11.0 and of 1.1.10.", title="1.11.0"),
+        made_page("old.md", "Changes.", title="1.1.10"),
+    ]
+    assert opened(pages)("1.1.10")["results"][0]["page"]["title"] == "1.1.10"
+
+
 def test_a_title_in_the_number_of_the_question_is_before_its_twin(opened):
     pages = [made_page("one.md", "It is one.", title="Platform"), made_page("more.md", "Many.", title="Platforms")]
     search = opened(pages)

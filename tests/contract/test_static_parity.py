@@ -534,7 +534,20 @@ def name_hashes(text):
 
 
 def test_text_is_analysed_alike(engine):
-    names = ["Custom fields", "Policies", "Policy", "Classes", "A class", "Status", "Series", "Patch", "Boxes", "Keys"]
+    names = [
+        "Custom fields",
+        "Policies",
+        "Policy",
+        "Classes",
+        "A class",
+        "Status",
+        "Series",
+        "Patch",
+        "Boxes",
+        "Keys",
+        "1.12",
+        "v 1. 2 b",
+    ]
     texts = [*hostile_texts(), *names]
     for name, wanted in (
         ("termsOf", terms_of),

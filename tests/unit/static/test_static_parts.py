@@ -15,6 +15,7 @@ from mkdocs_semsearch.embedding.token_table import (
     read_table,
     write_table,
 )
+from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
@@ -43,6 +44,7 @@ def test_words_of_a_text(text, words):
 
 def test_names_are_compared_without_case_and_punctuation():
     assert normalised_name("  The `site_url`: Setting ") == "thesiteurlsetting"
+    assert normalised_name("v1.12 of 2 (3)") == literal_name("V1.12 of 2 3") == "v1 12of2 3"
     assert fnv1a("a") == 0xE40C292C
 
 
