@@ -1,7 +1,7 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
 import { rounded } from "./ranking.js";
-import { identifierForms, identifierParts, isAscii, isCode, matchesAlone, termsOf, wholeIdentifiers } from "./text.js";
+import { identifierForms, identifierParts, isAscii, isCode, matchesAlone, nameHashes, termsOf, wholeIdentifiers } from "./text.js";
 import { Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
@@ -10,6 +10,7 @@ const LEAST_TELLING = 2;
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
 const MAX_FORMS = 2;
+const TITLE = 3; // the rank of a title
 const [LEVEL, IN_HEADING] = [15, 16]; // bits of an impact: the score, and whether the word is in the heading
 
 export class Lexical {
@@ -183,8 +184,27 @@ class Asked {
     for (const term of this.completions) yield find(term, tenths(completion));
   }
 
+  /**
+   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. If it is no name,
+   * a title in the other grammatical number counts.
+   */
+  literalRanks({ text, words }, core, mask) {
+    const ranks = new Map();
+    if (words.length === 1) for (const row of this.#identifierRows()) ranks.set(row, 1);
+    const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
+    const add = (hash, least) => {
+      for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++)
+        if (nameRanks[at] >= least) ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+    };
+    const [hash, ...others] = nameHashes(text);
+    add(hash, 0);
+    if (!names.includes(hash)) for (const other of others) add(other, TITLE);
+    if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
+    return ranks;
+  }
+
   /** Returns the rows that contain the identifier, if the question is one. */
-  identifierRows() {
+  #identifierRows() {
     const [{ forms: [form] } = { forms: [] }] = this.all;
     const found = form === undefined ? null : this.known.identifier(form);
     return found ? found.postings.rows : [];

@@ -1,11 +1,10 @@
 /* Fuses the scores of words and of meaning into ranked pages, in 32-bit floats as searching/ranking.py does. */
 
-import { identifierForms, nameHashes } from "./text.js";
+import { identifierForms } from "./text.js";
 
 const { fround } = Math;
 
 const BAND = fround(0.1);
-const TITLE = 3;
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 const KINDS = ["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal", "unlisted"];
 
@@ -54,7 +53,7 @@ export function judge(given, mask, depth) {
   const { mode, question, asked, similarities, core, weights, phrased, chunkFactors } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
-  const named = literalRanks({ question, asked, core, mask });
+  const named = asked.literalRanks(question, core, mask);
   const isFound = (total, row) => +(total > 0 || named.has(row));
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(named.size ? totals.map(isFound) : totals);
   const semantic = similarities && picked(similarities, rows);
@@ -162,22 +161,6 @@ function picked(values, rows, unit = 1, Values = Float32Array) {
   const found = new Values(rows.length);
   for (let at = 0; at < rows.length; at++) found[at] = values[rows[at]] / unit;
   return found;
-}
-
-/** Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. */
-function literalRanks({ question, asked, core, mask }) {
-  const ranks = new Map();
-  if (question.words.length === 1) for (const row of asked.identifierRows()) ranks.set(row, 1);
-  const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
-  const add = (hash, least) => {
-    for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++)
-      if (nameRanks[at] >= least) ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
-  };
-  const [hash, ...others] = nameHashes(question.text);
-  add(hash, 0);
-  if (!names.includes(hash)) for (const other of others) add(other, TITLE);
-  if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
-  return ranks;
 }
 
 /** Scales cosine similarities to 0–1: the best is 1, and 0 is where the many unrelated rows begin. */
