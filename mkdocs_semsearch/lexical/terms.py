@@ -28,9 +28,9 @@ MOST_TYPOS, TWO_TYPOS_FROM = 2, 8
 MAX_CORRECTIONS = 3
 
 LONGEST_ABBREVIATION = 4
-"""An unknown word of at most this many letters with which others begin may be an abbreviation, so it is corrected only
-to the most frequent of them: *toke* to *token*, but *comm* not to *comma* on a site about commands. Chosen by 200
-abbreviations on 34 sites; of 3,762 words without their last letter, 3,736 are corrected well and none wrongly."""
+"""An unknown word of at most this many letters, if indexed words begin with it, may be an abbreviation. So it is only
+corrected to the most frequent of them: *toke* to *token*, but *comm* not to *comma* on a site about commands. Chosen by
+200 abbreviations on 34 sites; of 3,762 words without their last letter, 3,736 are corrected well and none wrongly."""
 
 _LARGEST = 200_000
 _REMEMBERED = 1024
@@ -91,7 +91,7 @@ def may_be_typo(term: str) -> bool:
 
 
 def most_longer_words(term: str) -> int:
-    """Returns to how many of the most frequent words that begin with a term it may be corrected."""
+    """Returns how many of the words that begin with a term, the most frequent first, may be its correction."""
     return 1 if len(term) <= LONGEST_ABBREVIATION else _LARGEST
 
 

@@ -295,7 +295,7 @@ def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDA
 
 
 def _titled(points: Sequence[models.ScoredPoint], name: str) -> NDArray[np.int64]:
-    """Returns the points with a title; if no name equals it, those with it in the other grammatical number."""
+    """Returns the points with this title; if no title or heading equals it, those with its plural or singular."""
     exact = _with_name(points, TITLE_NAME, name)
     if len(exact) or len(_with_name(points, HEADING_NAME, name)):
         return exact

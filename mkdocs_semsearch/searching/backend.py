@@ -332,7 +332,7 @@ class LiteralNames:
     def ranks(self, text: str) -> dict[int, int]:
         """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`.
 
-        If none does, a title in the other grammatical number counts.
+        If none does, a title that is its plural or singular counts.
         """
         name = literal_name(text)
         if not name:

@@ -289,9 +289,10 @@ class Scoring:
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         similarities = scale = None
         if self._vector is None:
-            rows = np.union1d(hits.rows, np.fromiter(literal, np.int64, len(literal)))
             if phrased is not None and allowed is not None:
                 rows = np.flatnonzero(allowed)
+            else:
+                rows = np.union1d(hits.rows, np.fromiter(literal, np.int64, len(literal)))
         else:
             reach = None if (every and shown is None) or phrased is not None else FLOOR_RANK
             near, scale = self._near(self._vector, allowed, reach)

@@ -185,8 +185,8 @@ class Asked {
   }
 
   /**
-   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. If it is no name,
-   * a title in the other grammatical number counts.
+   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. If no title or
+   * heading equals the question, a title that is its plural or singular counts.
    */
   literalRanks({ text, words }, core, mask) {
     const ranks = new Map();
