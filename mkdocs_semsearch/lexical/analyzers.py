@@ -48,8 +48,12 @@ _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 _AROUND_NAMES = re.compile(r"[^\w.\-]+")
 _INNER_NAME = re.compile(r"_[^\W_]|[a-z][A-Z]|^--[^\W_]")
+_IN_PARTS = re.compile(r"[^\W\d_][^\W_]*(?:[-_][^\W_]+){0,4}")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
+
+_SHORTEST_JOINED = 5
+"""Least number of characters of a joined name; shorter ones are words by chance. Chosen, not measured."""
 
 _REMEMBERED_FORMS = 4096
 """Number of words whose identifier forms are cached; chosen, not measured."""
@@ -76,6 +80,7 @@ def lexical_texts(
     identifiers = dict.fromkeys(form for _, forms, _ in found.values() for form in forms)
     parts = [part for _, _, parts in found.values() for part in parts]
     identifiers |= dict.fromkeys(name.lower() for name in names if name)
+    identifiers |= dict.fromkeys(joined for form in identifiers if (joined := joined_name(form)))
     return {
         "title": title,
         "headings": "\n".join(headings or (title,)),
@@ -175,6 +180,16 @@ def _names(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((whole, whole.split("=", 1)[0], _bare_name(whole), *inner, *map(_bare_name, inner))))
 
 
+def joined_name(word: str) -> str | None:
+    """Returns a name without the dashes and underscores between its parts, lower-cased: `groupby` for `group_by`.
+
+    A plain word is such a name itself. None for numbers, short names, and everything else, such as addresses.
+    """
+    bare = _bare_name(word.lower())
+    joined = bare.replace("-", "").replace("_", "") if _IN_PARTS.fullmatch(bare) else ""
+    return joined if len(joined) >= _SHORTEST_JOINED else None
+
+
 def is_code(word: str) -> bool:
     """Returns whether a word is written as code only: `user_id`, `include()`, `std::vector`, `--flag`, `$HOME`.
 
@@ -198,6 +213,11 @@ def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
     if not identifier_forms(word):
         return None
     return "|".join(_bounded(name, unfinished=unfinished) for name in _names(word) if len(name) > 1)
+
+
+def joined_pattern(name: str) -> str:
+    """Returns a regular expression that finds a `joined_name` in a text, with dashes and underscores in any place."""
+    return rf"(?<!\w){'[-_]?'.join(map(re.escape, name))}(?!\w)"
 
 
 def _bounded(name: str, *, unfinished: bool) -> str:

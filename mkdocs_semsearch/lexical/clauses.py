@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, identifier_parts, is_code, prepare, raw_words
+from mkdocs_semsearch.lexical.analyzers import (
+    Analysis,
+    identifier_forms,
+    identifier_parts,
+    is_code,
+    joined_name,
+    prepare,
+    raw_words,
+)
 from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question, spoken_words
@@ -99,8 +107,12 @@ class QueryWords(Protocol):
         """Returns whether a word occurs in the index in exactly this form."""
         ...
 
-    def has_identifier(self, form: str) -> bool:
-        """Returns whether the index has an identifier as a whole; `form` is one of its `identifier_forms`."""
+    def chunks_with_identifier(self, form: str) -> int:
+        """Returns the number of chunks with an identifier as a whole.
+
+        Args:
+            form: one of its `identifier_forms`, or its `joined_name`.
+        """
         ...
 
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
@@ -133,9 +145,11 @@ def read_words(
         embeds_corrections: whether the text that is embedded contains the corrections.
     """
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
-    corrections = _corrections(telling, words, last=question.words[-1]) if telling and correct else {}
+    joined = dict(_joined(telling, words))
+    corrections = _corrections(telling, words, question.words[-1], joined) if telling and correct else {}
     embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
-    return _weighed(replace(question, telling=telling, corrections=corrections, embedded=embedded), words)
+    read = replace(question, telling=telling, joined=joined, corrections=corrections, embedded=embedded)
+    return _weighed(read, words)
 
 
 def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
@@ -146,7 +160,7 @@ def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
             yield Clause("word", (term,))
         for correction in question.corrections.get(word, ()):
             yield Clause("word", (correction,), CORRECTION_WEIGHT)
-        for form in identifier_forms(word)[:MOST_FORMS]:
+        for form in (*identifier_forms(word)[:MOST_FORMS], *filter(None, [question.joined.get(word)])):
             yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(words.parts(word)):
             if part not in terms:
@@ -206,19 +220,34 @@ def telling_terms(
     return telling + corrected, last[-1] if last else None
 
 
-def _corrections(telling: Sequence[str], words: QueryWords, last: str) -> dict[str, tuple[str, ...]]:
+def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
+    """Yields the words that the index has only in parts, each with its `joined_name`: `groupby` for `group_by`."""
+    for word in dict.fromkeys(telling):
+        joined, forms = joined_name(word), identifier_forms(word)[:MOST_FORMS]
+        if joined is None or joined in forms:
+            continue
+        known = map(words.chunks_with_identifier, forms) if forms else map(words.knows, words.terms(word))
+        if not any(known) and words.chunks_with_identifier(joined):
+            yield word, joined
+
+
+def _corrections(
+    telling: Sequence[str], words: QueryWords, last: str, joined: Container[str]
+) -> dict[str, tuple[str, ...]]:
     """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time.
 
     Args:
         telling: words of the question.
         words: the words of the index.
         last: the last word of the question, which the reader may still be typing.
+        joined: words that are no typos, because the index has their parts joined.
     """
     single = ((word, words.terms(word)) for word in dict.fromkeys(telling) if words.tells(word))
     unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
     corrections = {
         word: tuple(words.corrections(term, finished=word != last))
         for word, term in itertools.islice(unknown, MAX_CORRECTED)
+        if word not in joined
     }
     return {word: others for word, others in corrections.items() if others}
 
@@ -246,6 +275,9 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     unfinished = () if question.phrases else question.words[-1:]
     counts: list[int] = []
     for word in dict.fromkeys(question.telling):
+        if word in question.joined:
+            counts.append(words.chunks_with_identifier(question.joined[word]))
+            continue
         terms = words.terms(question.corrections.get(word, (word,))[0])
         for term in terms:
             count = words.chunks_with(term)
@@ -255,7 +287,7 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     weights = [float(inverse_frequency(words.chunks, count)) for count in counts]
     total = sum(weights)
     known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
-    has_code = any(words.has_identifier(form) for word in question.telling for form in code_forms(word))
+    has_code = any(words.chunks_with_identifier(form) for word in question.telling for form in code_forms(word))
     return replace(question, weight=total, known=known / total if total else 0.0, has_code=has_code)
 
 
@@ -305,7 +337,7 @@ class Clauses:
 
         telling, last = telling_terms(question, self, is_telling)
         stems = frozenset(stem for term in telling for stem in self.analyse("text", term))
-        return Matcher(stems, last, self._word_stems, whole_identifiers(question.words))
+        return Matcher(stems, last, self._word_stems, whole_identifiers(question))
 
     def analyse(self, field: str, text: str) -> list[str]:
         """Returns the terms of a text in a field of the index, for all languages of the site."""
@@ -343,9 +375,9 @@ class Clauses:
         """Returns whether a word occurs in the index in exactly this form."""
         return bool(self._vocabulary.chunks_with(term))
 
-    def has_identifier(self, form: str) -> bool:
-        """Returns whether the index has an identifier as a whole."""
-        return bool(self._terms.doc_freq("identifiers", form))
+    def chunks_with_identifier(self, form: str) -> int:
+        """Returns the number of chunks with an identifier as a whole."""
+        return self._terms.doc_freq("identifiers", form)
 
     def chunks_beginning_with(self, prefix: str) -> int:
         """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, lexical_schema, prepare, register_analyzers
+from mkdocs_semsearch.lexical.analyzers import Analysis, lexical_schema, prepare, register_analyzers
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
@@ -76,10 +76,9 @@ class LexicalQueries:
         near = tantivy.Query.boolean_query([(tantivy.Occur.Should, place) for place in places])
         return tantivy.Query.boolean_query([*held, (tantivy.Occur.Must, near)])
 
-    def identifier(self, word: str) -> tantivy.Query | None:
-        """Returns the query for rows that contain an identifier as a whole; None if `word` is a plain word."""
-        forms = identifier_forms(word)
-        return self._term("identifiers", forms[0]) if forms else None
+    def identifier(self, form: str) -> tantivy.Query:
+        """Returns the query for rows that contain an identifier as a whole."""
+        return self._term("identifiers", form)
 
     def _make(self, clause: Clause) -> tantivy.Query:
         import tantivy
@@ -273,10 +272,10 @@ class LexicalIndex:
             mask &= held
         return mask
 
-    def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
+    def rows_with_identifier(self, form: str) -> NDArray[np.int64]:
         """Returns the rows that contain an identifier as a whole, best first."""
-        query = self._queries.identifier(word)
-        return self._run(query, min(self._rows, 256)).rows if query and self._rows else np.zeros(0, np.int64)
+        query = self._queries.identifier(form)
+        return self._run(query, min(self._rows, 256)).rows if self._rows else np.zeros(0, np.int64)
 
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
         """Returns the rows whose heading has all words of a question, ascending; see `heading_terms`."""

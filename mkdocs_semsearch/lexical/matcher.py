@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, in_word, prepare
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, in_word, joined_pattern, prepare
+from mkdocs_semsearch.lexical.question import Question
 
 _WORD = re.compile(r"\w+")
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
@@ -95,7 +96,7 @@ class WholeIdentifiers:
 
     Args:
         pattern: has one group for each identifier; ignores case.
-        forms: the forms of all identifiers in lower case; every match contains one of them.
+        forms: the forms of all identifiers in lower case; every match contains one of them. `""` if that is unknown.
     """
 
     def __init__(self, pattern: re.Pattern[str], forms: Sequence[str]) -> None:
@@ -111,14 +112,15 @@ class WholeIdentifiers:
         return self._pattern.finditer(text)
 
 
-def whole_identifiers(words: Sequence[str]) -> WholeIdentifiers | None:
+def whole_identifiers(question: Question) -> WholeIdentifiers | None:
     """Returns what finds the identifiers among the words of a query as a whole; None if it has none."""
-    distinct = dict.fromkeys(words)
-    patterns = (identifier_pattern(word, unfinished=word == words[-1]) for word in distinct)
-    found = "|".join(f"({pattern})" for pattern in patterns if pattern)
+    distinct = dict.fromkeys(question.words)
+    patterns = (identifier_pattern(word, unfinished=word == question.words[-1]) for word in distinct)
+    in_parts = map(joined_pattern, question.joined.values())
+    found = "|".join(f"({pattern})" for pattern in itertools.chain(patterns, in_parts) if pattern)
     if not found:
         return None
-    forms = tuple(form for word in distinct for form in identifier_forms(word))
+    forms = ("",) if question.joined else tuple(form for word in distinct for form in identifier_forms(word))
     return WholeIdentifiers(re.compile(found, re.IGNORECASE), forms)
 
 

@@ -32,6 +32,8 @@ class Question:
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
         embedded: the text that is embedded: `text` without the words that occur on most pages.
+        joined: words that are not in the index, whose parts it has joined by dashes or underscores, each with its
+            `joined_name`.
         corrections: words that are not in the index, each with its possible corrections, best first.
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
         weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.
@@ -45,11 +47,20 @@ class Question:
     quoted: tuple[str, ...] = ()
     telling: tuple[str, ...] = ()
     embedded: str = ""
+    joined: Mapping[str, str] = field(default_factory=dict)
     corrections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing_phrases: tuple[str, ...] = ()
     weight: float = 0.0
     known: float = 0.0
     has_code: bool = False
+
+    @property
+    def identifier(self) -> str | None:
+        """The form of the identifier that is the whole question; None for other questions."""
+        if len(self.words) != 1:
+            return None
+        word = self.words[0]
+        return self.joined.get(word) or next(iter(identifier_forms(word)), None)
 
     def without_phrases(self) -> Question:
         """Returns the question without required phrases; they become `missing_phrases`."""

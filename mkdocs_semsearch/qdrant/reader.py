@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.question import Question, other_numbers
 from mkdocs_semsearch.qdrant.collection import (
@@ -47,8 +46,7 @@ def heading_stems(question: Question, clauses: Clauses) -> list[list[str]]:
 
 def identifier_dimension(question: Question) -> int | None:
     """Returns the dimension of the identifier that a query consists of; None for other queries."""
-    forms = identifier_forms(question.words[0]) if len(question.words) == 1 else ()
-    return word_dimension("identifier", forms[0]) if forms else None
+    return None if question.identifier is None else word_dimension("identifier", question.identifier)
 
 
 def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:

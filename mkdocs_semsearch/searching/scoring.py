@@ -89,8 +89,8 @@ class LexicalSide(Protocol):
         """Returns bool `[n]`: the rows that contain every phrase word for word."""
         ...
 
-    def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
-        """Returns the rows that contain an identifier as a whole."""
+    def rows_with_identifier(self, form: str) -> NDArray[np.int64]:
+        """Returns the rows that contain an identifier as a whole, see `Question.identifier`."""
         ...
 
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
@@ -228,8 +228,8 @@ class Scoring:
     def _literal(self) -> dict[int, int]:
         """The rows to which a literal rule applies, each with the rank of the rule."""
         named = self._sides.names.ranks(self._question.text)
-        if len(self._question.words) == 1:
-            identified = self._sides.lexical.rows_with_identifier(self._question.words[0]).tolist()
+        if self._question.identifier is not None:
+            identified = self._sides.lexical.rows_with_identifier(self._question.identifier).tolist()
             named = dict.fromkeys(identified, RULES.index("identifier")) | named
         return named
 

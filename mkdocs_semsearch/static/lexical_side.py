@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts
+from mkdocs_semsearch.lexical.analyzers import identifier_parts
 from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, telling_terms, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, whole_identifiers
@@ -235,10 +235,9 @@ class StaticLexical:
             mask &= held
         return mask
 
-    def rows_with_identifier(self, word: str) -> NDArray[np.int64]:
+    def rows_with_identifier(self, form: str) -> NDArray[np.int64]:
         """Returns the rows that contain an identifier as a whole."""
-        forms = identifier_forms(word)
-        found = self._words.identifier(forms[0]) if forms else None
+        found = self._words.identifier(form)
         return found.rows if found else np.zeros(0, np.int64)
 
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
@@ -271,7 +270,7 @@ class StaticLexical:
             return frozenset().union(*(stem_of.get(term, ()) for term in terms_of(text)))
 
         stems = frozenset(stem for stem, _ in told)
-        return Matcher(stems, last, WordStems(stems_in), whole_identifiers(question.words))
+        return Matcher(stems, last, WordStems(stems_in), whole_identifiers(question))
 
     def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:
         for clause in itertools.chain(word_clauses(question, self), completions(question, self)):
@@ -316,9 +315,10 @@ class StaticLexical:
         found = self._words.find(term)
         return found is not None and found.chunks > 0
 
-    def has_identifier(self, form: str) -> bool:
-        """Returns whether the bundle has an identifier as a whole."""
-        return self._words.identifier(form) is not None
+    def chunks_with_identifier(self, form: str) -> int:
+        """Returns the number of chunks with an identifier as a whole."""
+        found = self._words.identifier(form)
+        return len(found.rows) if found else 0
 
     def beginning_with(self, prefix: str, limit: int) -> list[str]:
         """Returns the longer words with this prefix, those in most chunks first."""

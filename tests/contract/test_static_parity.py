@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KINDS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code, joined_name
 from mkdocs_semsearch.lexical.question import other_numbers, read_question, telling_lines
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
@@ -154,6 +154,11 @@ C++ token
 --max-age keys
 --max-a
 rotate client.rotate_keys now
+maxage
+rotatekeys and statuscode
+rotateKeys tokne
+status-code
+--maxage=90
 List<T> token""".splitlines(),
 )
 CODE = {
@@ -554,6 +559,7 @@ def test_text_is_analysed_alike(engine):
         ("identifierForms", identifier_forms),
         ("isCode", is_code),
         ("identifierParts", identifier_parts),
+        ("joinedName", joined_name),
         ("nameHashes", name_hashes),
         ("tellingLines", telling_lines),
         ("readQuestion", lambda text: json.loads(json.dumps(asdict(read_question(text))))),

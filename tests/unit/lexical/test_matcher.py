@@ -5,6 +5,7 @@ import re
 import pytest
 
 from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems, whole_identifiers
+from mkdocs_semsearch.lexical.question import read_question
 
 
 def meant(matcher, text):
@@ -62,7 +63,7 @@ def test_parts_of_words_outside_ascii_may_match():
 
 @pytest.mark.parametrize("text", ["use --STRICT.", "é --Strict", "--ſtrict"])
 def test_identifiers_are_found_in_any_case(text):
-    matcher = Matcher(frozenset(), None, WordStems(Stems()), whole_identifiers(["--strict"]))
+    matcher = Matcher(frozenset(), None, WordStems(Stems()), whole_identifiers(read_question("--strict")))
     ((start, end, _),) = matcher.found_in(text, DistinctWords.of(text))
     assert text[start:end] == text[text.index("--") : text.index("--") + len("--strict")]
 

@@ -1,7 +1,9 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
 import { rounded } from "./ranking.js";
-import { identifierForms, identifierParts, isAscii, isCode, matchesAlone, nameHashes, termsOf, wholeIdentifiers } from "./text.js";
+import {
+  identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, termsOf, wholeIdentifiers,
+} from "./text.js";
 import { Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
@@ -67,6 +69,7 @@ export class Lexical {
     const [all, begun] = await this.foresee(question);
     const chosen = new Set(question.telling);
     const words = all.filter(({ word }) => chosen.has(word));
+    const joining = this.#findJoined(words);
     const isUnknown = ({ word, terms: [term, second] }) =>
       term && second === undefined && this.#tells(word) && !this.words.find(term);
     const single = words.filter(isUnknown);
@@ -76,7 +79,8 @@ export class Lexical {
     const [term] = termsOf(last);
     const known = exact || (term && this.words.find(term)?.chunks);
     const completing = begun || (known ? [] : this.#completions(last));
-    const [completions] = await Promise.all([completing, ...correcting]);
+    const [completions] = await Promise.all([completing, joining, ...correcting]);
+    for (const item of words) if (item.joined) item.corrections = [];
     const corrected = words.filter(({ corrections }) => corrections.length);
     await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
     const typed = question.words;
@@ -85,6 +89,17 @@ export class Lexical {
     const lastTerm = ends.filter((end) => matchesAlone(end, unfinished)).at(-1);
     const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, typed });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
+  }
+
+  /** Finds the words that the site has only in parts, joined by dashes or underscores: `groupby` for `group_by`. */
+  async #findJoined(words) {
+    const hasOne = (forms) => forms.some((form) => this.words.identifier(form));
+    const isKnown = ({ terms, forms }) =>
+      forms.length ? hasOne(forms.slice(0, MAX_FORMS)) : terms.some((term) => this.words.find(term));
+    const unknown = words.filter((item) => !isKnown(item));
+    const named = unknown.map((item) => [item, joinedName(item.word)]).filter(([, name]) => name);
+    await this.words.load([], named.map(([, name]) => name));
+    for (const [item, name] of named) if (this.words.identifier(name)) item.joined = name;
   }
 
   /** Returns words that begin with the last word of a question. */
@@ -120,10 +135,12 @@ class Asked {
    */
   weigh() {
     let [weight, known] = [0, 0];
-    for (const { word, corrections } of this.words) {
-      for (const term of termsOf(corrections[0] ?? word)) {
+    for (const { word, corrections, joined } of this.words) {
+      for (const term of joined ? [joined] : termsOf(corrections[0] ?? word)) {
         const unfinished = word === this.unfinished && [...term].length > 1 && this.completions[0];
-        const chunks = this.#chunksWith(term) || (unfinished ? this.#chunksWith(unfinished) : 0);
+        const chunks = joined
+          ? this.known.identifier(joined).postings.rows.length
+          : this.#chunksWith(term) || (unfinished ? this.#chunksWith(unfinished) : 0);
         const inverse = Math.log1p((this.rows - chunks + 0.5) / (chunks + 0.5));
         weight += inverse;
         if (chunks) known += inverse;
@@ -175,10 +192,11 @@ class Asked {
     const tenths = (weight) => rounded(UNIT * weight, 0);
     const { correction, identifier, part, completion } = this.clauses;
     const find = (term, factor) => [this.known.find(term), factor];
-    for (const { terms, corrections, forms, parts } of this.words) {
+    for (const { terms, corrections, forms, parts, joined } of this.words) {
       for (const term of new Set(terms)) yield find(term, UNIT);
       for (const term of corrections) yield find(term, tenths(correction));
-      for (const form of forms.slice(0, MAX_FORMS)) yield [this.known.identifier(form), tenths(identifier)];
+      const names = [...forms.slice(0, MAX_FORMS), joined].filter(Boolean);
+      for (const form of names) yield [this.known.identifier(form), tenths(identifier)];
       for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, tenths(part));
     }
     for (const term of this.completions) yield find(term, tenths(completion));
@@ -205,7 +223,8 @@ class Asked {
 
   /** Returns the rows that contain the identifier, if the question is one. */
   #identifierRows() {
-    const [{ forms: [form] } = { forms: [] }] = this.all;
+    const [{ forms: [whole], joined } = { forms: [] }] = this.all;
+    const form = joined ?? whole;
     const found = form === undefined ? null : this.known.identifier(form);
     return found ? found.postings.rows : [];
   }
@@ -220,7 +239,8 @@ class Asked {
     );
     const stems = new Map();
     for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
-    return new Matcher(stems, this.last, wholeIdentifiers(this.typed));
+    const joined = this.words.map((item) => item.joined).filter(Boolean);
+    return new Matcher(stems, this.last, wholeIdentifiers(this.typed, joined));
   }
 }
 

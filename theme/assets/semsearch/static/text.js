@@ -23,6 +23,8 @@ const VERSION = /^v(?=[0-9]+\.[0-9])/;
 const AROUND_IDENTIFIER = /^[-<>/@$.~=({#]+|[-<>/@$.~=({#]+$/g;
 const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
 const INNER_NAME = /_[\p{L}\p{N}]|[a-z][A-Z]|^--[\p{L}\p{N}]/u;
+const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+){0,4}$/u;
+const SHORTEST_JOINED = 5;
 const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
 const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
 
@@ -128,6 +130,13 @@ export function identifierForms(word) {
   return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
 
+/** Returns a name without dashes and underscores: `groupby` for `group_by`; null for numbers, short names, addresses. */
+export function joinedName(word) {
+  const bare = bareName(word.toLowerCase());
+  const joined = IN_PARTS.test(bare) ? bare.replace(/[-_]/g, "") : "";
+  return [...joined].length >= SHORTEST_JOINED ? joined : null;
+}
+
 /** Returns an identifier in lower case, and the names in it: `get_secret` of `get_secret("name")`. */
 function namesIn(word) {
   const whole = word.toLowerCase().replace(/\(\)$/, "");
@@ -143,9 +152,14 @@ export const isCode = (word) => WRITTEN_AS_CODE.test(word);
 
 const bareName = (whole) => whole.replace(AROUND_IDENTIFIER, "").replace(VERSION, "");
 
-/** Returns the pattern that finds the identifiers among the words of a question as a whole; null if it has none. */
-export function wholeIdentifiers(words) {
-  const patterns = [...new Set(words)].map((word) => identifierPattern(word, word === words.at(-1))).filter(Boolean);
+/**
+ * Returns the pattern that finds the identifiers among the words of a question as a whole; null if it has none. Joined
+ * names are found with dashes and underscores in any place.
+ */
+export function wholeIdentifiers(words, joined = []) {
+  const whole = [...new Set(words)].map((word) => identifierPattern(word, word === words.at(-1))).filter(Boolean);
+  const inParts = joined.map((name) => `(?<![\\p{L}\\p{N}_])${[...name].join("[-_]?")}(?![\\p{L}\\p{N}_])`);
+  const patterns = [...whole, ...inParts];
   return patterns.length ? new RegExp(patterns.map((pattern) => `(${pattern})`).join("|"), "giu") : null;
 }
 

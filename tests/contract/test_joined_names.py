@@ -1,0 +1,48 @@
+"""Names that the site writes in parts, asked in one word or joined otherwise, in every engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.made_index import made_page
+
+TEXTS = {
+    "group": "Rows are collected by `group_by` before they are counted.",
+    "input": "Run it with `--no-input` where nobody answers.",
+    "latin": "The function `pig_latin` turns words around.",
+    "prose": "The built-in server answers.",
+    "words": "Rows, groups and inputs: nobody answers in Latin.",
+}
+
+
+@pytest.fixture
+def asked(opened):
+    return opened([made_page(f"{name}.md", text, title=name.capitalize()) for name, text in TEXTS.items()])
+
+
+@pytest.mark.parametrize(
+    ("question", "page"),
+    [
+        ("groupby", "group"),
+        ("group-by", "group"),
+        ("groupBy", "group"),
+        ("GROUPBY", "group"),
+        ("how does groupby count", "group"),
+        ("--noinput", "input"),
+        ("no_input", "input"),
+        ("noinput", "input"),
+        ("pigLatin", "latin"),
+        ("piglatin", "latin"),
+        ("builtin server", "prose"),
+    ],
+)
+def test_a_name_is_found_however_its_parts_are_joined(asked, question, page):
+    answer = asked(question)
+    assert answer["results"][0]["page"]["path"] == f"{page}.md"
+    assert "corrected" not in answer or not answer["corrected"]
+
+
+def test_what_was_found_is_highlighted(asked):
+    (section, *_) = asked("groupby rows")["results"][0]["sections"]
+    matched = [section["excerpt"][begin:end] for begin, end in section["highlights"]]
+    assert matched == ["Rows", "group_by"]
