@@ -36,8 +36,8 @@ _MARKS = re.compile(
 )
 _ONE_LETTER = str.maketrans("ٱىةیکςİ", "اي\u0647يكσi")  # lower-cased, `İ` would be two characters
 
-_EDGE_START = "\"'`([{,;:!?*“”‘’«»…"
-_EDGE_END = "\"'`)]},;:!?.*“”‘’«»…"
+_EDGE_START = "\"'`([{,;:!?*“”„‘’‚«»‹›…"
+_EDGE_END = "\"'`)]},;:!?.*“”„‘’‚«»‹›…"
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
@@ -294,6 +294,12 @@ def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
 def plain_words(text: str) -> list[str]:
     """Returns the words of a text, lower-cased and without accents."""
     return _plain_analyzer().analyze(prepare(text))
+
+
+def as_written(term: str, texts: Iterable[str]) -> str:
+    """Returns a term with the accents that it has in the texts, lower-cased; the term if it has none there."""
+    foreign = (word for text in texts if not text.isascii() for word in raw_words(text) if not word.isascii())
+    return next((word.lower() for word in foreign if plain_words(word) == [term]), term)
 
 
 @cache

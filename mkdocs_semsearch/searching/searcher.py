@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError
+from mkdocs_semsearch.lexical.analyzers import as_written
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, EmbeddedBackend, Matches
@@ -157,6 +158,8 @@ class Searcher:
         matches = self._backend.find(query, question, vector)
         results = self._results(query, matches, vector)
         facets = {name: matches.counts(name) for name in query.facets}
+        found = [one.best for result in results for one in result.sections or (result,)] if question.corrections else ()
+        texts = [text for section in found for text in (*section.heading_hierarchy, section.excerpt)]
         return SearchResponse(
             query=query.query,
             mode="lexical" if degraded else query.mode,
@@ -168,7 +171,7 @@ class Searcher:
             filters_applied=query.filters,
             facets=facets,
             degraded=degraded,
-            corrected={word: others[0] for word, others in question.corrections.items()},
+            corrected={word: as_written(others[0], texts) for word, others in question.corrections.items()},
             missing_phrases=question.missing_phrases,
             took_ms=(time.perf_counter() - started) * 1000,
         )

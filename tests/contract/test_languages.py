@@ -272,3 +272,20 @@ def test_only_languages_with_compounds_have_words_split(opened):
     search = opened(pages, language="en")
     assert paths(search("Verbindung")) == {"it.md", "words.md"}
     assert paths(search("wall")) == {"walls.md"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("Förderempfelung", "förderempfehlung"),  # in a text
+        ("Foerderempfehlng", "förderempfehlung"),
+        ("Zustaendikeit", "zuständigkeit"),
+        ("Zuständikeit", "zuständigkeit"),  # in a heading
+        ("Antragsteler", "antragsteller"),
+    ],
+)
+def test_a_correction_is_shown_with_its_accents(opened, typed, shown):
+    texts = ["Die „Förderempfehlung“ geht an den Antragsteller.", "Sie liegt beim Amt."]
+    search = opened([made_page("de.md", *texts, headings=["", "Örtliche Zuständigkeit"], title="Amt", language="de")])
+    answer = search(f"{typed} finden")
+    assert answer["corrected"] == {typed: shown}

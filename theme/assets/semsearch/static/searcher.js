@@ -8,7 +8,7 @@ import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
 import { judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
-import { readQuestion } from "./text.js";
+import { asWritten, readQuestion } from "./text.js";
 
 const FEW = 3; // results that are fetched first
 const AHEAD = 60; // milliseconds in which only the first results are loaded
@@ -52,7 +52,7 @@ export class Searcher {
     ]);
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
     const loading = given.similarities === undefined;
-    const corrected = Object.fromEntries(Object.entries(corrections).map(([word, [other]]) => [word, other]));
+    const corrected = Object.entries(corrections).map(([word, [other]]) => [word, asWritten(other, textsOf(results))]);
     return {
       query: query.trim(),
       mode: degraded || loading ? "lexical" : mode,
@@ -64,7 +64,7 @@ export class Searcher {
       filters_applied: filters,
       facets: Object.fromEntries(facets.map((name, at) => [name, counts[at]])),
       results,
-      ...(Object.keys(corrected).length && { corrected }),
+      ...(corrected.length && { corrected: Object.fromEntries(corrected) }),
       ...(missing.length && { missing_phrases: missing }),
       ...(degraded && { degraded }),
       ...(loading && { loading }),
@@ -277,6 +277,10 @@ export class Searcher {
     });
   }
 }
+
+/** Returns the headings and excerpts that results show. */
+const textsOf = (results) =>
+  results.flatMap(({ sections }) => sections.flatMap(({ heading_hierarchy: path, excerpt }) => [...path, excerpt]));
 
 /** Compares two days: above 0 if the first is later. A missing day is before all others. */
 const later = (day = "", other = "") => (day > other) - (day < other);

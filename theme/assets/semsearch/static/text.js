@@ -13,8 +13,8 @@ const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "t
 const MARKS =
   /([a-zα-ω])[\u0300-\u036f]+|(е)\u0308|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]/g;
 
-const EDGE_START = /^["'`([{,;:!?*“”‘’«»…]+/;
-const EDGE_END = /["'`)\]},;:!?.*“”‘’«»…]+$/;
+const EDGE_START = /^["'`([{,;:!?*“”„‘’‚«»‹›…]+/;
+const EDGE_END = /["'`)\]},;:!?.*“”„‘’‚«»‹›…]+$/;
 const PHRASE = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»/g;
 
 const IDENTIFIER =
@@ -49,6 +49,13 @@ function fold(word) {
   if (isAscii(lower)) return lower;
   const bare = lower.normalize("NFD").replace(MARKS, "$1$2");
   return bare.normalize("NFC").replace(/[ßæœøđðþłıςٱىةیک]/g, (letter) => FOLDED[letter]);
+}
+
+/** Returns a term with the accents that it has in the texts, in lower case; the term if it has none there. */
+export function asWritten(term, texts) {
+  const foreign = texts.flatMap(rawWords).filter((word) => !isAscii(word));
+  const isTerm = (word) => termsOf(word).join(" ") === term;
+  return foreign.find(isTerm)?.toLowerCase() ?? term;
 }
 
 const MAX_WORDS = 64;
