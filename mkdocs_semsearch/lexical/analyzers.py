@@ -48,7 +48,7 @@ _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 _AROUND_NAMES = re.compile(r"[^\w.\-]+")
 _INNER_NAME = re.compile(r"_[^\W_]|[a-z][A-Z]|^--[^\W_]")
-_IN_PARTS = re.compile(r"[^\W\d_][^\W_]*(?:[-_][^\W_]+){0,4}")
+_IN_PARTS = re.compile(r"[^\W\d_][^\W_]*(?:[-_][^\W_]+)?")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
 
@@ -183,7 +183,8 @@ def _names(word: str) -> tuple[str, ...]:
 def joined_name(word: str) -> str | None:
     """Returns a name without the dashes and underscores between its parts, lower-cased: `groupby` for `group_by`.
 
-    A plain word is such a name itself. None for numbers, short names, and everything else, such as addresses.
+    A plain word is such a name itself. None for numbers, short names, names of more than two parts, whose joined form
+    readers rarely type, and everything else, such as addresses.
     """
     bare = _bare_name(word.lower())
     joined = bare.replace("-", "").replace("_", "") if _IN_PARTS.fullmatch(bare) else ""

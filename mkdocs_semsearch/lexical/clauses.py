@@ -160,7 +160,8 @@ def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
             yield Clause("word", (term,))
         for correction in question.corrections.get(word, ()):
             yield Clause("word", (correction,), CORRECTION_WEIGHT)
-        for form in (*identifier_forms(word)[:MOST_FORMS], *filter(None, [question.joined.get(word)])):
+        forms = (*identifier_forms(word)[:MOST_FORMS], question.joined.get(word))
+        for form in filter(None, dict.fromkeys(forms)):
             yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(words.parts(word)):
             if part not in terms:
@@ -223,11 +224,11 @@ def telling_terms(
 def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
     """Yields the words that the index has only in parts, each with its `joined_name`: `groupby` for `group_by`."""
     for word in dict.fromkeys(telling):
-        joined, forms = joined_name(word), identifier_forms(word)[:MOST_FORMS]
-        if joined is None or joined in forms:
+        joined, terms = joined_name(word), words.terms(word)
+        if joined is None or (len(terms) == 1 and words.knows(terms[0])):
             continue
-        known = map(words.chunks_with_identifier, forms) if forms else map(words.knows, words.terms(word))
-        if not any(known) and words.chunks_with_identifier(joined):
+        others = (form for form in identifier_forms(word)[:MOST_FORMS] if form != joined)
+        if not any(map(words.chunks_with_identifier, others)) and words.chunks_with_identifier(joined):
             yield word, joined
 
 

@@ -28,6 +28,7 @@ def asked(opened):
         ("groupBy", "group"),
         ("GROUPBY", "group"),
         ("how does groupby count", "group"),
+        ("--groupby", "group"),
         ("--noinput", "input"),
         ("no_input", "input"),
         ("noinput", "input"),

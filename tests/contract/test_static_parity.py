@@ -159,6 +159,7 @@ rotatekeys and statuscode
 rotateKeys tokne
 status-code
 --maxage=90
+--rotatekeys
 List<T> token""".splitlines(),
 )
 CODE = {

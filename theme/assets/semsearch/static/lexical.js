@@ -93,13 +93,13 @@ export class Lexical {
 
   /** Finds the words that the site has only in parts, joined by dashes or underscores: `groupby` for `group_by`. */
   async #findJoined(words) {
-    const hasOne = (forms) => forms.some((form) => this.words.identifier(form));
-    const isKnown = ({ terms, forms }) =>
-      forms.length ? hasOne(forms.slice(0, MAX_FORMS)) : terms.some((term) => this.words.find(term));
-    const unknown = words.filter((item) => !isKnown(item));
-    const named = unknown.map((item) => [item, joinedName(item.word)]).filter(([, name]) => name);
-    await this.words.load([], named.map(([, name]) => name));
-    for (const [item, name] of named) if (this.words.identifier(name)) item.joined = name;
+    const isKnown = ({ terms, forms }, name) =>
+      (terms.length === 1 && this.words.find(terms[0])) ||
+      forms.slice(0, MAX_FORMS).some((form) => form !== name && this.words.identifier(form));
+    const named = words.map((item) => [item, joinedName(item.word)]);
+    const wanted = named.filter(([item, name]) => name && !isKnown(item, name));
+    await this.words.load([], wanted.map(([, name]) => name));
+    for (const [item, name] of wanted) if (this.words.identifier(name)) item.joined = name;
   }
 
   /** Returns words that begin with the last word of a question. */
@@ -195,7 +195,7 @@ class Asked {
     for (const { terms, corrections, forms, parts, joined } of this.words) {
       for (const term of new Set(terms)) yield find(term, UNIT);
       for (const term of corrections) yield find(term, tenths(correction));
-      const names = [...forms.slice(0, MAX_FORMS), joined].filter(Boolean);
+      const names = new Set([...forms.slice(0, MAX_FORMS), joined].filter(Boolean));
       for (const form of names) yield [this.known.identifier(form), tenths(identifier)];
       for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, tenths(part));
     }

@@ -23,7 +23,7 @@ const VERSION = /^v(?=[0-9]+\.[0-9])/;
 const AROUND_IDENTIFIER = /^[-<>/@$.~=({#]+|[-<>/@$.~=({#]+$/g;
 const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
 const INNER_NAME = /_[\p{L}\p{N}]|[a-z][A-Z]|^--[\p{L}\p{N}]/u;
-const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+){0,4}$/u;
+const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+)?$/u;
 const SHORTEST_JOINED = 5;
 const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
 const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
@@ -137,7 +137,7 @@ export function identifierForms(word) {
   return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
 
-/** Returns a name without dashes and underscores: `groupby` for `group_by`; null for numbers, short names, addresses. */
+/** Returns a name of one or two parts without `-` and `_`: `groupby` for `group_by`; null for short names, addresses. */
 export function joinedName(word) {
   const bare = bareName(word.toLowerCase());
   const joined = IN_PARTS.test(bare) ? bare.replace(/[-_]/g, "") : "";
