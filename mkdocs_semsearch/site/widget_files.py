@@ -184,7 +184,7 @@ def write_results_page(site_dir: Path, settings: Settings, *, language: str, sit
 ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")
 """Scripts that are published together with everything they import."""
 
-_IMPORT = re.compile(r'^import (?:\{ ([^}]+) \} from )?"(\.[^"]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import (?:\{\s+([^}]+?),?\s+\} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)  # no template literal of ours has several lines
