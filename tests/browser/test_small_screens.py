@@ -188,3 +188,17 @@ def test_forced_colours_keep_borders_the_active_row_and_the_current_heading(brow
         for marked in ("[aria-selected=true]", ".ss-outline [aria-current]"):
             assert page.locator(marked).evaluate("element => getComputedStyle(element).outlineStyle") == "solid", marked
         context.close()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_nothing_of_the_start_is_cut_off(phone, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        phone.goto(server.url)
+        phone.evaluate("semsearch.open()")
+        first = phone.locator(".ss-start > *").first
+        first.wait_for()
+        is_shown = """(part) => {
+          const { x, y, width } = part.getBoundingClientRect();
+          return part.contains(document.elementFromPoint(x + width / 4, y + 4));
+        }"""
+        assert first.evaluate(is_shown)
