@@ -222,10 +222,13 @@ def telling_terms(
 
 
 def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
-    """Yields the words that the index has only in parts, each with its `joined_name`: `groupby` for `group_by`."""
+    """Yields the words that the index has only in parts, each with its `joined_name`: `groupby` for `group_by`.
+
+    Another form of the word may be in the index: `withColumn`, if `withcolumns` is asked and `with_columns` found.
+    """
     for word in dict.fromkeys(telling):
         joined, terms = joined_name(word), words.terms(word)
-        if joined is None or (len(terms) == 1 and words.knows(terms[0])):
+        if joined is None or (len(terms) == 1 and words.is_written(terms[0])):
             continue
         others = (form for form in identifier_forms(word)[:MOST_FORMS] if form != joined)
         if not any(map(words.chunks_with_identifier, others)) and words.chunks_with_identifier(joined):

@@ -11,6 +11,8 @@ TEXTS = {
     "input": "Run it with `--no-input` where nobody answers.",
     "latin": "The function `pig_latin` turns words around.",
     "prose": "The built-in server answers.",
+    "checks": "Run all of them with `all_checks`.",
+    "one": "Run one of them with `allCheck`.",
     "words": "Rows, groups and inputs: nobody answers in Latin.",
 }
 
@@ -34,6 +36,7 @@ def asked(opened):
         ("noinput", "input"),
         ("pigLatin", "latin"),
         ("piglatin", "latin"),
+        ("allchecks", "checks"),
         ("builtin server", "prose"),
     ],
 )

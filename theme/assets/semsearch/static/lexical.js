@@ -94,7 +94,7 @@ export class Lexical {
   /** Finds the words that the site has only in parts, joined by dashes or underscores: `groupby` for `group_by`. */
   async #findJoined(words) {
     const isKnown = ({ terms, forms }, name) =>
-      (terms.length === 1 && this.words.find(terms[0])) ||
+      (terms.length === 1 && this.words.find(terms[0])?.chunks) ||
       forms.slice(0, MAX_FORMS).some((form) => form !== name && this.words.identifier(form));
     const named = words.map((item) => [item, joinedName(item.word)]);
     const wanted = named.filter(([item, name]) => name && !isKnown(item, name));
