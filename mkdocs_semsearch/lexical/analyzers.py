@@ -36,8 +36,9 @@ _MARKS = re.compile(
 )
 _ONE_LETTER = str.maketrans("ٱىةیکςİ", "اي\u0647يكσi")  # lower-cased, `İ` would be two characters
 
-_EDGE_START = "\"'`([{,;:!?*“”„‘’‚«»‹›…"
-_EDGE_END = "\"'`)]},;:!?.*“”„‘’‚«»‹›…"
+_WIDE = "？！，。、：；（）「」『』【】《》〈〉"
+_EDGE_START = "\"'`([{,;:!?*“”„‘’‚«»‹›…" + _WIDE
+_EDGE_END = "\"'`)]},;:!?.*“”„‘’‚«»‹›…" + _WIDE
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"

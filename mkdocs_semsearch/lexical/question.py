@@ -84,10 +84,22 @@ def read_question(text: str) -> Question:
 _SHORTENED = re.compile(r"(.*\w)['’ʼ](?:s|m|d|re|ve|ll)", re.IGNORECASE)
 _NEGATED = re.compile(r"([^\W\d_]+n)['’ʼ](t)", re.IGNORECASE)
 
+_ASKING = re.compile(
+    "怎[么麼][样樣]?|怎[样樣]|如何|[什甚][么麼]是|是[什甚][么麼]|[为為][什甚][么麼]|[请請][问問]|[吗嗎]"
+    "|とは|何ですか|(?:いい|よい)?ですか|ますか|どうやって|どうすれば|どうしたら|なぜ|を?教えて(?:ください|下さい)?|について|(?<=[ぁ-ん])方法"
+    "|어떻게|무엇(?:인가요|입니까)|인가요|(?:하|있)?나요(?![가-힣])|합니까|입니까|하려면|해야(?![가-힣])|방법"
+    "|(?<=[가-힣])이란(?![가-힣])|(?<![가-힣])왜(?![가-힣])"
+)
+"""Phrases that only ask, in Chinese, Japanese and Korean; where words are not separated, they cannot be stop words."""
+
 
 def spoken_words(text: str) -> Iterator[str]:
-    """Yields the words of a question: `raw_words` without `'s` and its like; `don't` becomes `dont`, a stop word."""
-    for word in raw_words(text):
+    """Yields the words of a question: `raw_words` without `'s` and its like; `don't` becomes `dont`, a stop word.
+
+    In Chinese, Japanese and Korean, phrases that only ask are left out, unless the question has nothing else.
+    """
+    asked = text if text.isascii() else _ASKING.sub(" ", text)
+    for word in raw_words(asked if any(map(str.isalnum, asked)) else text):
         negated, shortened = _NEGATED.fullmatch(word), _SHORTENED.fullmatch(word)
         yield "".join(negated.groups()) if negated else shortened[1] if shortened else word
 

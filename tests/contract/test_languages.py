@@ -6,6 +6,7 @@ import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.indexing.duplicates import with_translations
+from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.filters import Equals
 from tests.made_index import made_page
 
@@ -227,6 +228,32 @@ def test_a_latin_word_beside_another_script_is_a_word(opened):
     assert order(search("fit_generatorの引数"))[0] == "fit.md"
     assert order(search("Manachar算法"))[0] == "manacher.md"
     assert search("Manachar算法")["corrected"] == {"Manachar": "manacher"}
+
+
+@pytest.mark.parametrize(
+    ("tag", "question", "asked"),
+    [
+        ("zh", "怎么部署应用", ["部署应用"]),
+        ("zh", "請問如何部署應用嗎？", ["部署應用"]),
+        ("zh", "中间件是什么", ["中间件"]),
+        ("zh", "怎么", ["怎么"]),  # nothing else is asked
+        ("ja", "ミドルウェアとは何ですか", ["ミドルウェア"]),
+        ("ja", "設定する方法を教えてください", ["設定する"]),
+        ("ja", "方法", ["方法"]),
+        ("ko", "미들웨어가 무엇인가요", ["미들웨어가"]),
+        ("ko", "의존성 주입이란", ["의존성", "주입"]),
+    ],
+)
+def test_phrases_that_ask_are_no_words(tag, question, asked):
+    assert list(read_question(question).words) == asked
+
+
+def test_phrases_that_ask_do_not_rank(opened):
+    pages = [
+        made_page("it.md", "部署应用需要容器。", language="zh"),
+        made_page("faq.md", "怎么怎么怎么？怎么办？怎么提问？", language="zh"),
+    ]
+    assert order(opened(pages, language="zh")("怎么部署")) == ["it.md"]
 
 
 COMPOUNDS = {

@@ -114,6 +114,8 @@ max_age(5) for rotate_keys("x")
 ""
 "
 検索
+検索する方法
+怎么検索
 日本語の文書
 東京
 हिन्दी
@@ -553,6 +555,14 @@ def test_text_is_analysed_alike(engine):
         "Keys",
         "1.12",
         "v 1. 2 b",
+        "怎么检索文书",
+        "什麼是索引？",
+        "文書を検索する方法を教えてください",
+        "索引とは何ですか",
+        "설정하는 방법은 무엇인가요",
+        "색인이란",
+        "왜 색인",
+        "如何",
     ]
     texts = [*hostile_texts(), *names]
     for name, wanted in (

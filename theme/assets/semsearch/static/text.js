@@ -13,8 +13,8 @@ const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "t
 const MARKS =
   /([a-zα-ω])[\u0300-\u036f]+|(е)\u0308|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]/g;
 
-const EDGE_START = /^["'`([{,;:!?*“”„‘’‚«»‹›…]+/;
-const EDGE_END = /["'`)\]},;:!?.*“”„‘’‚«»‹›…]+$/;
+const EDGE_START = /^["'`([{,;:!?*“”„‘’‚«»‹›…？！，。、：；（）「」『』【】《》〈〉]+/;
+const EDGE_END = /["'`)\]},;:!?.*“”„‘’‚«»‹›…？！，。、：；（）「」『』【】《》〈〉]+$/;
 const PHRASE = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»/g;
 
 const IDENTIFIER =
@@ -71,7 +71,7 @@ export function readQuestion(text) {
   const [whole] = text.trim().matchAll(PHRASE);
   const phrase = whole && whole[0] === text.trim() && inside(whole.slice(1));
   const phrases = phrase && /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
-  const words = mostTelling(rawWords(plain).map(spoken));
+  const words = mostTelling(rawWords(withoutAsking(plain)).map(spoken));
   return { text: plain, words, phrases, telling: words, embedded: plain, corrections: {}, missing: [] };
 }
 
@@ -82,6 +82,21 @@ function mostTelling(words) {
   const plain = (place) => +!identifierForms(words[place]).length;
   const chosen = places.sort((a, b) => plain(a) - plain(b) || a - b).slice(0, MAX_WORDS);
   return chosen.sort((a, b) => a - b).map((place) => words[place]);
+}
+
+// Phrases that only ask, in Chinese, Japanese and Korean.
+const ASKING = new RegExp(
+  "怎[么麼][样樣]?|怎[样樣]|如何|[什甚][么麼]是|是[什甚][么麼]|[为為][什甚][么麼]|[请請][问問]|[吗嗎]" +
+    "|とは|何ですか|(?:いい|よい)?ですか|ますか|どうやって|どうすれば|どうしたら|なぜ|を?教えて(?:ください|下さい)?|について|(?<=[ぁ-ん])方法" +
+    "|어떻게|무엇(?:인가요|입니까)|인가요|(?:하|있)?나요(?![가-힣])|합니까|입니까|하려면|해야(?![가-힣])|방법" +
+    "|(?<=[가-힣])이란(?![가-힣])|(?<![가-힣])왜(?![가-힣])",
+  "gu",
+);
+
+/** Leaves out phrases that only ask, unless the question has nothing else. */
+function withoutAsking(text) {
+  const asked = text.replace(ASKING, " ");
+  return /[\p{L}\p{N}]/u.test(asked) ? asked : text;
 }
 
 const LONG_TEXT = 400;
