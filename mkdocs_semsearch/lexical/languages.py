@@ -87,6 +87,7 @@ _FURTHER_STOP_WORDS = {
         "arent cant couldnt didnt doesnt dont hadnt hasnt havent heres hows im isnt ive lets mustnt neednt "
         "shouldnt thats theres theyre wasnt werent weve whats wheres wont wouldnt youre youve"
     ),
+    "arabic": "كيف ما ماذا لماذا متي اين هل هو هي في من علي الي عن ان او لا هذا هذه التي الذي يمكن",
     "danish": "hvordan hvorfor hvornar hvem hvilken hvilket hvilke kan pa nar ogsa",
     "dutch": "waarom wanneer waar welke welk kun",
     "finnish": "miten milloin kuinka voin voi onko etta eivat mika mita mina sina han tama missa mista myos",
@@ -97,16 +98,24 @@ _FURTHER_STOP_WORDS = {
         "warum wieso weshalb wann wer wen wem wozu wofur woher wohin kannst mussen mochte gibt fur konnen "
         "konnte uber wahrend wurde wurden"
     ),
+    "greek": (
+        "πωσ τι που ποτε γιατι ποιο ποια ποιοσ και το η ο τα οι του τησ των τον την για με σε απο στο στη "
+        "στην ειναι μπορω πρεπει να θα"
+    ),
     "hungarian": "hol melyik hova honnan miert es mar meg nelkul ugy igy",
     "italian": "quando quali cosa posso puo fare piu perche e sara",
     "norwegian": "hvilket pa nar ogsa",
     "portuguese": "porque onde quais posso pode fazer nao e sao esta voce a as ate ja tambem so nos sera estao",
+    "romanian": (
+        "cum ce unde cand care cine pot poate trebuie este sunt fi si sau in la cu de din pe un o pentru se sa nu mai"
+    ),
     "russian": "почему какое какие какую сколько могу нужно",
     "spanish": "cual cuales cuando donde quien puedo puede hacer mas el si tu mi que esta estan tambien habia sera",
     "swedish": "varfor gor ar pa for fran da nar an dar nagon nagot nagra sjalv",
+    "turkish": "nasil nedir ne neden nicin nerede hangi kac kim mi mu ve veya ile bir bu icin de da",
 }
 
-_ENGLISH_WORDS = frozenset(("comment", "fare"))
+_ENGLISH_WORDS = frozenset(("care", "comment", "fare", "pot"))
 """Stop words of other languages that tell something in English; they are none on sites that also have English pages."""
 
 

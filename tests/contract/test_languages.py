@@ -201,6 +201,10 @@ def test_a_form_that_the_site_does_not_have_is_found_by_another(opened):
         ("de", "Warum sind Ports für Gäste zu?", "Ports sind zu, Gäste auch.", "Warum? Für alle. Warum?"),
         ("es", "¿cuándo está lleno más de un disco?", "Un disco lleno.", "Cuando, está. Más, cuando está más."),
         ("ru", "почему диск полон", "Диск полон.", "Почему? Почему это?"),
+        ("tr", "nasıl bir disk için yedek", "Disk yedek.", "Nasıl? Bir için. Nasıl?"),
+        ("ro", "cum fac o copie și când", "Copie.", "Cum? Și când? Cum?"),
+        ("el", "πώς γίνεται η εγκατάσταση", "Εγκατάσταση.", "Πώς; Η η η. Πώς;"),
+        ("ar", "كيف يمكن النسخ إلى القرص", "النسخ والقرص.", "كيف؟ إلى متى؟ كيف؟"),
     ],
 )
 def test_words_that_begin_a_question_do_not_rank(opened, tag, question, text, other):
