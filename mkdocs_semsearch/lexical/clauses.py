@@ -155,13 +155,12 @@ def read_words(
 def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
     """Yields the clauses for the single words of a question."""
     for word in dict.fromkeys(question.telling):
-        terms = words.terms(word)
-        for term in dict.fromkeys(terms):
+        joined, terms = question.joined.get(word), words.terms(word)
+        for term in filter(None, dict.fromkeys((*terms, joined))):
             yield Clause("word", (term,))
         for correction in question.corrections.get(word, ()):
             yield Clause("word", (correction,), CORRECTION_WEIGHT)
-        forms = (*identifier_forms(word)[:MOST_FORMS], question.joined.get(word))
-        for form in filter(None, dict.fromkeys(forms)):
+        for form in filter(None, dict.fromkeys((*identifier_forms(word)[:MOST_FORMS], joined))):
             yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(words.parts(word)):
             if part not in terms:
@@ -222,16 +221,19 @@ def telling_terms(
 
 
 def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
-    """Yields the words that the index has only in parts, each with its `joined_name`: `groupby` for `group_by`.
+    """Yields the words that the index has only joined otherwise, each with its `joined_name`.
 
-    Another form of the word may be in the index: `withColumn`, if `withcolumns` is asked and `with_columns` found.
+    These are `groupby` for `group_by`, and `time-out` for `timeout`. Another form of the word may be in the index:
+    `withColumn`, if `withcolumns` is asked and `with_columns` found.
     """
     for word in dict.fromkeys(telling):
         joined, terms = joined_name(word), words.terms(word)
         if joined is None or (len(terms) == 1 and words.is_written(terms[0])):
             continue
         others = (form for form in identifier_forms(word)[:MOST_FORMS] if form != joined)
-        if not any(map(words.chunks_with_identifier, others)) and words.chunks_with_identifier(joined):
+        if any(map(words.chunks_with_identifier, others)):
+            continue
+        if words.chunks_with_identifier(joined) or words.is_written(joined):
             yield word, joined
 
 
@@ -280,7 +282,8 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     counts: list[int] = []
     for word in dict.fromkeys(question.telling):
         if word in question.joined:
-            counts.append(words.chunks_with_identifier(question.joined[word]))
+            name = question.joined[word]
+            counts.append(max(words.chunks_with_identifier(name), words.chunks_with(name)))
             continue
         terms = words.terms(question.corrections.get(word, (word,))[0])
         for term in terms:

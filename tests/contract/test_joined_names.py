@@ -13,7 +13,8 @@ TEXTS = {
     "prose": "The built-in server answers.",
     "checks": "Run all of them with `all_checks`.",
     "one": "Run one of them with `allCheck`.",
-    "words": "Rows, groups and inputs: nobody answers in Latin.",
+    "time": "The timeout is ten seconds.",
+    "words": "This time, rows, groups and inputs: nobody answers in Latin.",
 }
 
 
@@ -37,6 +38,8 @@ def asked(opened):
         ("pigLatin", "latin"),
         ("piglatin", "latin"),
         ("allchecks", "checks"),
+        ("time-out of the server", "time"),
+        ("time_out", "time"),
         ("builtin server", "prose"),
     ],
 )

@@ -162,6 +162,7 @@ rotateKeys tokne
 status-code
 --maxage=90
 --rotatekeys
+proxy_cache http-exception
 List<T> token""".splitlines(),
 )
 CODE = {

@@ -91,15 +91,17 @@ export class Lexical {
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
-  /** Finds the words that the site has only in parts, joined by dashes or underscores: `groupby` for `group_by`. */
+  /** Finds the words that the site has only joined otherwise: `groupby` for `group_by`, `time-out` for `timeout`. */
   async #findJoined(words) {
     const isKnown = ({ terms, forms }, name) =>
       (terms.length === 1 && this.words.find(terms[0])?.chunks) ||
       forms.slice(0, MAX_FORMS).some((form) => form !== name && this.words.identifier(form));
     const named = words.map((item) => [item, joinedName(item.word)]);
     const wanted = named.filter(([item, name]) => name && !isKnown(item, name));
-    await this.words.load([], wanted.map(([, name]) => name));
-    for (const [item, name] of wanted) if (this.words.identifier(name)) item.joined = name;
+    const names = wanted.map(([, name]) => name);
+    await this.words.load(names, names);
+    for (const [item, name] of wanted)
+      if (this.words.identifier(name) || this.words.find(name)?.chunks) item.joined = name;
   }
 
   /** Returns words that begin with the last word of a question. */
@@ -139,7 +141,7 @@ class Asked {
       for (const term of joined ? [joined] : termsOf(corrections[0] ?? word)) {
         const unfinished = word === this.unfinished && [...term].length > 1 && this.completions[0];
         const chunks = joined
-          ? this.known.identifier(joined).postings.rows.length
+          ? Math.max(this.known.identifier(joined)?.postings.rows.length ?? 0, this.#chunksWith(joined))
           : this.#chunksWith(term) || (unfinished ? this.#chunksWith(unfinished) : 0);
         const inverse = Math.log1p((this.rows - chunks + 0.5) / (chunks + 0.5));
         weight += inverse;
@@ -193,7 +195,7 @@ class Asked {
     const { correction, identifier, part, completion } = this.clauses;
     const find = (term, factor) => [this.known.find(term), factor];
     for (const { terms, corrections, forms, parts, joined } of this.words) {
-      for (const term of new Set(terms)) yield find(term, UNIT);
+      for (const term of new Set([...terms, joined].filter(Boolean))) yield find(term, UNIT);
       for (const term of corrections) yield find(term, tenths(correction));
       const names = new Set([...forms.slice(0, MAX_FORMS), joined].filter(Boolean));
       for (const form of names) yield [this.known.identifier(form), tenths(identifier)];
