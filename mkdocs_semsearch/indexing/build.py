@@ -358,6 +358,7 @@ class _Contents:
             "stemmer": analysis.stemmers[0],
             **several,
             "common": list(common),
+            "code_pairs": True,
             **self._readers.to_json(),
             **({} if self.options.semantic_share is None else {"semantic": self.options.semantic_share}),
         }

@@ -269,7 +269,7 @@ def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
 # Positions are stored only for fields in which neighbouring words count. The fields `exact` and `identifiers` do not
 # even store frequencies. Phrases are searched in the texts themselves, because positions of every word would take a
 # quarter of the index.
-_KEPT = dict.fromkeys(("headings", "text"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
+_KEPT = dict.fromkeys(("headings", "text", "code"), "position") | dict.fromkeys(("exact", "identifiers"), "basic")
 
 
 def lexical_schema() -> tantivy.Schema:

@@ -22,6 +22,7 @@ from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question, spoken_words
 from mkdocs_semsearch.lexical.terms import (
+    CODE_PAIR_WEIGHT,
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
     PAIR_WEIGHT,
@@ -38,6 +39,9 @@ COMMON_SHARE = 0.2
 
 LOOK_UP_WORDS = 2
 """In a query of at most this many words, the last word may be completed even if it is a complete word itself."""
+
+COMMAND_WORDS = 4
+"""A query of at most this many words may be a command. Longer ones may be error messages, which sample outputs have."""
 
 LEAST_TELLING = 2
 """Least number of words that must remain when words that occur on most pages are not embedded."""
@@ -61,12 +65,13 @@ class Clause:
     """One clause of a query; the lexical score of a chunk is the sum over its clauses.
 
     Attributes:
-        kind: `word` in any field, whole `identifier`, `part` of an identifier, or `pair` of neighbouring stems.
+        kind: `word` in any field, whole `identifier`, `part` of an identifier, `pair` of neighbouring stems in the
+            text, or `code_pair` of neighbouring words in code.
         terms: two terms for a pair, otherwise one.
         weight: factor of the clause's score.
     """
 
-    kind: Literal["word", "identifier", "part", "pair"]
+    kind: Literal["word", "identifier", "part", "pair", "code_pair"]
     terms: tuple[str, ...]
     weight: float = 1.0
 
@@ -301,17 +306,21 @@ def _weighed(question: Question, words: QueryWords) -> Question:
 class Clauses:
     """The `QueryWords` of one open index, which also makes clauses for neighbouring words and the matcher."""
 
-    def __init__(self, terms: Terms, analysis: Analysis, common: Iterable[str] = ()) -> None:
+    def __init__(
+        self, terms: Terms, analysis: Analysis, common: Iterable[str] = (), *, code_pairs: bool = False
+    ) -> None:
         """Wraps an index.
 
         Args:
             terms: terms of the index.
             analysis: text analysis of the site.
             common: words that occur on most pages, see `common_words`.
+            code_pairs: whether the index knows which words are neighbours in code; earlier ones do not.
         """
         self._terms = terms
         self._analysis = analysis
         self._common = frozenset(common)
+        self._has_code_pairs = code_pairs
         self._terms_of = functools.lru_cache(_REMEMBERED)(lambda field, text: analysis.terms(field, prepare(text)))
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
         telling = telling_words(analysis.stop_words)
@@ -330,6 +339,7 @@ class Clauses:
         """Yields the clauses that rank rows for a question; none if it has no word."""
         yield from word_clauses(question, self)
         yield from self._pairs(question)
+        yield from self._code_pairs(question)
         yield from completions(question, self)
 
     def matcher(self, question: Question) -> Matcher:
@@ -405,3 +415,13 @@ class Clauses:
                 weights.update(((a, b), weight) for (a, tells), (b, tells_too) in near if tells + tells_too >= least)
         for pair, weight in weights.items():
             yield Clause("pair", pair, weight)
+
+    def _code_pairs(self, question: Question) -> Iterator[Clause]:
+        """Yields neighbouring words of a short question, which may be a command; one of two may be a stop word."""
+        if not self._has_code_pairs or len(question.words) > COMMAND_WORDS:
+            return
+        telling = frozenset(question.telling)
+        terms = [(term, word in telling) for word in question.words for term in self.terms(word)]
+        near = itertools.pairwise(terms)
+        for pair in dict.fromkeys((a, b) for (a, tells), (b, tells_too) in near if tells or tells_too):
+            yield Clause("code_pair", pair, CODE_PAIR_WEIGHT)

@@ -98,6 +98,8 @@ class LexicalQueries:
                 return self._term("parts", clause.terms[0])
             case "pair":
                 return tantivy.Query.phrase_query(self._schema, "text", list(clause.terms))
+            case "code_pair":
+                return tantivy.Query.phrase_query(self._schema, "code", list(clause.terms))
 
     def _anywhere(self, term: str) -> tantivy.Query:
         """Returns the query for a word in any field: the best field counts fully, the others by `TIE_BREAKER`."""
@@ -201,6 +203,8 @@ class LexicalIndex:
         texts: ExactTexts,
         common: Iterable[str] = (),
         headings: Callable[[], Iterable[str]] = tuple,
+        *,
+        code_pairs: bool = False,
     ) -> LexicalIndex:
         """Opens the index without writing to its folder.
 
@@ -211,6 +215,7 @@ class LexicalIndex:
             texts: returns the `exact_text` of the chunks in some rows.
             common: words that occur on most pages, see `common_words`.
             headings: returns the heading of every chunk.
+            code_pairs: whether the index has the positions of words in code.
 
         Raises:
             IndexCorruptError: the index cannot be read, or its number of rows contradicts the manifest.
@@ -231,7 +236,8 @@ class LexicalIndex:
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
         phrases = Phrases(lambda text: analysis.terms("exact", text))
-        return cls(searcher, Clauses(searcher, analysis, common), rows, phrases, texts, headings)
+        clauses = Clauses(searcher, analysis, common, code_pairs=code_pairs)
+        return cls(searcher, clauses, rows, phrases, texts, headings)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with its corrections, weights and telling words, see `read_words`."""

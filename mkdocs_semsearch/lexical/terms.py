@@ -233,6 +233,9 @@ one is a stop word as in *to run*, gain nothing and take a third of the time of 
 QUOTED_PAIR_WEIGHT: float = WEIGHTS["clauses"]["quoted_pair"]
 """Weight of two neighbouring words in quotes that are neighbours in the text."""
 
+CODE_PAIR_WEIGHT: float = WEIGHTS["clauses"]["code_pair"]
+"""Weight of two neighbouring words of a short query that are neighbours in code. With 1, error messages lose .002."""
+
 PREFIX_WEIGHT: float = WEIGHTS["clauses"]["completion"]
 CORRECTION_WEIGHT: float = WEIGHTS["clauses"]["correction"]
 

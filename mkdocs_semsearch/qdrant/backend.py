@@ -120,7 +120,9 @@ class QdrantBackend:
         try:
             name = collection_name(str(manifest.store["collection"]), manifest.build_id)
             terms = TermList(build_dir / TERMS, manifest.chunks)
-            clauses = Clauses(terms, Analysis.of(manifest.lexical), manifest.lexical.get("common", ()))
+            lexical = manifest.lexical
+            code_pairs = bool(lexical.get("code_pairs"))
+            clauses = Clauses(terms, Analysis.of(lexical), lexical.get("common", ()), code_pairs=code_pairs)
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
             backend = cls(

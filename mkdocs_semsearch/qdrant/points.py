@@ -161,13 +161,12 @@ class SparseWords:
                 yield _dimension(kind, term), score
 
     def _pairs(self, terms: Mapping[str, list[str]]) -> Iterable[tuple[int, float]]:
-        """Scores neighbours in the text, as phrases of two words."""
-        length = rounded_length(len(terms["text"])) / max(self.statistics.mean_length["text"], 1e-9)
-        for pair, count in Counter(itertools.pairwise(terms["text"])).items():
-            yield (
-                _dimension("pair", *pair),
-                sum(self._inverse("text", term) for term in pair) * saturation(count, length),
-            )
+        """Scores neighbours in the text and in code, as phrases of two words."""
+        for kind, field in (("pair", "text"), ("code_pair", "code")):
+            length = rounded_length(len(terms[field])) / max(self.statistics.mean_length[field], 1e-9)
+            for pair, count in Counter(itertools.pairwise(terms[field])).items():
+                inverse = sum(self._inverse(field, term) for term in pair)
+                yield _dimension(kind, *pair), inverse * saturation(count, length)
 
     def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
         return [FIELD_WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]

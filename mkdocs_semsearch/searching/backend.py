@@ -158,6 +158,7 @@ class EmbeddedBackend:
                 tables.exact_texts,
                 manifest.lexical.get("common", ()),
                 lambda: (path[-1] for path in tables.heading_paths()),
+                code_pairs=bool(manifest.lexical.get("code_pairs")),
             ),
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
             weight=semantic_share(manifest.lexical),
