@@ -40,7 +40,7 @@ from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
-from mkdocs_semsearch.lexical.languages import page_stemmers, stemmer_for
+from mkdocs_semsearch.lexical.languages import languages_without_stemmer, page_stemmers, stemmer_for
 
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
 
@@ -281,8 +281,10 @@ class _Contents:
         options = self.options
         # The index contains the rounded vectors, so graph and duplicates are computed from these.
         vectors = self.vectors.astype(np.float32)
-        stemmers = page_stemmers([page.language for page in self.pages], options.language)
-        analysis = Analysis(stemmers or [stemmer_for(options.language)])
+        languages = [page.language for page in self.pages]
+        stemmers = page_stemmers(languages, options.language)
+        others = languages_without_stemmer((options.language, *filter(None, languages)))
+        analysis = Analysis(stemmers or [stemmer_for(options.language)], others)
         with self._open_cache() as contents:
             compounds, digests = site_compounds(self.pages, self.digests, stemmers, contents)
         added = AddedWords(self._readers, compounds)
@@ -357,6 +359,7 @@ class _Contents:
             "language": self.options.language,
             "stemmer": analysis.stemmers[0],
             **several,
+            **({"without_stemmer": list(analysis.without_stemmer)} if analysis.without_stemmer else {}),
             "common": list(common),
             "code_pairs": True,
             **self._readers.to_json(),

@@ -314,16 +314,18 @@ class Analysis:
 
     Attributes:
         stemmers: all stemmers of the site; that of the default language comes first.
+        without_stemmer: names of its other languages that have stop words, see `languages_without_stemmer`.
     """
 
-    def __init__(self, stemmers: Sequence[str | None]) -> None:
+    def __init__(self, stemmers: Sequence[str | None], without_stemmer: Sequence[str] = ()) -> None:
+        self.without_stemmer = tuple(without_stemmer)
         self.stemmers = tuple(dict.fromkeys(stemmers)) or (None,)
         self._analyzers = {stemmer: lexical_analyzers(stemmer) for stemmer in self.stemmers}
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Analysis:
         """Returns the analysis that the `lexical` section of a manifest describes."""
-        return cls(settings.get("stemmers") or (settings.get("stemmer"),))
+        return cls(settings.get("stemmers") or (settings.get("stemmer"),), settings.get("without_stemmer", ()))
 
     @property
     def is_single(self) -> bool:
@@ -332,8 +334,9 @@ class Analysis:
 
     @property
     def stop_words(self) -> str | None:
-        """The stemmers of all languages, for `telling_words`."""
-        return " ".join(dict.fromkeys(name for stemmer in self.stemmers for name in (stemmer or "").split())) or None
+        """The stemmers of all languages, and the languages without one, for `telling_words`."""
+        names = (name for stemmer in self.stemmers for name in (stemmer or "").split())
+        return " ".join(dict.fromkeys((*names, *self.without_stemmer))) or None
 
     def of_page(self, stemmer: str | None) -> Mapping[str, tantivy.TextAnalyzer]:
         """Returns the analyzers by field name for the pages with a stemmer."""

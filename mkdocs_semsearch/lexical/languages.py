@@ -88,6 +88,14 @@ _FURTHER_STOP_WORDS = {
         "shouldnt thats theres theyre wasnt werent weve whats wheres wont wouldnt youre youve"
     ),
     "arabic": "كيف ما ماذا لماذا متي اين هل هو هي في من علي الي عن ان او لا هذا هذه التي الذي يمكن",
+    "bulgarian": "как какво къде кога защо кой коя кое кои и в с на до не се това е са за от да мога може",
+    "catalan": (
+        "com que on quan per quin quina quins quines qui i el la els les un una de del al en amb es son no puc pot fer"
+    ),
+    "czech": (
+        "jak co kde kdy proc ktery ktera ktere jaky jaka jake kdo a v z na do ne se to je jsou o po za od ze ale pro "
+        "lze muzu mohu"
+    ),
     "danish": "hvordan hvorfor hvornar hvem hvilken hvilket hvilke kan pa nar ogsa",
     "dutch": "waarom wanneer waar welke welk kun",
     "finnish": "miten milloin kuinka voin voi onko etta eivat mika mita mina sina han tama missa mista myos",
@@ -102,9 +110,19 @@ _FURTHER_STOP_WORDS = {
         "πωσ τι που ποτε γιατι ποιο ποια ποιοσ και το η ο τα οι του τησ των τον την για με σε απο στο στη "
         "στην ειναι μπορω πρεπει να θα"
     ),
+    "hebrew": "איך מה איפה מתי למה מדוע מי איזה איזו כיצד האם של על את עם הוא היא זה זאת או לא אני",
     "hungarian": "hol melyik hova honnan miert es mar meg nelkul ugy igy",
+    "indonesian": (
+        "bagaimana apa dimana kapan mengapa kenapa siapa yang mana cara dan di ke dari ini itu untuk dengan pada "
+        "adalah tidak saya bisa"
+    ),
     "italian": "quando quali cosa posso puo fare piu perche e sara",
     "norwegian": "hvilket pa nar ogsa",
+    "persian": "چگونه چطور چه چرا كجا كي كدام است و در از به با را اين ان براي كه مي",
+    "polish": (
+        "jak co czy gdzie kiedy dlaczego ktory ktora ktore jaki jaka jakie kto i w z na do nie sie to jest sa o po za "
+        "od ze a ale dla moge mozna"
+    ),
     "portuguese": "porque onde quais posso pode fazer nao e sao esta voce a as ate ja tambem so nos sera estao",
     "romanian": (
         "cum ce unde cand care cine pot poate trebuie este sunt fi si sau in la cu de din pe un o pentru se sa nu mai"
@@ -112,15 +130,36 @@ _FURTHER_STOP_WORDS = {
     "russian": "почему какое какие какую сколько могу нужно",
     "spanish": "cual cuales cuando donde quien puedo puede hacer mas el si tu mi que esta estan tambien habia sera",
     "swedish": "varfor gor ar pa for fran da nar an dar nagon nagot nagra sjalv",
+    "slovak": (
+        "ako co kde kedy preco ktory ktora ktore aky aka ake kto a v z na do nie sa to je su o po za od ze ale pre "
+        "mozem mozno"
+    ),
     "turkish": "nasil nedir ne neden nicin nerede hangi kac kim mi mu ve veya ile bir bu icin de da",
+    "ukrainian": "як що де коли чому який яка яке які хто і й та в у з на до не це є чи від для про можу можна",
 }
+
+_WITHOUT_STEMMER = {
+    "bg": "bulgarian", "ca": "catalan", "cs": "czech", "fa": "persian", "he": "hebrew", "id": "indonesian",
+    "pl": "polish", "sk": "slovak", "uk": "ukrainian",
+}  # fmt: skip
+"""Languages that have stop words, but no stemmer after which these could be named."""
 
 _ENGLISH_WORDS = frozenset(("care", "comment", "fare", "pot"))
 """Stop words of other languages that tell something in English; they are none on sites that also have English pages."""
 
 
+def languages_without_stemmer(languages: Iterable[str]) -> tuple[str, ...]:
+    """Returns the names of those languages that have stop words but no stemmer."""
+    names = (_WITHOUT_STEMMER.get(primary_subtag(language)) for language in languages)
+    return tuple(sorted(set(filter(None, names))))
+
+
 def listed_stop_words(stemmer: str | None) -> tuple[str, ...]:
-    """Returns the stop words that are added to Tantivy's for some stemmers, as they are looked up: without accents."""
+    """Returns the stop words that are added to Tantivy's, as they are looked up: without accents.
+
+    Args:
+        stemmer: names of stemmers and of `languages_without_stemmer`, separated by spaces.
+    """
     names = (stemmer or "").split()
     words = dict.fromkeys(word for name in names for word in _FURTHER_STOP_WORDS.get(name, "").split())
     return tuple(word for word in words if "english" not in names or word not in _ENGLISH_WORDS)
