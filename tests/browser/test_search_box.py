@@ -19,6 +19,7 @@ from tests.browser.asking import (
     type_question,
     until,
 )
+from tests.browser.site_server import PAGES, answer
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -584,6 +585,24 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     assert rows.nth(0).locator(".ss-why").count() == 0
     assert rows.nth(1).locator(".ss-why").inner_text() == "by meaning"
     assert rows.nth(2).locator(".ss-why").inner_text() == "without: rotate"
+
+
+@pytest.mark.parametrize("asked", ["accesstoken", "access_token"])
+def test_a_name_is_not_missing_where_its_parts_are_joined_otherwise(page, site, asked):
+    def found(body):
+        body = answer({"q": ["token"]}, PAGES) | {"query": body["query"]}
+        texts = ["Use `access_token`.", "Use --access-token.", "Use the token."]
+        for result, text in zip(body["results"], texts, strict=True):
+            result["page"]["title"] = "Use"
+            for section in result["sections"]:
+                section.update(excerpt=text, content=text, highlights=[[4, len(text)]], heading_hierarchy=["Use"])
+        return body
+
+    site.sidecar.change = found
+    ask(page, site, asked)
+    page.locator(".ss-why").first.wait_for()
+    reasons = [row.locator(".ss-why").all_inner_texts() for row in page.locator(".ss-main-option").all()]
+    assert reasons == [[], [], [f"without: {asked}"]]
 
 
 def test_words_that_a_result_lacks_are_named_for_short_questions_only(page, site):

@@ -9,15 +9,21 @@ const ENGLISH = {
   without: "without: {words}",
 };
 const WORDS = /[\p{L}\p{N}_]{3,}/gu;
+const IN_PARTS = /[\p{L}\p{N}]+(?:[-_][\p{L}\p{N}]+)+/gu;
 const MOST = 2; // words named
 const LONG = 8; // words of a question of which many miss some, such as a pasted error message
 
-/** Returns whether two words seem to share a stem: whether they begin with the same letters. */
+const joined = (word) => word.replace(/[-_]/g, "");
+
+/** Returns whether two words seem to share a stem: whether they begin with the same letters, however these are joined. */
 const akin = (one, other) => {
   const length = Math.max(3, Math.min(one.length, other.length) - 2);
   return one.slice(0, length) === other.slice(0, length);
 };
-const wordsIn = (text) => fold(text).match(WORDS) ?? [];
+
+/** Returns the words of a text, joined; names in parts are among them as a whole, too: `no-input` as *noinput*. */
+const wordsIn = (text) => [WORDS, IN_PARTS].flatMap((pattern) => fold(text).match(pattern) ?? []).map(joined);
+const isIn = (words, word) => words.some((other) => akin(joined(word), other));
 
 export function fill(list, { store, t }) {
   t.add(ENGLISH);
@@ -26,8 +32,8 @@ export function fill(list, { store, t }) {
     if (!answer?.query.trim()) return;
     const results = listed(state);
     const read = Object.entries(answer.corrected ?? {}).reduce((text, typo) => text.replace(...typo), answer.query);
-    const asked = [...new Set(wordsIn(read))];
-    const inAny = (texts) => asked.filter((word) => texts.some((words) => words.some((other) => akin(word, other))));
+    const asked = [...new Set(fold(read).match(WORDS))];
+    const inAny = (texts) => asked.filter((word) => texts.some((words) => isIn(words, word)));
     // Only words that another result has are listed: nobody misses "how" and "the".
     const marked = inAny(results.map(markedIn));
     const telling = marked.length ? marked : inAny(results.map((result) => wordsIn(namesOf(result).join(" "))));
@@ -41,7 +47,7 @@ export function fill(list, { store, t }) {
   function reasonOf(result, telling) {
     const { sections } = result;
     const own = wordsIn([...namesOf(result), ...sections.map(({ content }) => content)].join(" "));
-    const missing = telling.filter((word) => !own.some((other) => akin(word, other)));
+    const missing = telling.filter((word) => !isIn(own, word));
     const plain = sections.every(({ highlights }) => !highlights.length);
     if (plain && missing.length === telling.length) return t("by_meaning");
     return missing.length && telling.length <= LONG ? t("without", { words: missing.slice(0, MOST).join(", ") }) : "";
