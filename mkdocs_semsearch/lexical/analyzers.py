@@ -219,7 +219,7 @@ def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
 
 def joined_pattern(name: str) -> str:
     """Returns a regular expression that finds a `joined_name` in a text, with dashes and underscores in any place."""
-    return rf"(?<!\w){'[-_]?'.join(map(re.escape, name))}(?!\w)"
+    return rf"(?<!\w){'[-_]?'.join(name)}(?!\w)"
 
 
 def _bounded(name: str, *, unfinished: bool) -> str:

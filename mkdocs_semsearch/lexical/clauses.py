@@ -41,7 +41,7 @@ LOOK_UP_WORDS = 2
 """In a query of at most this many words, the last word may be completed even if it is a complete word itself."""
 
 COMMAND_WORDS = 4
-"""A query of at most this many words may be a command. Longer ones may be error messages, which sample outputs have."""
+"""A query of at most this many words may be a command. Longer ones may be error messages, which code samples repeat."""
 
 LEAST_TELLING = 2
 """Least number of words that must remain when words that occur on most pages are not embedded."""
@@ -232,8 +232,11 @@ def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, st
     `withColumn`, if `withcolumns` is asked and `with_columns` found.
     """
     for word in dict.fromkeys(telling):
-        joined, terms = joined_name(word), words.terms(word)
-        if joined is None or (len(terms) == 1 and words.is_written(terms[0])):
+        terms = words.terms(word)
+        if len(terms) == 1 and words.is_written(terms[0]):
+            continue
+        joined = joined_name(word)
+        if joined is None:
             continue
         others = (form for form in identifier_forms(word)[:MOST_FORMS] if form != joined)
         if any(map(words.chunks_with_identifier, others)):
@@ -301,6 +304,12 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
     has_code = any(words.chunks_with_identifier(form) for word in question.telling for form in code_forms(word))
     return replace(question, weight=total, known=known / total if total else 0.0, has_code=has_code)
+
+
+def _neighbours(terms: Iterable[tuple[str, bool]], least: int) -> Iterator[tuple[str, str]]:
+    """Yields neighbouring terms of which at least `least` are telling; each term comes with whether it is."""
+    near = itertools.pairwise(terms)
+    return ((term, following) for (term, tells), (following, tells_too) in near if tells + tells_too >= least)
 
 
 class Clauses:
@@ -411,8 +420,7 @@ class Clauses:
                 *((raw_words(phrase), QUOTED_PAIR_WEIGHT, 1) for phrase in question.quoted),
             ):
                 stems = [(stem, word in telling) for word in words for stem in analyse(prepare(word))]
-                near = itertools.pairwise(stems)
-                weights.update(((a, b), weight) for (a, tells), (b, tells_too) in near if tells + tells_too >= least)
+                weights.update((pair, weight) for pair in _neighbours(stems, least))
         for pair, weight in weights.items():
             yield Clause("pair", pair, weight)
 
@@ -422,6 +430,5 @@ class Clauses:
             return
         telling = frozenset(question.telling)
         terms = [(term, word in telling) for word in question.words for term in self.terms(word)]
-        near = itertools.pairwise(terms)
-        for pair in dict.fromkeys((a, b) for (a, tells), (b, tells_too) in near if tells or tells_too):
+        for pair in dict.fromkeys(_neighbours(terms, 1)):
             yield Clause("code_pair", pair, CODE_PAIR_WEIGHT)

@@ -142,14 +142,14 @@ _WITHOUT_STEMMER = {
     "bg": "bulgarian", "ca": "catalan", "cs": "czech", "fa": "persian", "he": "hebrew", "id": "indonesian",
     "pl": "polish", "sk": "slovak", "uk": "ukrainian",
 }  # fmt: skip
-"""Languages that have stop words, but no stemmer after which these could be named."""
+"""Languages with stop words but without a stemmer, and the names under which their stop words are listed."""
 
 _ENGLISH_WORDS = frozenset(("care", "comment", "fare", "pot"))
 """Stop words of other languages that tell something in English; they are none on sites that also have English pages."""
 
 
 def languages_without_stemmer(languages: Iterable[str]) -> tuple[str, ...]:
-    """Returns the names of those languages that have stop words but no stemmer."""
+    """Returns the names under which stop words are listed, of those languages that have no stemmer."""
     names = (_WITHOUT_STEMMER.get(primary_subtag(language)) for language in languages)
     return tuple(sorted(set(filter(None, names))))
 

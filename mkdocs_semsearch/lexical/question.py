@@ -32,8 +32,8 @@ class Question:
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
         embedded: the text that is embedded: `text` without the words that occur on most pages.
-        joined: words that are not in the index, whose parts it has joined by dashes or underscores, each with its
-            `joined_name`.
+        joined: words that the index has only with their parts joined otherwise, each with its `joined_name`:
+            `groupby` for `group_by`, `time-out` for `timeout`.
         corrections: words that are not in the index, each with its possible corrections, best first.
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
         weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.
@@ -90,13 +90,14 @@ _ASKING = re.compile(
     "|어떻게|무엇(?:인가요|입니까)|인가요|(?:하|있)?나요(?![가-힣])|합니까|입니까|하려면|해야(?![가-힣])|방법"
     "|(?<=[가-힣])이란(?![가-힣])|(?<![가-힣])왜(?![가-힣])"
 )
-"""Phrases that only ask, in Chinese, Japanese and Korean; where words are not separated, they cannot be stop words."""
+"""Phrases that only mark a question (*how*, *what is*), in Chinese, Japanese and Korean. They cannot be stop words
+where words are not separated."""
 
 
 def spoken_words(text: str) -> Iterator[str]:
     """Yields the words of a question: `raw_words` without `'s` and its like; `don't` becomes `dont`, a stop word.
 
-    In Chinese, Japanese and Korean, phrases that only ask are left out, unless the question has nothing else.
+    In Chinese, Japanese and Korean, phrases that only mark a question are left out, unless it has nothing else.
     """
     asked = text if text.isascii() else _ASKING.sub(" ", text)
     for word in raw_words(asked if any(map(str.isalnum, asked)) else text):

@@ -15,14 +15,17 @@ const LONG = 8; // words of a question of which many miss some, such as a pasted
 
 const joined = (word) => word.replace(/[-_]/g, "");
 
-/** Returns whether two words seem to share a stem: whether they begin with the same letters, however these are joined. */
+/** Returns whether two words seem to share a stem: whether they begin with the same letters. */
 const akin = (one, other) => {
   const length = Math.max(3, Math.min(one.length, other.length) - 2);
   return one.slice(0, length) === other.slice(0, length);
 };
 
-/** Returns the words of a text, joined; names in parts are among them as a whole, too: `no-input` as *noinput*. */
-const wordsIn = (text) => [WORDS, IN_PARTS].flatMap((pattern) => fold(text).match(pattern) ?? []).map(joined);
+/** Returns the words of a text without dashes and underscores; `no-input` is also there as a whole, *noinput*. */
+const wordsIn = (text) => {
+  const folded = fold(text);
+  return [WORDS, IN_PARTS].flatMap((pattern) => folded.match(pattern) ?? []).map(joined);
+};
 const isIn = (words, word) => words.some((other) => akin(joined(word), other));
 
 export function fill(list, { store, t }) {

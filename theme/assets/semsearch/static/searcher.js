@@ -52,7 +52,8 @@ export class Searcher {
     ]);
     const degraded = mode !== "lexical" && !this.meaning && this.chunks > 0;
     const loading = given.similarities === undefined;
-    const corrected = Object.entries(corrections).map(([word, [other]]) => [word, asWritten(other, textsOf(results))]);
+    const texts = textsOf(results);
+    const corrected = Object.entries(corrections).map(([word, [other]]) => [word, asWritten(other, texts)]);
     return {
       query: query.trim(),
       mode: degraded || loading ? "lexical" : mode,

@@ -84,7 +84,7 @@ function mostTelling(words) {
   return chosen.sort((a, b) => a - b).map((place) => words[place]);
 }
 
-// Phrases that only ask, in Chinese, Japanese and Korean.
+// Phrases that only mark a question (how, what is), in Chinese, Japanese and Korean.
 const ASKING = new RegExp(
   "怎[么麼][样樣]?|怎[样樣]|如何|[什甚][么麼]是|是[什甚][么麼]|[为為][什甚][么麼]|[请請][问問]|[吗嗎]" +
     "|とは|何ですか|(?:いい|よい)?ですか|ますか|どうやって|どうすれば|どうしたら|なぜ|を?教えて(?:ください|下さい)?|について|(?<=[ぁ-ん])方法" +
@@ -93,7 +93,7 @@ const ASKING = new RegExp(
   "gu",
 );
 
-/** Leaves out phrases that only ask, unless the question has nothing else. */
+/** Leaves out phrases that only mark a question, unless the question has nothing else. */
 function withoutAsking(text) {
   const asked = text.replace(ASKING, " ");
   return /[\p{L}\p{N}]/u.test(asked) ? asked : text;
