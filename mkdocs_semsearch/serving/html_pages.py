@@ -107,10 +107,7 @@ def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
 
 
 def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Returns notes about corrected words, with a link that searches the words as typed, and about missing phrases.
-
-    Where nothing is found, only the link is left: the texts speak of results.
-    """
+    """Returns notes about corrected words, with a link that searches the words as typed, and about missing phrases."""
     notes: list[dict[str, Any]] = []
     corrected = (body or {}).get("corrected", {})
     found = bool(body and body["total_results"])
@@ -118,7 +115,7 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
         literal = {"correct": ["false"], "offset": ["0"]}
         notes.append(
             {
-                "text": strings["corrected"].replace("{query}", ", ".join(corrected.values())) if found else "",
+                "text": strings["corrected" if found else "searched"].replace("{query}", ", ".join(corrected.values())),
                 "link": strings["literal"].replace("{words}", ", ".join(corrected)),
                 "href": _changed(parameters, literal),
             }

@@ -532,12 +532,12 @@ def test_a_correction_is_shown_and_can_be_undone(page, site):
     assert "correct=" not in site.sidecar.searches[-1]
 
 
-def test_a_correction_that_finds_nothing_is_only_offered_to_be_undone(page, site):
+def test_a_correction_that_finds_nothing_is_shown_and_can_be_undone(page, site):
     site.sidecar.change = lambda body: body | {"corrected": {"zebar": "zebra"}}
     page.goto(site.url + "#semsearch=zebar")
     notice = page.locator("[data-semsearch=notice]")
     notice.get_by_role("button", name="Search for zebar instead").wait_for()
-    expect(notice).to_have_text("Search for zebar instead")
+    expect(notice).to_have_text("Searched for zebraSearch for zebar instead")
 
 
 def test_only_relevant_lines_of_a_pasted_traceback_are_searched(page, site):

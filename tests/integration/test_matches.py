@@ -115,7 +115,7 @@ def test_corrections_without_results_do_not_speak_of_results(capsys, index_dir, 
     text = said(capsys, index_dir, "resstore", "--filter", "tags=nobody")
     assert text.startswith("Searched for restore (add --literal for resstore as typed).\nNothing found here")
     tree = page(api, "q=resstore&mode=lexical&f.tags=nobody")
-    assert tree.css_first("[role=status]").text().strip() == "Search for resstore instead"
+    assert tree.css_first("[role=status]").text() == "Searched for restore Search for resstore instead"
 
 
 def test_a_missing_phrase_without_results_does_not_speak_of_results(capsys, index_dir, searcher):

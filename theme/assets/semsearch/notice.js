@@ -1,12 +1,13 @@
 /*
- * Says above the results which words were corrected and which phrases are missing; without results, only offers to
- * search for the words as typed. Loaded when that first happens.
+ * Says which words were corrected and which phrases are missing, and offers to search for the words as typed. Loaded
+ * when that first happens.
  */
 
 import { button, h, replace, set } from "./ui.js";
 
 const ENGLISH = {
   corrected: "Showing results for {query}",
+  searched: "Searched for {query}",
   literal: "Search for {words} instead",
   missing: "{phrases} occurs nowhere here. These come closest.",
 };
@@ -21,9 +22,10 @@ export function fill(bar, { store, t, ask }) {
     const phrases = missing.map((phrase) => `“${phrase.replace(/^"|"$/g, "")}”`).join(", ");
     replace(
       bar,
-      total > 0 && typed.length > 0 && h("p", {}, t("corrected", { query: Object.values(corrected).join(", ") })),
-      typed.length > 0 &&
+      typed.length > 0 && [
+        h("p", {}, t(total > 0 ? "corrected" : "searched", { query: Object.values(corrected).join(", ") })),
         button("ss-button", {}, () => ask(query, { literal: true }), t("literal", { words: typed.join(", ") })),
+      ],
       total > 0 && phrases && h("p", {}, t("missing", { phrases })),
     );
   });
