@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import OpenIndex, open_index
-from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.tables import Tables
@@ -49,7 +48,7 @@ def main() -> None:
 def measured(index: OpenIndex) -> dict[str, float]:
     manifest, build_dir = index.manifest, index.build_dir
     tables = Tables.load(build_dir, manifest)
-    lexical = LexicalIndex.load(build_dir, manifest.chunks, Analysis.of(manifest.lexical), tables.exact_texts)
+    lexical = LexicalIndex.load(build_dir, manifest.chunks, manifest.lexical, tables.exact_texts)
     found: dict[str, float] = {"chunks": manifest.chunks} | sizes(index)
     choose, generator = random.Random(0), np.random.default_rng(0)
     headings = sorted({path[-1] for path in tables.heading_paths()})

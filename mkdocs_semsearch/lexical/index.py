@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,29 +199,25 @@ class LexicalIndex:
         cls,
         build_dir: Path,
         rows: int,
-        analysis: Analysis,
+        settings: Mapping[str, Any],
         texts: ExactTexts,
-        common: Iterable[str] = (),
         headings: Callable[[], Iterable[str]] = tuple,
-        *,
-        code_pairs: bool = False,
     ) -> LexicalIndex:
         """Opens the index without writing to its folder.
 
         Args:
             build_dir: folder of the build.
             rows: number of chunks.
-            analysis: text analysis of the site.
+            settings: the `lexical` section of the manifest.
             texts: returns the `exact_text` of the chunks in some rows.
-            common: words that occur on most pages, see `common_words`.
             headings: returns the heading of every chunk.
-            code_pairs: whether the index has the positions of words in code.
 
         Raises:
             IndexCorruptError: the index cannot be read, or its number of rows contradicts the manifest.
         """
         import tantivy
 
+        analysis = Analysis.of(settings)
         try:
             with _linked(build_dir / LEXICAL) as folder:
                 index = tantivy.Index.open(str(folder))
@@ -236,8 +232,7 @@ class LexicalIndex:
         if searcher.num_docs != rows:
             raise IndexCorruptError(f"The lexical index in {build_dir} does not fit the manifest: build again.")
         phrases = Phrases(lambda text: analysis.terms("exact", text))
-        clauses = Clauses(searcher, analysis, common, code_pairs=code_pairs)
-        return cls(searcher, clauses, rows, phrases, texts, headings)
+        return cls(searcher, Clauses(searcher, settings), rows, phrases, texts, headings)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with its corrections, weights and telling words, see `read_words`."""

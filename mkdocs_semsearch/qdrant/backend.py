@@ -21,7 +21,6 @@ from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import Value, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question, literal_name
@@ -120,9 +119,7 @@ class QdrantBackend:
         try:
             name = collection_name(str(manifest.store["collection"]), manifest.build_id)
             terms = TermList(build_dir / TERMS, manifest.chunks)
-            lexical = manifest.lexical
-            code_pairs = bool(lexical.get("code_pairs"))
-            clauses = Clauses(terms, Analysis.of(lexical), lexical.get("common", ()), code_pairs=code_pairs)
+            clauses = Clauses(terms, manifest.lexical)
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
             backend = cls(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest
 from mkdocs_semsearch.artifact.fields import day_of
-from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
@@ -148,17 +147,14 @@ class EmbeddedBackend:
             IndexCorruptError: a file of the build cannot be read, or contradicts the manifest.
         """
         tables = Tables.load(build_dir, manifest)
-        analysis = Analysis.of(manifest.lexical)
         sides = Sides(
             vectors=VectorStore.load(build_dir, manifest.chunks, manifest.embedder.dimension),
             lexical=LexicalIndex.load(
                 build_dir,
                 manifest.chunks,
-                analysis,
+                manifest.lexical,
                 tables.exact_texts,
-                manifest.lexical.get("common", ()),
                 lambda: (path[-1] for path in tables.heading_paths()),
-                code_pairs=bool(manifest.lexical.get("code_pairs")),
             ),
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
             weight=semantic_share(manifest.lexical),

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.analyzers import identifier_parts
-from mkdocs_semsearch.lexical.clauses import completions, heading_terms, read_words, telling_terms, word_clauses
+from mkdocs_semsearch.lexical.clauses import completions, heading_terms, telling_terms, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.reading import read_words
 from mkdocs_semsearch.lexical.terms import may_be_typo, most_longer_words, nearest_words
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (

@@ -10,7 +10,8 @@ from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
 from tests.made_index import made_page, write_words
 
-ENGLISH = Analysis(["english"])
+SETTINGS = {"stemmer": "english"}
+ENGLISH = Analysis.of(SETTINGS)
 CHUNKS = 1500
 WORDS = ("token", "server", "index", "page", "value", "filter", "table", "model", "vector", "cache", "file", "path")
 
@@ -21,7 +22,7 @@ def lexical(tmp_path_factory):
     texts = [" ".join(generator.choice(WORDS, size=generator.integers(3, 12))) for _ in range(CHUNKS)]
     folder = tmp_path_factory.mktemp("rows")
     write_words(folder, [made_page("page.md", texts, title="Page")], ENGLISH)
-    return LexicalIndex.load(folder, CHUNKS, ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])
+    return LexicalIndex.load(folder, CHUNKS, SETTINGS, lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
 
 @pytest.mark.parametrize("share", [0.9, 0.3, 0.1, 0.01, 0.0])
@@ -48,7 +49,7 @@ def test_neighbouring_words_count_unless_one_of_them_is_a_stop_word_outside_of_q
     # Every word is in two texts of the same length, so the pairs differ in nothing but their stop word.
     texts = ["blue token here now", "token blue here now", "with vector here now", "vector with here now"]
     write_words(tmp_path, [made_page("page.md", texts, title="Page")], ENGLISH)
-    index = LexicalIndex.load(tmp_path, len(texts), ENGLISH, lambda rows: [f"Page\n{texts[row]}" for row in rows])
+    index = LexicalIndex.load(tmp_path, len(texts), SETTINGS, lambda rows: [f"Page\n{texts[row]}" for row in rows])
 
     def gain(question, neighbours, apart):
         found = index.search(index.read(read_question(question)), None, 10)

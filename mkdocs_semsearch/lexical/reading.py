@@ -1,0 +1,197 @@
+"""Reads a question with the words of an index: corrections, joined names, and how much the index has of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from mkdocs_semsearch.lexical.analyzers import identifier_forms, is_code, joined_name
+from mkdocs_semsearch.lexical.question import Question, spoken_words
+from mkdocs_semsearch.lexical.terms import inverse_frequency
+
+LEAST_TELLING = 2
+"""Least number of words that must remain when words that occur on most pages are not embedded."""
+
+SHORTEST_BEGINNING = 2
+"""Least number of letters of a last word that is completed."""
+
+MOST_FORMS = 2
+"""Number of forms of an identifier that are looked up."""
+
+MAX_CORRECTED = 8
+"""Greatest number of corrected words in a query, because each takes time; chosen, not measured."""
+
+
+class QueryWords(Protocol):
+    """Looks up words in an index; a full index and a static bundle implement it, and `read_words` uses it."""
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        ...
+
+    def terms(self, text: str) -> Sequence[str]:
+        """Returns the words of a text as indexed: lower-cased and not stemmed."""
+        ...
+
+    def parts(self, word: str) -> Sequence[str]:
+        """Returns the parts of an identifier as indexed."""
+        ...
+
+    def tells(self, word: str) -> bool:
+        """Returns whether a word is not a stop word."""
+        ...
+
+    def is_common(self, word: str) -> bool:
+        """Returns whether a word occurs on most pages and is not a stop word, see `common_words`."""
+        ...
+
+    def knows(self, term: str) -> bool:
+        """Returns whether the index has a word, in this form or with the same stem."""
+        ...
+
+    def chunks_with(self, term: str) -> int:
+        """Returns the number of chunks with a word, in any form."""
+        ...
+
+    def is_written(self, term: str) -> bool:
+        """Returns whether a word occurs in the index in exactly this form."""
+        ...
+
+    def chunks_with_identifier(self, form: str) -> int:
+        """Returns the number of chunks with an identifier as a whole.
+
+        Args:
+            form: one of its `identifier_forms`, or its `joined_name`.
+        """
+        ...
+
+    def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
+        """Returns the longer words that begin with `prefix`, most frequent first."""
+        ...
+
+    def chunks_beginning_with(self, prefix: str) -> int:
+        """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""
+        ...
+
+    def corrections(self, term: str, *, finished: bool = True) -> Sequence[str]:
+        """Returns the words to which a word that is not in the index may be corrected, best first.
+
+        Args:
+            term: the word.
+            finished: whether the reader has typed the whole word; otherwise the beginning of indexed words is no typo.
+        """
+        ...
+
+
+def read_words(
+    question: Question, words: QueryWords, *, correct: bool = True, embeds_corrections: bool = True
+) -> Question:
+    """Returns a question with the corrections, weights and telling words that an index knows for it.
+
+    Args:
+        question: as `read_question` returns it.
+        words: the words of the index.
+        correct: whether words that are not in the index may be corrected.
+        embeds_corrections: whether the text that is embedded contains the corrections.
+    """
+    telling = tuple(word for word in question.words if words.tells(word)) or question.words
+    joined = dict(_joined(telling, words))
+    corrections = _corrections(telling, words, question.words[-1], joined) if telling and correct else {}
+    embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
+    read = replace(question, telling=telling, joined=joined, corrections=corrections, embedded=embedded)
+    return _weighed(read, words)
+
+
+def code_forms(word: str) -> Iterator[str]:
+    """Yields the forms of a word that is written as code: it as a whole, and its parts that are code themselves.
+
+    For example, `input_type=int` has the form `input_type`, too, but `type=missing_argument` does not have `type`.
+    """
+    if is_code(word):
+        forms = identifier_forms(word)[:MOST_FORMS]
+        yield from forms[:1]
+        yield from filter(is_code, forms[1:])
+
+
+def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
+    """Yields the words that the index has only joined otherwise, each with its `joined_name`.
+
+    These are `groupby` for `group_by`, and `time-out` for `timeout`. Another form of the word may be in the index:
+    `withColumn`, if `withcolumns` is asked and `with_columns` found.
+    """
+    for word in dict.fromkeys(telling):
+        terms = words.terms(word)
+        if len(terms) == 1 and words.is_written(terms[0]):
+            continue
+        joined = joined_name(word)
+        if joined is None:
+            continue
+        others = (form for form in identifier_forms(word)[:MOST_FORMS] if form != joined)
+        if any(map(words.chunks_with_identifier, others)):
+            continue
+        if words.chunks_with_identifier(joined) or words.is_written(joined):
+            yield word, joined
+
+
+def _corrections(
+    telling: Sequence[str], words: QueryWords, last: str, joined: Container[str]
+) -> dict[str, tuple[str, ...]]:
+    """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time.
+
+    Args:
+        telling: words of the question.
+        words: the words of the index.
+        last: the last word of the question, which the reader may still be typing.
+        joined: words that are no typos, because the index has their parts joined.
+    """
+    single = ((word, words.terms(word)) for word in dict.fromkeys(telling) if words.tells(word))
+    unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
+    corrections = {
+        word: tuple(words.corrections(term, finished=word != last))
+        for word, term in itertools.islice(unknown, MAX_CORRECTED)
+        if word not in joined
+    }
+    return {word: others for word, others in corrections.items() if others}
+
+
+def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
+    """Returns a text with corrected typos and without the words that occur on most pages."""
+    written = text.split()
+    kept = [word for word in written if not words.is_common(word)]
+    if len(kept) < len(written) and sum(map(words.tells, kept)) < LEAST_TELLING:
+        kept = written
+    return " ".join(_corrected(word, corrections) for word in kept)
+
+
+def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
+    """Returns the correction of a word, or the word itself."""
+    bare = next(spoken_words(word), "")
+    return word.replace(bare, corrections[bare][0]) if bare in corrections else word
+
+
+def _weighed(question: Question, words: QueryWords) -> Question:
+    """Returns a question with `weight`, `known` and `has_code`.
+
+    An unfinished last word counts as known if it has completions.
+    """
+    unfinished = () if question.phrases else question.words[-1:]
+    counts: list[int] = []
+    for word in dict.fromkeys(question.telling):
+        if word in question.joined:
+            name = question.joined[word]
+            counts.append(max(words.chunks_with_identifier(name), words.chunks_with(name)))
+            continue
+        terms = words.terms(question.corrections.get(word, (word,))[0])
+        for term in terms:
+            count = words.chunks_with(term)
+            if not count and word in unfinished and len(terms) == 1 and len(term) >= SHORTEST_BEGINNING:
+                count = words.chunks_beginning_with(term)
+            counts.append(count)
+    weights = [float(inverse_frequency(words.chunks, count)) for count in counts]
+    total = sum(weights)
+    known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
+    has_code = any(words.chunks_with_identifier(form) for word in question.telling for form in code_forms(word))
+    return replace(question, weight=total, known=known / total if total else 0.0, has_code=has_code)
