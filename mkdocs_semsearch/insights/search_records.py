@@ -151,20 +151,28 @@ _PREFIXES = (
 _RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
 """A version with its date, as in headings of release notes."""
 
+# What is repeated before a pattern can fail has a limit, or begins only where a run of its characters begins. Otherwise
+# every character of a long text is a new beginning, and a request of 8000 characters takes minutes.
 _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", re.DOTALL), "[secret]"),
     (re.compile(r"(?<=://)[^/\s@]+(?=@)"), "[secret]"),
-    (re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
+    (re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
     (re.compile(r"\b(bearer|basic)\s+(?=\S*[\d+/=_.-])[\w+/=.~-]{8,}", re.IGNORECASE), r"\1 [secret]"),
     (
         re.compile(
-            rf"([\w-]*(?:{_NAMED})[\w-]*[\"']?\s*(?:=>|[=:])\s*)(?:bearer\s+|basic\s+)?[\"']?[^\s\"',;&]+",
+            rf"((?:{_NAMED})[\w-]{{0,40}}[\"']?\s{{0,20}}(?:=>|[=:])\s{{0,20}})(?:bearer\s+|basic\s+)?[\"']?[^\s\"',;&]+",
             re.IGNORECASE,
         ),
         r"\1[secret]",
     ),
     (re.compile(rf"(?<![A-Za-z0-9])(?:{_PREFIXES})[\w.=+/-]{{10,}}"), "[secret]"),
-    (re.compile(r"(?<![\w/+=])(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9/+]{40}(?![\w/+=])"), "[secret]"),
+    (
+        re.compile(
+            r"(?<![\w/+=])(?=[A-Za-z/+]{0,39}\d)(?=[A-Z0-9/+]{0,39}[a-z])(?=[a-z0-9/+]{0,39}[A-Z])"
+            r"[A-Za-z0-9/+]{40}(?![\w/+=])"
+        ),
+        "[secret]",
+    ),
     (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "[secret]"),
     (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"), "[address]"),
     (
