@@ -197,9 +197,12 @@ def _next_place(url: str, location: str) -> str:
     """Returns the target of a redirect.
 
     Raises:
-        ConnectionError: the target is on another host, which may be reachable for this machine only.
+        ConnectionError: the target is no address, or on another host, which may be reachable for this machine only.
     """
-    here, there = urlsplit(url), urlsplit(urljoin(url, location))
+    try:
+        here, there = urlsplit(url), urlsplit(urljoin(url, location))
+    except ValueError as error:
+        raise ConnectionError(f"it redirects to something that is not an address ({error})") from None
     if there.scheme not in ("http", "https"):
         raise ConnectionError("it redirects to something that is not a web address")
     same = (here.scheme, here.netloc) == (there.scheme, there.netloc)
@@ -255,16 +258,17 @@ class JsonEndpoint:
         """Scheme, host and path, for messages."""
         return f"{self._url.scheme}://{self._url.netloc}{self._url.path}"
 
-    def post(self, payload: Any, *, timeout: float, retries: int) -> Reply:
+    def post(self, payload: Any, *, timeout: float, retries: int, longest_wait: float = LONGEST_WAIT) -> Reply:
         """Posts `payload`, and repeats the request while the server asks to try again later.
 
         Args:
             payload: a value that `json` can encode.
             timeout: seconds for one attempt from connecting to the last byte.
             retries: further attempts after timeouts, broken connections, 429 and 5xx.
+            longest_wait: seconds of the longest pause between two attempts.
 
         Raises:
-            ConnectionError: all attempts failed, or the server wants a longer pause than a minute.
+            ConnectionError: all attempts failed, or the server asks for a longer pause.
         """
         body = json.dumps(payload).encode()
         problem = ""
@@ -283,7 +287,7 @@ class JsonEndpoint:
             if attempt == retries:
                 break
             wait = _pause(attempt, None if reply is None else retry_delay(reply.headers, time()), self._jitter)
-            if wait > LONGEST_WAIT:
+            if wait > longest_wait:
                 problem += f" and asks for a pause of {wait:.0f} s"
                 break
             sleep(wait)

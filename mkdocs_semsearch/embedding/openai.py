@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.protocol import Role, check_count, check_text, unit_rows, well_formed
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError
-from mkdocs_semsearch.http_client import JsonEndpoint, Reply
+from mkdocs_semsearch.http_client import LONGEST_WAIT, JsonEndpoint, Reply
 
 KEY_VARIABLES = ("SEMSEARCH_EMBEDDER_API_KEY", "OPENAI_API_KEY")
 URL_VARIABLES = ("SEMSEARCH_EMBEDDER_URL", "OPENAI_BASE_URL")
@@ -29,8 +29,11 @@ BATCH_CHARACTERS = 100_000
 # A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
 TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
-# Two attempts must fit into the server's 10 s for a request, so that it can still answer in text-only mode.
+# Two attempts and the pause must fit into the server's 10 s for a request, so that it can still answer by words only.
 QUERY_TIMEOUT = 4.0
+QUERY_PAUSE = 1.0
+"""Seconds of the longest pause between them. A rate limit mostly asks for more, and would only occupy the worker."""
+
 QUERY_RETRIES = 1
 """Number of retries for a query; few, because a reader is waiting."""
 
@@ -257,6 +260,7 @@ class OpenAIEmbedder:
                     payload,
                     timeout=min(self._timeout, QUERY_TIMEOUT) if quick else self._timeout,
                     retries=min(self._retries, QUERY_RETRIES) if quick else self._retries,
+                    longest_wait=QUERY_PAUSE if quick else LONGEST_WAIT,
                 )
             except ConnectionError as error:
                 raise EmbedderUnavailableError(

@@ -265,6 +265,10 @@ class LiveIndex:
         except (SemsearchError, OSError) as error:
             self._complain("update", "refused", f"{error} {self._what_stays()}")
             return False
+        except Exception as error:  # whatever a publisher sends, the thread must go on watching
+            log.debug("Failed update", exc_info=True)
+            self._complain("update", "refused", f"{type(error).__name__}: {error}. {self._what_stays()}")
+            return False
         self._complaints.pop("update", None)
         return True
 

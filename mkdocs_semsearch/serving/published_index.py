@@ -135,6 +135,14 @@ def is_url(index: str) -> bool:
     return "://" in index
 
 
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as brackets around something that is no IPv6 address
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
 def default_folder(url: str) -> Path:
     """Returns the folder in this user's cache for the copy of a published index."""
     try:
@@ -181,7 +189,7 @@ class PublishedIndex:
     """
 
     def __init__(self, url: str, folder: Path) -> None:
-        if not url.lower().startswith(("http://", "https://")) or not urlsplit(url).netloc:
+        if not _is_web_address(url):
             raise ConfigurationError(f"{url!r} is not an http or https URL: name one, or a folder.")
         self.folder = folder
         base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"

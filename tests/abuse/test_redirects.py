@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from mkdocs_semsearch.errors import IndexNotFoundError
+from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex
 from tests.publisher import publisher
 from tests.unit.serving.small_index import build
@@ -19,6 +22,24 @@ def test_a_redirect_to_another_host_is_refused_and_not_followed(tmp_path):
     ):
         PublishedIndex(url, tmp_path / "copy").update()
     assert asked == []
+
+
+@pytest.mark.parametrize("place", ["http://a]b/", "http://[::1", "http://127.0.0.1:port/", "ftp://127.0.0.1/"])
+def test_a_redirect_to_no_address_leaves_the_server_watching(tmp_path, place):
+    with publisher(redirect=lambda path: place) as (url, asked):
+        published = PublishedIndex(url, tmp_path / "copy")
+        with pytest.raises(IndexNotFoundError, match=r"redirects to|[Pp]ort"):
+            published.update()
+        live = LiveIndex(published.folder, poll_seconds=0.05, update=published.update, give_up=published.close)
+        live.start(patience=5)
+        try:
+            assert live.health.update == "unreachable"
+            before, until = len(asked), time.monotonic() + 20
+            while len(asked) <= before + 2 and time.monotonic() < until:
+                time.sleep(0.02)
+            assert len(asked) > before + 2
+        finally:
+            live.close()
 
 
 def test_a_redirect_within_the_host_is_followed(tmp_path):

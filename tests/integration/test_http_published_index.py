@@ -129,7 +129,7 @@ def test_a_missing_server_is_reported_in_one_sentence(copy):
         PublishedIndex("http://127.0.0.1:1/", copy).update()
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org/", "https://", "file:///etc", "semsearch-index"])
+@pytest.mark.parametrize("url", ["ftp://example.org/", "https://", "file:///etc", "semsearch-index", "http://[bad/"])
 def test_other_addresses_are_refused(url, copy):
     with pytest.raises(ConfigurationError, match="is not an http or https URL"):
         PublishedIndex(url, copy)

@@ -125,6 +125,13 @@ def test_a_pause_of_an_hour_is_not_waited_for(server, waits):
     assert waits == []
 
 
+def test_a_reader_does_not_wait_as_long_as_the_server_asks(server, waits):
+    server.answer = lambda request, number: (429, {"Retry-After": "20"}, {})
+    with pytest.raises(EmbedderUnavailableError, match=r"a pause of 2\d s"):
+        connect(server).embed(["text"], "query")
+    assert waits == []
+
+
 def test_a_lasting_failure_is_reported(server):
     server.answer = lambda request, number: (500, {}, b"boom")
     with pytest.raises(EmbedderUnavailableError, match="HTTP status 500; attempts: 6"):
