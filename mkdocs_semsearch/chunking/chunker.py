@@ -212,13 +212,21 @@ class Chunker:
         return min(tokens, -(-len(word) // _LETTERS_PER_TOKEN)) if spelled else tokens
 
 
+_STUB = re.compile(r"^::: ", re.MULTILINE)
+"""A line of a page for mkdocstrings. Of a module without docstrings it renders nothing."""
+
+
 def _recognised(document: Document, chunks: Sequence[Chunk]) -> Recognised:
     sections = {chunk.section_index: chunk for chunk in reversed(chunks)}
+    documented = sum(chunk.kind == "api" for chunk in sections.values())
+    is_bare = len(chunks) == 1 and chunks[0].content == chunks[0].heading_hierarchy[-1]
+    if is_bare and _STUB.search(document.source or ""):
+        documented = 1
     kind = page_kind(
         document.path,
         document.title,
         [sections[index].heading_hierarchy[1:] for index in sorted(sections)],
-        documented=sum(chunk.kind == "api" for chunk in sections.values()),
+        documented=documented,
     )
     language = page_language(document, (chunk.content for chunk in chunks))
     return Recognised(document.path, document.url, document.language, kind, language)

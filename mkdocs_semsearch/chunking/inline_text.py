@@ -50,6 +50,7 @@ _DROPPED_CLASSES = frozenset(
         "boring",
         "clipboard-copy-txt",
         "data-footnote-backref",
+        "doc-backlinks",
         "doc-labels",
         "footnote-backref",
         "footnote-ref",

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _HEADING = re.compile(r"h[1-6]")
+_PARAMETER_HEADING = "doc-heading-parameter"
+"""Class of a heading around the name of a parameter, which mkdocstrings writes on request. It is an item of a list: as
+a heading it would take what follows the list, such as the return value, from the section of its function."""
+
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200
 """Greatest length of a link text; a longer one is a card or a whole paragraph. Chosen, not measured."""
@@ -125,7 +129,10 @@ class _PageReader:
         if replacement is not None:
             self._inline.append(replacement)
         elif _HEADING.fullmatch(tag):
-            self._add_heading(node, attributes)
+            if _PARAMETER_HEADING in (attributes.get("class") or "").split():
+                yield from child_nodes(node)
+            else:
+                self._add_heading(node, attributes)
         elif tag == "pre" or (tag == "table" and is_code_table(node, attributes)):
             self._flush()
             self._found.extend(code_block(node))

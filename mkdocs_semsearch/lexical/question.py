@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
 
@@ -193,44 +194,70 @@ def other_numbers(name: str) -> tuple[str, ...]:
     return (name + "es",) if name.endswith(("s", "x", "ch", "sh")) else (name + "s",)
 
 
+class NamedChunk(NamedTuple):
+    """What gives a chunk its names.
+
+    Attributes:
+        page, section: numbers of its page and of its section.
+        headings: its heading path; the first heading is the title of the page.
+        scope: dotted path of the object that it documents, such as `("agents", "Runner", "run")`; empty for others.
+        is_whole_page: whether it is its page's only chunk and consists of the heading alone.
+    """
+
+    page: int
+    section: int
+    headings: Sequence[str]
+    scope: Sequence[str] = ()
+    is_whole_page: bool = False
+
+
 def literal_names(
-    chunks: Iterable[tuple[int, int, Sequence[str]]], added: Callable[[int], tuple[Sequence[str], Sequence[str]]]
+    chunks: Iterable[NamedChunk], added: Callable[[int], tuple[Sequence[str], Sequence[str]]]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yields the names of each chunk as a title and as a heading, which the literal rule compares with a question.
 
     The first chunk of a page is named by its title and the questions pinned to it, the first chunk of a section by its
-    heading, and if that occurs on several pages, such as `Options`, also by heading and title together. Keywords of a
-    page are further headings of its first chunk. All other chunks have no names.
+    heading, and if that occurs on several pages, such as `Options`, also by heading and title together. A documented
+    object is also named by the ends of its dotted path: `Runner.run`. Keywords of a page are further headings of its
+    first chunk. All other chunks have no names, nor has a page without text its title.
 
     Args:
-        chunks: page, section and heading path of each chunk, in the order of the site; the first heading is the title.
+        chunks: the chunks in the order of the site.
         added: returns the pinned questions and the keywords of a page, see `ReaderWords.names_of`.
     """
     chunks = list(chunks)
     name_of = functools.cache(literal_name)
     generic = _generic_headings(chunks, name_of)
     place = (-1, -1)
-    for page, section, path in chunks:
-        title, heading = path[0], path[-1]
+    for chunk in chunks:
+        title, heading = chunk.headings[0], chunk.headings[-1]
         titles: tuple[str, ...] = ()
         headings: tuple[str, ...] = ()
-        if (page, section) != place:
-            headings = (heading,)
-            if len(path) > 1 and name_of(heading) in generic:
-                headings = (heading, f"{title} {heading}", f"{heading} {title}")
-        if page != place[0]:
-            questions, keywords = added(page)
-            titles, headings = (title, *questions), (*headings, *keywords)
-        place = page, section
+        if (chunk.page, chunk.section) != place and not chunk.is_whole_page:
+            headings = (heading, *_dotted_names(chunk.scope, heading))
+            if len(chunk.headings) > 1 and name_of(heading) in generic:
+                headings = (*headings, f"{title} {heading}", f"{heading} {title}")
+        if chunk.page != place[0]:
+            questions, keywords = added(chunk.page)
+            titles = (*(() if chunk.is_whole_page else (title,)), *questions)
+            headings = (*headings, *keywords)
+        place = chunk.page, chunk.section
         yield titles, headings
 
 
-def _generic_headings(chunks: Iterable[tuple[int, int, Sequence[str]]], name_of: Callable[[str], str]) -> Set[str]:
+def _dotted_names(scope: Sequence[str], heading: str) -> list[str]:
+    """Returns the ends of an object's dotted path; none below another heading, such as that of a parameter."""
+    if not scope or not re.search(rf"(?<!\w){re.escape(scope[-1])}(?!\w)", heading):
+        return []
+    return [".".join(scope[start:]) for start in range(len(scope) - 1)]
+
+
+def _generic_headings(chunks: Iterable[NamedChunk], name_of: Callable[[str], str]) -> Set[str]:
     """Returns the `literal_name` of every heading that occurs on several pages."""
     pages: dict[str, int] = {}
     found = set()
-    for page, _, path in chunks:
-        name = name_of(path[-1])
-        if pages.setdefault(name, page) != page:
+    for chunk in chunks:
+        name = name_of(chunk.headings[-1])
+        if pages.setdefault(name, chunk.page) != chunk.page:
             found.add(name)
     return found

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.languages import telling_words
+from mkdocs_semsearch.lexical.spellings import other_spellings
 
 SHORTEST_CORRECTED, SHORTEST_BY_STEM = 4, 6
 MOST_TYPOS, TWO_TYPOS_FROM = 2, 8
@@ -135,7 +136,7 @@ def _digits(term: str) -> list[str]:
 
 
 class Terms(Protocol):
-    """The sorted terms of the fields `exact`, `text` and `identifiers`; a `tantivy.Searcher` is one."""
+    """The sorted terms of the fields `exact`, `text`, `identifiers` and `parts`; a `tantivy.Searcher` is one."""
 
     @property
     def num_docs(self) -> int:
@@ -170,12 +171,16 @@ class TermDictionary:
         return self._frequency("exact", term)
 
     def chunks_with_any_form(self, term: str) -> int:
-        """Returns the number of chunks with a word, in this form or with the same stem."""
-        return max(self.chunks_with(term), *(self._frequency("text", stem) for stem in self._stems(term)), 0)
+        """Returns the number of chunks with a word, in this form or with the same stem.
+
+        A word that is only part of names counts, too: `bouncer` if the site has `PgBouncer`.
+        """
+        count = max(self.chunks_with(term), *(self._frequency("text", stem) for stem in self._stems(term)), 0)
+        return count or self._frequency("parts", term)
 
     def knows(self, term: str) -> bool:
-        """Returns whether the index has a word, in this form or with the same stem."""
-        return bool(self.chunks_with(term)) or any(self._frequency("text", stem) for stem in self._stems(term))
+        """Returns whether `chunks_with_any_form` is above 0."""
+        return self.chunks_with_any_form(term) > 0
 
     def _beginning_with(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Returns the longer words that begin with `prefix`, most frequent first."""
@@ -185,8 +190,9 @@ class TermDictionary:
     def _corrections(self, term: str, *, finished: bool = True) -> tuple[str, ...]:
         """Returns the indexed words that an unknown word may be a typo of, see `nearest_words`; none if it is no typo.
 
-        A token of the default model is no typo, but a common word that the site happens not to have. A word with which
-        indexed words begin is corrected only to one of these, see `LONGEST_ABBREVIATION`.
+        A word that the site spells otherwise is corrected to that, see `other_spellings`. A token of the default model
+        is no typo, but a common word that the site happens not to have. A word with which indexed words begin is
+        corrected only to one of these, see `LONGEST_ABBREVIATION`.
 
         Args:
             term: the unknown word.
@@ -194,7 +200,11 @@ class TermDictionary:
         """
         from mkdocs_semsearch.embedding.token_table import shipped_tokens
 
-        if not may_be_typo(term) or self.knows(term) or term in shipped_tokens():
+        if not may_be_typo(term) or self.knows(term):
+            return ()
+        if spelt := next(filter(self.chunks_with, other_spellings(term)), None):
+            return (spelt,)
+        if term in shipped_tokens():
             return ()
         if self._terms("exact", term):
             return nearest_words(term, self._longer_words(term), self._stems) if finished else ()

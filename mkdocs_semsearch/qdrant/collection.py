@@ -233,7 +233,9 @@ def _is_no_number(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-_FIELDS = ("exact", "text", "identifiers")
+_FIELDS = ("exact", "text", "identifiers", "parts")
+_LATER_FIELDS = ("identifiers", "parts")
+"""Fields that a folder of an earlier version may not have."""
 _END = b"\xff"  # never occurs in UTF-8
 
 
@@ -251,8 +253,7 @@ class TermList:
             OSError, ValueError: the folder cannot be read.
         """
         self.num_docs = chunks
-        # A folder of an earlier version has no identifiers.
-        fields = (field for field in _FIELDS if field != "identifiers" or (folder / f"{field}-ends.npy").exists())
+        fields = (f for f in _FIELDS if f not in _LATER_FIELDS or (folder / f"{f}-ends.npy").exists())
         self._fields = {field: _SortedTerms(folder, field) for field in fields}
 
     @staticmethod

@@ -29,7 +29,7 @@ from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
 from mkdocs_semsearch.lexical.analyzers import FIELDS, STEMMED_FIELDS, Analysis, prepare
-from mkdocs_semsearch.lexical.question import literal_name, literal_names
+from mkdocs_semsearch.lexical.question import NamedChunk, literal_name, literal_names
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
@@ -226,7 +226,13 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
 
 def _literal_names(rows: IndexedRows) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     chunks = (
-        (number, chunk.section_index, chunk.heading_hierarchy)
+        NamedChunk(
+            number,
+            chunk.section_index,
+            chunk.heading_hierarchy,
+            chunk.scope_path if chunk.kind == "api" else (),
+            len(page.chunks) == 1 and chunk.content == chunk.heading_hierarchy[-1],
+        )
         for number, page in enumerate(rows.pages)
         for chunk in page.chunks
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from qdrant_client import QdrantClient, models
 
-from mkdocs_semsearch.artifact.fields import PAGE_KINDS, day_of
+from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name, is_build_id
 from mkdocs_semsearch.errors import StoreUnavailableError
 from mkdocs_semsearch.indexing.writers import IndexedRows
@@ -31,6 +31,7 @@ from mkdocs_semsearch.qdrant.collection import (
     patiently,
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
+from mkdocs_semsearch.searching.pages_and_sections import ranked_kinds
 
 _OLDEST = (1, 19)
 """The first version of Qdrant with prefix and phrase matching."""
@@ -221,7 +222,8 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
     pages = np.zeros(len(rows.pages), list(of_pages.items()))
     pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
     pages["boost"] = [item.boost for item in rows.pages]
-    pages["kind"] = [PAGE_KINDS.index(item.kind) for item in rows.pages]
+    documents = [chunk.kind == "api" for item in rows.pages for chunk in item.chunks]
+    pages["kind"] = ranked_kinds([item.kind for item in rows.pages], np.asarray(page), np.asarray(documents, np.bool_))
     pages["language"] = [item.language or "" for item in rows.pages]
     first: dict[tuple[tuple[str, str], ...], int] = {}
     for number, item in enumerate(rows.pages):

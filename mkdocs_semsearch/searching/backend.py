@@ -317,9 +317,7 @@ class LiteralNames:
         for question, path in pins.items():
             questions[tables.page_row(path)].append(question)
         keywords = {page: keywords_of(front_matter) for page, front_matter in tables.with_keywords()}
-        chunk_map = tables.chunk_map
-        chunks = zip(chunk_map.page_of.tolist(), chunk_map.section_of.tolist(), tables.heading_paths(), strict=True)
-        names = literal_names(chunks, lambda page: (questions.get(page, ()), keywords.get(page, ())))
+        names = literal_names(tables.named_chunks(), lambda page: (questions.get(page, ()), keywords.get(page, ())))
         for row, (titles, headings) in enumerate(names):
             for title in titles:
                 self._titles[literal_name(title)].append(row)

@@ -28,7 +28,8 @@ def kind_priors(question: Question) -> Mapping[str, float]:
 
     Release notes contain every word of a site and would rank above the pages that explain it. Their scores are lowered
     unless the question is about versions. Proposals and pages for contributors rank below guides unless the question is
-    about development, reference entries unless it has an identifier.
+    about development, reference entries unless it has an identifier. A site may have thousands of objects documented in
+    a sentence each, and some sentence resembles any question, so they rank lower still.
     """
     wanted: list[str] = []
     if _ASKS_FOR_CHANGES.search(question.text):
@@ -36,7 +37,7 @@ def kind_priors(question: Question) -> Mapping[str, float]:
     if _ASKS_FOR_DEVELOPMENT.search(question.text):
         wanted += ["contributing", "proposal"]
     if any(identifier_forms(word) for word in question.words):
-        wanted += ["reference"]
+        wanted += ["reference", "documented"]
     return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
 
 

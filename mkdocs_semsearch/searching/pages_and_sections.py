@@ -15,6 +15,9 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, PAGE_KINDS, ChunkRecord
 from mkdocs_semsearch.lexical.languages import primary_subtag
 
+RANKED_KINDS = (*PAGE_KINDS, "documented")
+"""The kinds that rank pages: those of `page.kind`, and reference pages that document objects, as mkdocstrings does."""
+
 OTHER_LANGUAGE: float = WEIGHTS["languages"]["other"]
 """Score factor of pages in other languages than the reader's, if the site has pages in that language.
 
@@ -22,6 +25,25 @@ Measured with titles of pages of Rocky Linux' documentation as queries in four l
 own language among the first three results from .94 to .98. Pages that exist only in another language keep their place
 (MRR .93, at every factor from 1 to 0.5).
 """
+
+
+def ranked_kinds(
+    kinds: Sequence[str], page_of: NDArray[np.integer[Any]], documents: NDArray[np.bool_]
+) -> NDArray[np.int8]:
+    """Returns int8 `[pages]`: the kind of each page as its position in `RANKED_KINDS`; `guide` for an unknown one.
+
+    Args:
+        kinds: `page.kind` of each page.
+        page_of: `[chunks]`; page row of every chunk.
+        documents: bool `[chunks]`; whether the chunk documents an object. Most chunks of a documented page do.
+    """
+    places = {kind: place for place, kind in enumerate(RANKED_KINDS)}
+    page_of = np.clip(page_of, 0, len(kinds) - 1) if len(kinds) else page_of[:0]  # damaged tables are refused later
+    documents = documents[: len(page_of)]
+    chunks = np.bincount(page_of, minlength=len(kinds))
+    documented = 2 * np.bincount(page_of, weights=documents, minlength=len(kinds)) >= np.maximum(chunks, 1)
+    named = ("documented" if kind == "reference" and d else kind for kind, d in zip(kinds, documented, strict=True))
+    return np.array([places.get(kind, 0) for kind in named], np.int8)
 
 
 def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
@@ -142,7 +164,7 @@ class ChunkMap:
         boost: float32 `[pages]`; factor of the page's scores.
         first_chunk: int32 `[pages]`; row of the page's first chunk.
         chunk_count: int32 `[pages]`; number of the page's chunks.
-        kind_of: int8 `[pages]`; the page's kind, as its position in `PAGE_KINDS`.
+        kind_of: int8 `[pages]`; see `ranked_kinds`.
         modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 if unknown.
         languages: the languages of the pages.
         length_factor: float32 `[chunks]`; see `length_factors`.
@@ -204,7 +226,7 @@ class ChunkMap:
             factors: page kind to factor; a kind that is missing has the factor 1.
             reader: language tag of the reader, empty if unknown.
         """
-        by_kind = np.array([factors.get(kind, 1.0) for kind in PAGE_KINDS], np.float32)
+        by_kind = np.array([factors.get(kind, 1.0) for kind in RANKED_KINDS], np.float32)
         of_page = by_kind[self.kind_of]
         if reader:
             of_page = of_page * self.languages.factors(reader)

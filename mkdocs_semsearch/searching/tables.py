@@ -21,7 +21,6 @@ from mkdocs_semsearch.artifact.fields import (
     CHUNK_COLUMNS,
     CHUNK_FIELDS,
     PAGE_FIELDS,
-    PAGE_KINDS,
     Value,
     day_of,
     facet_column,
@@ -31,6 +30,7 @@ from mkdocs_semsearch.artifact.fields import (
 from mkdocs_semsearch.artifact.index_folder import read_tables
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
+from mkdocs_semsearch.lexical.question import NamedChunk
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, value_test, wanted_values
 from mkdocs_semsearch.searching.pages_and_sections import (
     PAGE_COLUMNS,
@@ -41,6 +41,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     length_factors,
     page_from,
     page_values,
+    ranked_kinds,
 )
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ class Tables:
         self._lock = threading.Lock()
         self._front_matter: list[dict[str, Any]] | None = None
         page_of: NDArray[np.int32] = chunks["page"].to_numpy()
+        self._documents = _documents(chunks)
         self.chunk_map = ChunkMap(
             page_of=page_of,
             section_of=_running_sections(page_of, chunks["section"].to_numpy()),
@@ -191,7 +193,7 @@ class Tables:
             boost=pages["boost"].to_numpy(),
             first_chunk=pages["first_chunk"].to_numpy(),
             chunk_count=pages["chunk_count"].to_numpy(),
-            kind_of=_kinds(pages),
+            kind_of=_kinds(pages, page_of, self._documents),
             languages=_languages(pages, manifest),
             modified=_modified(pages),
             length_factor=_length_factors(chunks),
@@ -286,6 +288,16 @@ class Tables:
         """Yields the path and the URL of every page."""
         yield from zip(self._pages["path"].to_pylist(), self._pages["url"].to_pylist(), strict=True)
 
+    def named_chunks(self) -> Iterator[NamedChunk]:
+        """Yields what names every chunk, in the order of the rows."""
+        chunk_map, contents = self.chunk_map, self._chunks["content"]
+        scopes = {row: self._chunks["scope_path"][row].as_py() for row in np.flatnonzero(self._documents).tolist()}
+        alone = set(chunk_map.first_chunk[chunk_map.chunk_count == 1].tolist())
+        places = zip(chunk_map.page_of.tolist(), chunk_map.section_of.tolist(), self.heading_paths(), strict=True)
+        for row, (page, section, headings) in enumerate(places):
+            bare = row in alone and contents[row].as_py() == headings[-1]
+            yield NamedChunk(page, section, headings, scopes.get(row, ()), bare)
+
     def heading_paths(self) -> Iterator[list[str]]:
         """Yields the heading path of every chunk, in the order of the rows."""
         yield from self._chunks["heading_hierarchy"].to_pylist()
@@ -369,12 +381,17 @@ def _languages(pages: pa.Table, manifest: Manifest) -> PageLanguages:
     return PageLanguages.of(pages["language"].to_pylist(), translations, manifest.coverage, manifest.language)
 
 
-def _kinds(pages: pa.Table) -> NDArray[np.int8]:
-    """Returns int8 `[pages]`: each page's kind as its position in `PAGE_KINDS`; `guide` if the index has no kinds."""
-    if "kind" not in pages.column_names:
-        return np.zeros(pages.num_rows, np.int8)
-    places = {kind: place for place, kind in enumerate(PAGE_KINDS)}
-    return np.array([places.get(kind, 0) for kind in pages["kind"].to_pylist()], np.int8)
+def _documents(chunks: pa.Table) -> NDArray[np.bool_]:
+    """Returns bool `[chunks]`: whether a chunk documents an object."""
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.equal(chunks["kind"].cast("string"), "api").to_numpy(), np.bool_)
+
+
+def _kinds(pages: pa.Table, page_of: NDArray[np.int32], documents: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Returns the `ranked_kinds` of the pages; `guide` if the index has no kinds."""
+    kinds = pages["kind"].to_pylist() if "kind" in pages.column_names else ["guide"] * pages.num_rows
+    return ranked_kinds(kinds, page_of, documents)
 
 
 def _length_factors(chunks: pa.Table) -> NDArray[np.float32]:

@@ -38,6 +38,8 @@ class ChunkTable:
         # `read_table` would import a part of pyarrow that takes 0.1 s to load.
         self._table = pq.ParquetFile(path).read(use_threads=False).combine_chunks()
         self.pages = self.integers("page")
+        self.documents = np.array([kind == "api" for kind in self.column("kind")], np.bool_)
+        """Whether each chunk documents an object."""
 
     def __len__(self) -> int:
         return len(self._table)
@@ -50,6 +52,11 @@ class ChunkTable:
         """Returns the values of a column."""
         values: list[Any] = self._table.column(name).to_pylist()
         return values
+
+    def content(self, row: int) -> str:
+        """Returns the text of one chunk."""
+        text: str = self._table.column("content")[row].as_py()
+        return text
 
     def lists(self, name: str) -> tuple[list[str], list[int]]:
         """Returns all texts of a column of lists, and where those of each row begin; the last entry is their number."""

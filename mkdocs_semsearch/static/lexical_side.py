@@ -16,6 +16,7 @@ from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.reading import read_words
+from mkdocs_semsearch.lexical.spellings import other_spellings
 from mkdocs_semsearch.lexical.terms import may_be_typo, most_longer_words, nearest_words
 from mkdocs_semsearch.static.bundle import Bundle, shard_of
 from mkdocs_semsearch.static.format import (
@@ -114,9 +115,13 @@ class BundleWords:
 
     def corrections(self, word: str, *, finished: bool) -> tuple[str, ...]:
         """Returns the words that an unknown word may be a typo of, see `TermDictionary`."""
-        if not may_be_typo(word) or self._encoder.has_token(word):
+        if not may_be_typo(word):
             return ()
         words = self._words(shard_of(word, self._bundle.firsts("words")))
+        if spelt := next((other for other in other_spellings(word) if other in words), None):
+            return (spelt,)
+        if self._encoder.has_token(word):
+            return ()
         if longer := self.beginning_with(word, most_longer_words(word)):
             return nearest_words(word, {other: words[other] for other in longer}) if finished else ()
         return nearest_words(word, words)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_KINDS, facet_column, stored_field
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
-from mkdocs_semsearch.lexical.question import literal_names
-from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info
+from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
+from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info, ranked_kinds
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
@@ -79,7 +79,7 @@ def write_site(
         "sizes": smallest_unsigned(np.minimum(chunks.sizes("content"), WEIGHTS["short_chunks"]["bytes"])),
         **_sections(chunks),
         **_names(chunks, records, readers, hash_of_name),
-        **_page_blocks(pages, facets),
+        **_page_blocks(pages, chunks, facets),
     }
     (folder / CORE).write_bytes(compressed.packed(blocks, NUMBERS))
     keys = [hash_of(digest, page.encode()) for digest, page in zip(digests, written, strict=True)]
@@ -90,7 +90,7 @@ def write_site(
     return packs
 
 
-def _page_blocks(pages: Sequence[Record], facets: Sequence[FacetDeclaration]) -> dict[str, Value]:
+def _page_blocks(pages: Sequence[Record], chunks: ChunkTable, facets: Sequence[FacetDeclaration]) -> dict[str, Value]:
     """Returns boosts, facets, languages, translations and kinds of the pages; those that no page has are left out."""
     blocks: dict[str, Value] = {}
     if any(page["boost"] != 1 for page in pages):
@@ -102,9 +102,9 @@ def _page_blocks(pages: Sequence[Record], facets: Sequence[FacetDeclaration]) ->
     groups = PageLanguages.of([None] * len(pages), [page.get("translations") for page in pages], {}, "")
     if groups.have_translations:
         blocks["translation_of"] = smallest_unsigned(groups.group_of)
-    kinds = [PAGE_KINDS.index(page["kind"]) for page in pages]
-    if any(kinds):
-        blocks["kinds"] = np.array(kinds, np.uint8)
+    kinds = ranked_kinds([page["kind"] for page in pages], chunks.pages, chunks.documents)
+    if kinds.any():
+        blocks["kinds"] = kinds.astype(np.uint8)
     return blocks
 
 
@@ -165,12 +165,9 @@ def _names(
         names.extend(found)
         places.extend([(rank, row)] * (len(names) - before))
 
-    texts, begins = chunks.lists("heading_hierarchy")
     rows = np.flatnonzero(_section_starts(chunks)).tolist()
-    on_page = chunks.pages[rows].tolist()
-    paths = (_title_and_heading(texts[begins[row] : begins[row + 1]]) for row in rows)
     found = literal_names(
-        zip(on_page, rows, paths, strict=True),
+        _named_chunks(chunks, rows),
         lambda page: readers.names_of(pages[page]["path"], pages[page]["frontmatter"]),
     )
     for row, (titles, headings) in zip(rows, found, strict=True):
@@ -186,6 +183,19 @@ def _names(
         "name_rank": table[:, 1].astype(np.uint8),
         "name_row": smallest_unsigned(table[:, 2]),
     }
+
+
+def _named_chunks(chunks: ChunkTable, rows: Iterable[int]) -> Iterator[NamedChunk]:
+    """Yields what names the first chunks of sections, which are those in `rows`."""
+    texts, begins = chunks.lists("heading_hierarchy")
+    scopes, ends = chunks.lists("scope_path")
+    documents = chunks.documents.tolist()
+    alone = np.bincount(chunks.pages) == 1
+    for row in rows:
+        headings = _title_and_heading(texts[begins[row] : begins[row + 1]])
+        scope = scopes[ends[row] : ends[row + 1]] if documents[row] else ()
+        page = int(chunks.pages[row])
+        yield NamedChunk(page, row, headings, scope, bool(alone[page]) and chunks.content(row) == headings[-1])
 
 
 def _title_and_heading(path: Sequence[str]) -> tuple[str, ...]:

@@ -15,13 +15,15 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS, PAGE_KINDS
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code, joined_name
 from mkdocs_semsearch.lexical.question import other_numbers, read_question, telling_lines
+from mkdocs_semsearch.lexical.spellings import other_spellings
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
+from mkdocs_semsearch.searching.pages_and_sections import RANKED_KINDS
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import SemanticScale
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
@@ -448,7 +450,7 @@ def test_kinds_of_pages_have_the_same_priors(engine):
     )
     for text, priors in zip(texts, found, strict=True):
         wanted = kind_priors(read_question(text))
-        assert np.float32(priors).tolist() == np.float32([wanted.get(kind, 1) for kind in PAGE_KINDS]).tolist(), text
+        assert np.float32(priors).tolist() == np.float32([wanted.get(kind, 1) for kind in RANKED_KINDS]).tolist(), text
 
 
 def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
@@ -592,3 +594,22 @@ def test_typos_are_counted_alike(engine):
     pairs = list(itertools.pairwise(words))
     found = engine.map("typos.js", "typos", [[list(a), list(b), 2] for a, b in pairs])
     assert [min(item, 3) for item in found] == [min(OSA.distance(a, b), 3) for a, b in pairs]
+
+
+def test_other_spellings_are_made_alike(engine):
+    words = [
+        "behaviour", "color", "hour", "four", "licence", "licensing", "sentence", "organise", "synchronized", "analyse",
+        "catalogues", "dialog", "vogue", "centre", "meters", "fibre", "labelled", "canceling", "filled", "programmes",
+        "kilogram", "judgement", "artifacts", "greyscale", "disorganised",
+    ]  # fmt: skip
+    found = engine.map("typos.js", "otherSpellings", [[word] for word in words])
+    assert found == [list(other_spellings(word)) for word in words]
+    assert ["behavior"] in found
+
+
+def test_the_other_english_is_corrected_alike(tmp_path):
+    pages = [made_page("a.md", "The behavior of a license."), made_page("b.md", "Nothing else.")]
+    built(tmp_path / "index", pages)
+    write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
+    with StaticEngine(tmp_path) as engine:
+        assert engine.search("behaviour of the licence")["corrected"] == {"behaviour": "behavior", "licence": "license"}

@@ -146,9 +146,11 @@ def test_a_page_that_documents_objects_is_a_reference():
     assert page_kind("client.md", "Client", [*PROSE, ("Client",)], documented=1) == "guide"
 
 
-def chunked(path: str, html: str = "<p>Text.</p>", front_matter: dict | None = None, kinds: dict | None = None):
+def chunked(
+    path: str, html: str = "<p>Text.</p>", front_matter: dict | None = None, kinds: dict | None = None, **fields: str
+):
     chunker = Chunker(ChunkSettings(40, 0), [], lambda text: len(text.split()), kinds=kinds)
-    page = chunker.chunk(Document(path, "x/", "Title", html, front_matter or {}))
+    page = chunker.chunk(Document(path, "x/", "Title", html, front_matter or {}, **fields))
     assert page is not None
     return page, chunker.misfits()
 
@@ -165,6 +167,11 @@ def test_objects_of_mkdocstrings_make_a_reference():
         "</div></div>"
     )
     assert chunked("client.md", html)[0].kind == "reference"
+
+
+def test_a_stub_of_mkdocstrings_without_docstrings_is_a_reference():
+    assert chunked("codex.md", "<h1>Codex</h1>", source="# Codex\n\n::: agents.codex\n")[0].kind == "reference"
+    assert chunked("codex.md", "<h1>Codex</h1>", source="# Codex\n")[0].kind == "guide"
 
 
 def test_front_matter_overrides_options_and_options_override_recognition():

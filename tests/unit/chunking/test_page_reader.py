@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks
+from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks, without_code_marks
 from mkdocs_semsearch.chunking.page_reader import read_page
 
 
@@ -160,6 +160,21 @@ MKDOCSTRINGS = """
 <div class="doc doc-contents"><p>Runs.</p>
 <details class="mkdocstrings-source"><summary>Source</summary><pre>secret</pre></details></div></div></div></div></div>
 """
+
+
+def test_parameters_with_headings_stay_in_the_section_of_their_function() -> None:
+    found = read_page(
+        '<div class="doc doc-object doc-function"><h3 id="pkg.run" class="doc doc-heading"><code>run</code></h3>'
+        '<div class="doc doc-contents"><p>Runs.</p><ul><li class="doc-section-item field-body">'
+        '<h4 id="pkg.run(speed)" class="doc doc-heading doc-heading-parameter"><b><code>speed</code></b>'
+        '<a href="#pkg.run(speed)" class="headerlink">¤</a></h4> (<code>int</code>) – <p>In knots.</p></li></ul>'
+        '<p>Returns:</p><p>The distance.</p><div class="doc doc-backlinks">Referenced by: Guide</div></div></div>'
+    )
+    assert [item.text for item in found if isinstance(item, Heading)] == ["run"]
+    text = "\n".join(item.text for item in found if isinstance(item, Block))
+    assert "speed (int) –" in without_code_marks(text)
+    assert "The distance." in text
+    assert "Referenced by" not in text
 
 
 def test_documented_objects_keep_signatures_and_lose_their_source() -> None:

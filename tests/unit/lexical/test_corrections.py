@@ -70,3 +70,27 @@ def test_the_most_frequent_of_the_nearest_words_is_the_correction(tmp_path):
     pages = [made_page(f"{name}.md", text) for name, text in {"a": "posts", "b": "ports", "c": "ports"}.items()]
     with opened(tmp_path / "index", pages) as searcher:
         assert searcher.search(SearchQuery("pozts")).corrected == {"pozts": "ports"}
+
+
+def test_a_word_that_is_only_part_of_names_is_known(tmp_path):
+    pages = [made_page("a.md", "Use PgBouncer for connections."), made_page("b.md", "Balls bounce off.")]
+    with opened(tmp_path / "index", pages) as made:
+        found = made.search("pg bouncer")
+    assert found.corrected == {}
+    assert found.results[0].page.path == "a.md"
+
+
+@pytest.mark.parametrize(
+    ("site", "typed", "meant"),
+    [
+        ("The behavior of a license.", "behaviour of the licence", {"behaviour": "behavior", "licence": "license"}),
+        ("The behaviour of a licence.", "behavior of the license", {"behavior": "behaviour", "license": "licence"}),
+        ("Organize a catalog of gray fibers.", "organise grey fibre", {"organise": "organize", "grey": "gray"}),
+        ("For a tor.", "four tour", {}),
+    ],
+)
+def test_the_other_english_is_corrected_to_that_of_the_site(tmp_path, site, typed, meant):
+    with opened(tmp_path / "index", [made_page("a.md", site), made_page("b.md", "b")]) as made:
+        corrected = made.search(typed).corrected
+    assert {word: corrected.get(word) for word in meant} == meant
+    assert bool(corrected) == bool(meant)

@@ -6,7 +6,7 @@ const { fround } = Math;
 
 const BAND = fround(0.1);
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
-const KINDS = ["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal", "unlisted"];
+const KINDS = "guide reference changelog blog archive contributing proposal unlisted documented".split(" ");
 
 const ASKS_FOR_CHANGES =
   /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
@@ -18,7 +18,7 @@ export function kindPriors(question, kinds) {
   const wanted = new Set();
   if (ASKS_FOR_CHANGES.test(question.text)) for (const kind of ["changelog", "blog", "archive"]) wanted.add(kind);
   if (ASKS_FOR_DEVELOPMENT.test(question.text)) for (const kind of ["contributing", "proposal"]) wanted.add(kind);
-  if (question.words.some((word) => identifierForms(word).length)) wanted.add("reference");
+  if (question.words.some((word) => identifierForms(word).length)) for (const kind of ["reference", "documented"]) wanted.add(kind);
   return KINDS.map((kind) => fround(wanted.has(kind) ? 1 : (kinds[kind] ?? 1)));
 }
 

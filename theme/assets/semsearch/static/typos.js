@@ -1,4 +1,30 @@
-/* Counts the typos between two words. Loaded for a word that the site does not have. */
+/* Counts the typos between two words, and spells a word in the other English. Loaded for a word that the site lacks. */
+
+// British, American, least number of letters before, what follows. The same table is in `lexical/spellings.py`.
+const PAIRS = [
+  ["our", "or", 3, ""],
+  ["is", "iz", 2, ""],
+  ["ys", "yz", 2, ""],
+  ["enc", "ens", 1, "(?:e|ing)"],
+  ["ogue", "og", 3, "s?$"],
+  ["tre", "ter", 2, "s?$"],
+  ["bre", "ber", 2, "s?$"],
+  ["ell", "el", 3, "(?:ed|er|ing)"],
+  ["gramme", "gram", 3, "s?$"],
+  ["dgement", "dgment", 2, ""],
+  ["artef", "artif", 0, ""],
+  ["grey", "gray", 0, ""],
+];
+
+/** Returns what a word may be in the other English: `behavior` for `behaviour`; most of them are no words at all. */
+export function otherSpellings(word) {
+  const found = [];
+  for (const [british, american, least, following] of PAIRS)
+    for (const [one, other] of [[british, american], [american, british]])
+      for (const { index } of word.matchAll(new RegExp(`${one}(?=${following})`, "g")))
+        if (index >= least) found.push(word.slice(0, index) + other + word.slice(index + one.length));
+  return found;
+}
 
 /** Returns the optimal string alignment distance, or a number above `most`. Two swapped letters are one typo. */
 export function typos(a, b, most) {

@@ -126,10 +126,10 @@ export class Words {
   }
 
   /**
-   * Returns words one typo away from an unknown one, or two if it is long. First letter and digits must agree. A token
-   * of the model is no typo, but a common word that the site happens not to have. A word with which indexed words begin
-   * is corrected to one of these only; if it is short, to the most frequent; if the reader may still be typing it (not
-   * `finished`), to none.
+   * Returns words one typo away from an unknown one, or two if it is long. First letter and digits must agree. A word
+   * that the site spells in the other English is corrected to that. A token of the model is no typo, but a common word
+   * that the site happens not to have. A word with which indexed words begin is corrected to one of these only; if it is
+   * short, to the most frequent; if the reader may still be typing it (not `finished`), to none.
    */
   async corrections(word, finished = true) {
     const letters = [...word];
@@ -137,9 +137,11 @@ export class Words {
     const isToken = this.meaning?.hasToken(word).catch(() => false); // words are found without the files of meaning
     const limit = letters.length > LONGEST_ABBREVIATION ? Infinity : 1;
     const [longer, known, all] = await Promise.all([this.beginningWith(word, limit), isToken, this.#list(word)]);
+    const { otherSpellings, typos } = await import("./typos.js");
+    const spelt = otherSpellings(word).find((other) => all.some(([written]) => written === other));
+    if (spelt) return [spelt];
     if (known || (longer.length && !finished)) return [];
     const words = longer.length ? all.filter(([other]) => longer.includes(other)) : all;
-    const { typos } = await import("./typos.js");
     const furthest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
     const digits = digitsOf(word);
     const near = new Map();
