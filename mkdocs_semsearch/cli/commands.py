@@ -245,11 +245,11 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _report(form: str, index: str | None, searches: Sequence[Search], **about: Any) -> None:
+    from mkdocs_semsearch import open_searcher
     from mkdocs_semsearch.cli.text import print_as, print_html
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
-    from mkdocs_semsearch.searching.searcher import open_searcher
 
-    with open_searcher(_index_dir(index)) as searcher:
+    with open_searcher(_index_place(index)) as searcher:
         report = make_report(searches, searcher, **about)
     if form == "html":
         print_html(report_html(report))
@@ -266,9 +266,10 @@ def _searches(folder: str | None, since: str = "") -> Sequence[Search]:
 
 
 def _lint(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch import open_searcher
     from mkdocs_semsearch.cli.text import print_json
     from mkdocs_semsearch.insights.lint import RULES, findings_in, github_annotation
-    from mkdocs_semsearch.searching.searcher import open_searcher
+    from mkdocs_semsearch.serving.published_index import folder_of
 
     unknown = sorted(set(given.quiet) - set(RULES))
     if unknown:
@@ -276,9 +277,9 @@ def _lint(given: argparse.Namespace) -> int:
     _, config = _site_config(given.config)
     in_navigation = None if config is None or config.nav is None else config.nav.__contains__
     reached = {search.opened for search in _searches(given.insights) if search.opened}
-    folder = _index_dir(given.index)
-    with open_searcher(folder) as searcher:
-        found = findings_in(folder, searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
+    place = _index_place(given.index)
+    with open_searcher(place) as searcher:
+        found = findings_in(folder_of(place), searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
     docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
     if given.format == "json":
         print_json([asdict(finding) for finding in found])
@@ -290,13 +291,14 @@ def _lint(given: argparse.Namespace) -> int:
 
 
 def _map(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch import open_searcher
     from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html, write_site_map
-    from mkdocs_semsearch.searching.searcher import open_searcher
+    from mkdocs_semsearch.serving.published_index import folder_of
 
     searches = _searches(given.insights, given.since)
-    folder = _index_dir(given.index)
-    with open_searcher(folder) as searcher:
-        drawn = make_site_map(folder, searcher, facet=given.facet, searches=searches)
+    place = _index_place(given.index)
+    with open_searcher(place) as searcher:
+        drawn = make_site_map(folder_of(place), searcher, facet=given.facet, searches=searches)
     replaced = write_site_map(given.output, site_map_html(drawn))
     groups = f", {len(drawn.questions)} groups of questions" if given.insights else ""
     print(f"{'Replaced' if replaced else 'Wrote'} {given.output}: {len(drawn.sections)} sections{groups}.")
@@ -304,12 +306,12 @@ def _map(given: argparse.Namespace) -> int:
 
 
 def _tune(given: argparse.Namespace) -> int:
+    from mkdocs_semsearch import open_searcher
     from mkdocs_semsearch.cli.text import print_as, tuning_text
     from mkdocs_semsearch.searching.evaluation import fit_semantic_share, read_queries
-    from mkdocs_semsearch.searching.searcher import open_searcher
     from mkdocs_semsearch.site.source_files import write_semantic_share
 
-    with open_searcher(_index_dir(given.index)) as searcher:
+    with open_searcher(_index_place(given.index)) as searcher:
         found = fit_semantic_share(searcher, read_queries(given.queries))
     print_as(given.format, found.to_json(), tuning_text(found))
     line = f"ranking: {{semantic: {found.share:g}}}"

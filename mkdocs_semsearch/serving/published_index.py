@@ -152,6 +152,11 @@ def default_folder(url: str) -> Path:
     return cache / "semsearch" / hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
+def folder_of(index: str | Path) -> Path:
+    """Returns the folder of an index; for a URL, that of its copy, which is not updated."""
+    return default_folder(str(index)) if is_url(str(index)) else Path(index)
+
+
 def local_folder(index: str | Path) -> Path:
     """Returns the folder of an index; for a URL, updates the copy in this user's cache and returns its folder.
 
@@ -162,8 +167,8 @@ def local_folder(index: str | Path) -> Path:
         IndexFolderError: the URL has no readable index, and there is no copy.
     """
     if not is_url(str(index)):
-        return Path(index)
-    published = PublishedIndex(str(index), default_folder(str(index)))
+        return folder_of(index)
+    published = PublishedIndex(str(index), folder_of(index))
     try:
         published.update()
     except IndexNotFoundError as error:

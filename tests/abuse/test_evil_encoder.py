@@ -16,12 +16,15 @@ from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding.onnx_encoder import OnnxEmbedder
 from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexCorruptError
+from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.serving import encoder_pool, published_index
 from mkdocs_semsearch.serving.encoder_pool import BoundedEncoder, EncoderPool
 from mkdocs_semsearch.serving.trial import try_build
 from tests.abuse.evil_encoder import write_encoder
+from tests.made_index import made_page
 from tests.publisher import publisher
-from tests.unit.serving.small_index import build
+from tests.unit.insights.made_searches import search
+from tests.unit.serving.small_index import PAGES, build
 
 LONG = "word " * 200
 
@@ -55,9 +58,9 @@ def test_a_loop_ends_at_its_deadline_and_takes_no_processor_time_afterwards(tmp_
     assert encoder._process is None
 
 
-def publish_with_encoder(root, **waste):
+def publish_with_encoder(root, pages=PAGES, **waste):
     """Publishes an index with its own encoder and correct hashes."""
-    build(root)
+    build(root, pages)
     manifest = read_manifest(root)
     folder = root / manifest.build_id / "encoder"
     write_encoder(folder, **waste)
@@ -116,6 +119,33 @@ def test_the_command_line_bounds_a_published_encoder(published, capsys):
     assert "degraded" not in json.loads(capsys.readouterr().out)
     assert main(["query", "keys " * 200, "--index", published, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["degraded"] is True
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "insights records --index {}",
+        "lint {}",
+        "map {} --insights records",
+        "tune asked.jsonl {}",
+        "eval asked.jsonl {}",
+    ],
+)
+def test_every_command_runs_a_published_encoder_in_a_separate_process(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    pages = [made_page(f"{number}.md", f"Words about {number}.", title=f"Page {number}") for number in range(70)]
+    publish_with_encoder(tmp_path / "web", pages)
+    InsightStore(tmp_path / "records").write([search("zebra crossings", matches=0)])
+    lines = [json.dumps({"query": f"words {number}", "answer_page": f"{number}.md"}) for number in range(70)]
+    (tmp_path / "asked.jsonl").write_text("\n".join(lines))
+    asked = []
+    embed = BoundedEncoder.embed
+    monkeypatch.setattr(BoundedEncoder, "embed", lambda self, *given: asked.append(given) or embed(self, *given))
+    monkeypatch.setattr(OnnxEmbedder, "__init__", lambda *_, **__: pytest.fail("the encoder is in this process"))
+    with publisher(tmp_path / "web") as (url, _):
+        assert main(command.format(url).split()) == 0
+    assert asked
 
 
 @pytest.mark.parametrize(
