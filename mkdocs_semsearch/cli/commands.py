@@ -97,7 +97,7 @@ def _serve(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.server import run
 
     if not settings.hosts and is_loopback(given.host):  # a web page could make its own name resolve to this machine
-        settings = replace(settings, hosts=("localhost",))
+        settings = replace(settings, hosts=("localhost", f"[{given.host}]" if ":" in given.host else given.host))
     if given.site is not None and not given.site.is_dir():
         raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")
     what = "Site and search" if given.site is not None else "Search server"

@@ -103,7 +103,7 @@ class Preview:
                 web page could make its own name resolve to this machine.
         """
         load_sidecar()
-        from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, host_name, is_loopback
+        from mkdocs_semsearch.serving.admission import host_name, is_loopback
         from mkdocs_semsearch.serving.responses import HttpError, error_response
 
         prefix = mount_path + MOUNT
@@ -112,7 +112,7 @@ class Preview:
             path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
             if path != prefix and not path.startswith(f"{prefix}/"):
                 return app(environ, start_response)
-            if is_loopback(address) and host_name(environ.get("HTTP_HOST", "localhost")) not in LOOPBACK_NAMES:
+            if is_loopback(address) and not is_loopback(host_name(environ.get("HTTP_HOST", "localhost"))):
                 refusal = error_response(HttpError(421, "wrong_host", "The preview answers as localhost only."))
                 start_response("421 Misdirected Request", list(refusal.headers))
                 return [refusal.body]

@@ -51,7 +51,6 @@ MAX_BODY_BYTES = 64 * 1024
 MAX_AGE = 60
 """Seconds for which caches may give an answer again without asking; chosen, not measured."""
 
-PROBED = frozenset({"healthz", "readyz", "metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 
@@ -156,8 +155,7 @@ class SearchApi:
         line: dict[str, Any] = {"method": known, "route": name, "status": status, "ms": round(seconds * 1000, 1)}
         line |= ({"index": self._name} if self._name else {}) | details
         query = f" {json.dumps(details['query'])}" if "query" in details else ""
-        # Probes arrive every few seconds, so only failed ones are logged at the usual level.
-        level = logging.DEBUG if name in PROBED and status < 400 else logging.INFO
+        level = logging.DEBUG if route and route.watched and status < 400 else logging.INFO
         log.log(level, "%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
 
     def _answer(self, method: str, route: Route | None, call: _Call, client: str | None) -> ApiResponse:

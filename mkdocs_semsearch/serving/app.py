@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.insights.store import InsightStore, Recorder
-from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Admission, RateLimiter, Workers, host_name, parse_rate
+from mkdocs_semsearch.serving.admission import Admission, RateLimiter, Workers, host_name, is_loopback, parse_rate
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import (
     AgentEndpoint,
@@ -98,7 +98,7 @@ def create_app(
             Mount("/api/v1", app=everything_else),
             Mount("/", app=SiteFiles(site_dir) if site_dir is not None else everything_else),
         ],
-        middleware=_middleware(settings, parts.is_known_host),
+        middleware=_middleware(settings, parts.is_known_host, parts.open_paths),
         exception_handlers={HTTPException: _refused, Exception: _failed},
         lifespan=lambda _: parts.running(agents),
     )
@@ -212,12 +212,21 @@ class _Parts:
         )
 
     def is_known_host(self, header: str) -> bool:
-        """Returns whether a `Host` header is a configured name, a name of this machine or the host of a served site."""
+        """Returns whether a `Host` header is a configured name, this machine's or the host of a served site.
+
+        A web page can make its own name resolve to this machine, but not `localhost` or an address.
+        """
         allowed = {host.lower() for host in self.settings.hosts}
         name = host_name(header)
-        if not allowed or "*" in allowed or name in allowed or name in LOOPBACK_NAMES:
+        if not allowed or "*" in allowed or name in allowed or is_loopback(name):
             return True
         return name in map(str.lower, self.settings.mcp_hosts) or any(live.site_host() == name for live in self.watched)
+
+    @property
+    def open_paths(self) -> frozenset[str]:
+        """The paths of the routes that answer whatever the `Host` header is."""
+        above = [prefix + name for prefix in ("", PREFIX) for name in ("", *(f"/{name}" for name in self.named))]
+        return frozenset(start + route.path for start in above for route in ROUTES if route.open)
 
     def reload(self) -> None:
         """Checks for new builds and reads the tokens again; if they cannot be read, the previous ones stay valid."""
@@ -252,8 +261,10 @@ def _logged_errors() -> Iterator[None]:
         log.error("%s The previous tokens stay valid.", error)
 
 
-def _middleware(settings: ServerSettings, is_known_host: Callable[[str], bool]) -> list[Middleware]:
-    layers = [Middleware(EveryAnswer, is_known_host)]
+def _middleware(
+    settings: ServerSettings, is_known_host: Callable[[str], bool], any_host: frozenset[str]
+) -> list[Middleware]:
+    layers = [Middleware(EveryAnswer, is_known_host, any_host)]
     if settings.cors_origins or settings.cors_origin_regex:
         allowed = ["content-type", "if-none-match", "mcp-protocol-version", "mcp-session-id", "x-request-id"]
         layers.append(

@@ -28,19 +28,12 @@ from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
 log = logging.getLogger(__name__)
 
-INLINE = frozenset({"healthz", "readyz", "metrics"})
-"""Routes that are answered in the event loop: they are fast, and matter most while all workers are busy."""
-
-
 BODY_REFUSED = (408, 413)
 BODY_SECONDS = 10.0
 """Seconds in which a body must arrive; chosen, not measured. A request takes a place in the queue only after that."""
 
 _WITHOUT_BODY, _BODY_HEADERS = ("GET", "HEAD"), ("content-length", "transfer-encoding")
 """Methods whose requests have no body unless one of these headers announces it; waiting for it takes time."""
-
-PROBES = ("/healthz", "/readyz")
-"""Orchestrators request these routes by IP address, so their `Host` header is not checked."""
 
 
 class ApiEndpoint:
@@ -107,7 +100,7 @@ class ApiEndpoint:
                 body,
                 client=client_address(scope, self._client_header),
             )
-            return handle() if route is not None and route.name in INLINE else await self._workers.run(handle)
+            return handle() if route is not None and route.watched else await self._workers.run(handle)
         except HttpError as error:
             return self._api.refuse(method, route, error, time.perf_counter() - started)
 
@@ -126,11 +119,15 @@ class EveryAnswer:
         app: the application.
         is_known_host: decides whether a `Host` header names this server. Starlette's `TrustedHostMiddleware` is not
             used because it reads `[::1]` as `[` and answers in plain text.
+        any_host: paths whose `Host` header is not checked.
     """
 
-    def __init__(self, app: ASGIApp, is_known_host: Callable[[str], bool]) -> None:
+    def __init__(
+        self, app: ASGIApp, is_known_host: Callable[[str], bool], any_host: frozenset[str] = frozenset()
+    ) -> None:
         self._app = app
         self._is_known_host = is_known_host
+        self._any_host = any_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request to the application."""
@@ -171,7 +168,8 @@ class EveryAnswer:
             # A proxy and this server could disagree about where the body ends (RFC 9112, section 6.3).
             message = "A request must not have both Content-Length and Transfer-Encoding."
             raise HttpError(400, "bad_request", message, headers=(("connection", "close"),))
-        if not scope["path"].endswith(PROBES) and not self._is_known_host(headers.get("host", "")):
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path not in self._any_host and not self._is_known_host(headers.get("host", "")):
             name = headers.get("host", "")[:100]
             raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: add it to SEMSEARCH_HOSTS.")
 

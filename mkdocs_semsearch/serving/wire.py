@@ -27,7 +27,10 @@ class Route:
         path: path in the notation of OpenAPI, with `{path}` for the variable part.
         methods: methods in addition to OPTIONS, and to HEAD for a route with GET.
         limited: whether requests count against the rate limit.
-        open: whether the route answers without a token.
+        open: whether the route answers without a token, and whatever the `Host` header is: orchestrators ask by IP
+            address.
+        watched: whether monitoring asks every few seconds. Such a route is fast, and matters most while all workers are
+            busy, so it is answered in the event loop; only its failures are logged at the usual level.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Route:
     methods: tuple[str, ...] = ("GET",)
     limited: bool = False
     open: bool = False
+    watched: bool = False
 
     @property
     def allow(self) -> str:
@@ -54,9 +58,9 @@ ROUTES = (
     Route("pages", "/api/v1/pages/{path}", limited=True),
     Route("related", "/api/v1/related/{path}", limited=True),
     Route("insights", "/api/v1/insights", ("POST",), limited=True),
-    Route("healthz", "/healthz", open=True),
-    Route("readyz", "/readyz", open=True),
-    Route("metrics", "/metrics"),
+    Route("healthz", "/healthz", open=True, watched=True),
+    Route("readyz", "/readyz", open=True, watched=True),
+    Route("metrics", "/metrics", watched=True),
     Route("openapi", "/openapi.json"),
     Route("docs", "/docs"),
     Route("docs-assets", "/docs/semsearch/{path}"),

@@ -153,8 +153,10 @@ HOSTS = [
     ("LOCALHOST", 200),
     ("docs.example.org", 200),
     ("search.example.org:443", 200),
+    ("127.0.0.2:8765", 200),
     ("evil.example", 421),
     ("localhost.evil.example", 421),
+    ("127.0.0.1.evil.example", 421),
     ("", 421),
 ]
 
@@ -171,15 +173,35 @@ def test_only_known_hosts_are_answered(tmp_path, host, status):
         assert client.get("/healthz", headers={"Host": "10.0.0.7"}).status_code == 200
 
 
-def test_the_command_listens_on_this_machine_and_answers_to_its_names(index_dir):
+def test_routes_for_orchestrators_answer_to_any_host_and_pages_of_these_names_do_not(index_dir):
+    several = {"latest": LiveIndex(index_dir, open_index=open_small)}
+    with TestClient(create_app(several, hosts=("search.example.org",))) as client:
+        for path, status in (
+            ("/readyz", 200),
+            ("/latest/healthz", 200),
+            ("/-/semsearch/latest/readyz", 200),
+            ("/latest/api/v1/pages/x/healthz", 421),
+            ("/api/v1/pages/x/healthz", 421),
+            ("/other/healthz", 421),
+            ("/metrics", 421),
+        ):
+            assert client.get(path, headers={"Host": "evil.example"}).status_code == status, path
+    app = create_app(LiveIndex(index_dir, open_index=open_small), hosts=("search.example.org",))
+    with TestClient(app, root_path="/below") as client:
+        assert client.get("/below/healthz", headers={"Host": "evil.example"}).status_code == 200
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_the_command_listens_on_this_machine_and_answers_to_its_names(index_dir, address):
+    host = [] if address == "127.0.0.1" else ["--host", address]
     with subprocess.Popen(
-        [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index_dir), "--port", "0"],
+        [sys.executable, "-m", "mkdocs_semsearch", "serve", str(index_dir), "--port", "0", *host],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
         try:
-            url = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            url = re.search(rf"http://{re.escape(address)}:\d+/", process.stdout.readline())[0]
             assert urllib.request.urlopen(f"{url}openapi.json", timeout=20).status == 200
             request = urllib.request.Request(f"{url}openapi.json", headers={"Host": "evil.example"})
             with pytest.raises(urllib.error.HTTPError, match="421"):
@@ -192,6 +214,7 @@ def test_the_command_listens_on_this_machine_and_answers_to_its_names(index_dir)
     ("host", "address", "status"),
     [
         ("localhost:8000", "127.0.0.1", "503"),
+        ("127.0.0.2:8000", "127.0.0.2", "503"),
         ("evil.example:8000", "127.0.0.1", "421"),
         ("docs.lan:8000", "0.0.0.0", "503"),
     ],

@@ -141,6 +141,7 @@ def test_own_address_is_answered(preview):
     ("address", "host", "status"),
     [
         ("127.0.0.1", "localhost:8000", "200"),
+        ("127.0.0.2", "127.0.0.2:8000", "200"),
         ("127.0.0.1", "evil.example.org", "421"),
         ("0.0.0.0", "docs.example.org:8000", "200"),
     ],
