@@ -274,7 +274,7 @@ def _scope(path: str, environ: WSGIEnvironment) -> Scope:
 
 def _body(environ: WSGIEnvironment) -> bytes:
     """Reads the body up to the limit of the sidecar, which refuses a longer one."""
-    from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
+    from mkdocs_semsearch.serving.wire import MAX_BODY_BYTES
 
     length = environ.get("CONTENT_LENGTH") or "0"
     size = min(int(length), MAX_BODY_BYTES + 1) if length.isdecimal() else 0

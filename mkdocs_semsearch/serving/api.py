@@ -35,6 +35,7 @@ from mkdocs_semsearch.serving.responses import (
     tag_matches,
 )
 from mkdocs_semsearch.serving.wire import (
+    MAX_BODY_BYTES,
     Defaults,
     Route,
     SearchRequest,
@@ -47,7 +48,6 @@ from mkdocs_semsearch.serving.wire import (
 
 log = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 64 * 1024
 MAX_AGE = 60
 """Seconds for which caches may give an answer again without asking; chosen, not measured."""
 
@@ -207,7 +207,10 @@ class SearchApi:
         given = parse_parameters(call.query_string).get("indexes", [])
         with self._operations.open([name for names in given for name in names.split(",") if name]) as opened:
             return answer_page(
-                opened, call.query_string, lambda request: self._search(opened, self._noted(request, call), call)
+                opened,
+                call.query_string,
+                lambda request: self._search(opened, self._noted(request, call), call),
+                self._defaults,
             )
 
     def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:

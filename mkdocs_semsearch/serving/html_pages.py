@@ -21,11 +21,9 @@ from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error
-from mkdocs_semsearch.serving.wire import SearchRequest, parse_parameters, parse_search_parameters
+from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
 
-PAGES = 10
-SECTIONS = 3
 VALUES = 12
 RANGES = {"integer": "number", "number": "number", "date": "date"}
 _POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -34,7 +32,7 @@ _ASSETS = {
     name: files("mkdocs_semsearch.serving").joinpath("assets", name).read_text(encoding="utf-8")
     for name in ("answer.css", "answer.html.jinja", "docs.css", "docs.html.jinja", "docs.js")
 }
-"""Read at the start: a running server would not fit the files of a package that is upgraded below it."""
+"""Read once: an upgrade must not mix old code with new templates."""
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 _strings = cache(widget_strings)
@@ -42,24 +40,33 @@ _strings = cache(widget_strings)
 Parameters = Mapping[str, Sequence[str]]
 
 
-def answer_page(opened: Opened, query_string: str, search: Callable[[SearchRequest], dict[str, Any]]) -> ApiResponse:
+def answer_page(
+    opened: Opened,
+    query_string: str,
+    search: Callable[[SearchRequest], dict[str, Any]],
+    defaults: Defaults = Defaults(),  # noqa: B008 - immutable
+) -> ApiResponse:
     """Renders results, facets and the search form; an error in the query is shown on the page.
 
     Args:
         opened: the index or indexes.
         query_string: the parameters of `GET /api/v1/search`; parameters with an empty value, which HTML forms send, are
-            ignored.
+            ignored. The page always shows pages with all facets, whatever `granularity` and `facets` say.
         search: answers a query.
+        defaults: the server's values for parameters that are missing.
     """
     import jinja2
 
     fields = opened.facets()["facets"][:MAX_ENTRIES]
     parameters: Parameters = {}
+    request: SearchRequest | None = None
     body, complaint, status = None, "", 200
     try:
         parameters = _given(parse_parameters(query_string))
         if "q" in parameters or any(name.startswith("f.") for name in parameters):
-            body = search(_request(parameters, [field["name"] for field in fields]))
+            request = parse_search_parameters(urlencode(parameters, doseq=True), defaults)
+            request = replace(request, granularity="page", facets=tuple(field["name"] for field in fields))
+            body = search(request)
     except (HttpError, SemsearchError) as error:
         refusal = error if isinstance(error, HttpError) else from_semsearch_error(error)
         complaint, status = str(refusal), refusal.status
@@ -76,13 +83,13 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
         complaint=complaint,
         count=_count(strings, body),
         notes=_notes(strings, parameters, body),
-        weaker=_weaker(strings, parameters, body),
+        weaker=_weaker(strings, parameters, request, body),
         degraded=bool(body and body.get("degraded")),
         facets=[_facet(field, parameters, body) | {"label": _label(strings, field)} for field in fields],
         filtered=any(name.startswith("f.") for name in parameters),
         unfiltered="?" + urlencode({"q": parameters.get("q", [""])[0]}),
         results=[_result(result, opened) for result in body["results"]] if body else None,
-        following=_following(parameters, body),
+        following=_following(parameters, request, body),
     )
     headers = (("content-security-policy", _POLICY), ("cache-control", "no-store"))
     return ApiResponse.of(status, "text/html; charset=utf-8", html.encode(), headers)
@@ -91,11 +98,6 @@ def answer_page(opened: Opened, query_string: str, search: Callable[[SearchReque
 def _given(parameters: Parameters) -> Parameters:
     kept = {name: [value for value in values if value.strip()] for name, values in parameters.items()}
     return {name: values for name, values in kept.items() if values}
-
-
-def _request(parameters: Parameters, fields: list[str]) -> SearchRequest:
-    request = parse_search_parameters(urlencode(parameters, doseq=True))
-    return replace(request, granularity="page", sections_per_page=SECTIONS, limit=PAGES, facets=tuple(fields))
 
 
 def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
@@ -128,19 +130,15 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
 
 
 def _weaker(
-    strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None
+    strings: Mapping[str, str], parameters: Parameters, request: SearchRequest | None, body: Mapping[str, Any] | None
 ) -> dict[str, str] | None:
     """Returns text and URL of a link that includes the weaker results; None if there are none."""
-    if body is None or not body["weaker_results"] or _wants_weak(parameters):
+    if request is None or body is None or not body["weaker_results"] or request.include_weak:
         return None
-    if int(parameters.get("offset", ["0"])[0]) + PAGES < body["total_results"]:
+    if request.offset + request.limit < body["total_results"]:
         return None  # the link is shown only on the last page of matches
     text = strings["weaker"].replace("{count}", str(body["weaker_results"]))
     return {"text": text, "href": _changed(parameters, {"include_weak": ["true"]})}
-
-
-def _wants_weak(parameters: Parameters) -> bool:
-    return parameters.get("include_weak", [""])[0] in ("true", "1")
 
 
 def _changed(parameters: Parameters, changed: Parameters) -> str:
@@ -197,12 +195,12 @@ def _root(site_url: str) -> str:
     return site_url.rstrip("/") + "/" if site_url.startswith(("http://", "https://")) else "/"
 
 
-def _following(parameters: Parameters, body: Mapping[str, Any] | None) -> str | None:
+def _following(parameters: Parameters, request: SearchRequest | None, body: Mapping[str, Any] | None) -> str | None:
     """Returns the URL of the next results, or None."""
-    if body is None or not body["results"]:
+    if request is None or body is None or not body["results"]:
         return None
-    offset = int(parameters.get("offset", ["0"])[0]) + PAGES
-    there = body["total_results"] + (body["weaker_results"] if _wants_weak(parameters) else 0)
+    offset = request.offset + request.limit
+    there = body["total_results"] + (body["weaker_results"] if request.include_weak else 0)
     return _changed(parameters, {"offset": [str(offset)]}) if offset < there else None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from types import GenericAlias
 from typing import Annotated, Any, Literal, get_type_hints
@@ -17,7 +18,7 @@ from pydantic.json_schema import models_json_schema
 from mkdocs_semsearch.insights.search_records import Beacon
 from mkdocs_semsearch.searching import response
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.serving.wire import FIELD_SUFFIXES, Defaults, SearchRequest, with_defaults
+from mkdocs_semsearch.serving.wire import FIELD_SUFFIXES, MAX_BODY_BYTES, Defaults, SearchRequest, with_defaults
 
 
 class AnswerModel(BaseModel):
@@ -168,7 +169,7 @@ _PROBLEMS = {
     304: "The client already has this response (`If-None-Match`).",
     403: "The request comes from a page of another site, whose origin is not allowed.",
     404: "The page does not exist.",
-    413: "The body is larger than 64 KiB.",
+    413: f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.",
     422: "The request is invalid; the message says what to change.",
     429: "Too many requests; `Retry-After` says when to try again.",
     401: "This server needs a token, which is missing or invalid.",
@@ -216,7 +217,7 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
             "post": _operation("searchPost", "Search", SearchResponse, (413, 422, 429, 503))
             | {"requestBody": {"required": True, "content": _json(SearchRequest)}},
         },
-        "/api/v1/search.html": {"get": _plain("searchPage", "GET /api/v1/search as an HTML page", "text/html")},
+        "/api/v1/search.html": {"get": _search_page(properties)},
         "/api/v1/facets": {
             "get": _operation("facets", "Facet fields with their values", FacetsResponse, (304, 429, 503))
         },
@@ -238,17 +239,21 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _insights() -> dict[str, Any]:
-    problems = {
-        status: {"description": _PROBLEMS[status], "content": _json(ErrorResponse)}
-        for status in (401, 403, 404, 413, 422, 429)
-    }
     return {
         "operationId": "recordSearch",
         "summary": "Record of one search, sent by a browser (404 if the server does not record searches)",
         "requestBody": {"required": True, "content": _json(Beacon)},
         "responses": {"204": {"description": "Recorded, or ignored because the reader has opted out."}}
-        | {str(status): problem for status, problem in problems.items()},
+        | _refusals((401, 403, 404, 413, 422, 429)),
     }
+
+
+def _search_page(properties: dict[str, Any]) -> dict[str, Any]:
+    described = _plain("searchPage", "GET /api/v1/search as an HTML page", "text/html", (401, 422, 429, 503))
+    for status in ("422", "503"):  # with a message on the page, if it is about the query
+        described["responses"][status]["content"] |= {"text/html": {}}
+    without_effect = ("granularity", "facets", "explain")
+    return described | {"parameters": [item for item in _search(properties) if item["name"] not in without_effect]}
 
 
 def _search(properties: dict[str, Any]) -> list[dict[str, Any]]:
@@ -286,18 +291,24 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     responses: dict[str, Any] = {"200": {"description": summary, "content": _json(answer)}}
-    for status in sorted({*problems, 401} if 429 in problems else problems):
-        content = {} if status == 304 else {"content": _json(ErrorResponse)}
-        responses[str(status)] = {"description": _PROBLEMS[status], **content}
+    responses |= _refusals((*problems, 401) if 429 in problems else problems)
     described = {"operationId": name, "summary": summary, "responses": responses}
     return described | ({"parameters": parameters} if parameters else {})
 
 
-def _plain(name: str, summary: str, media_type: str) -> dict[str, Any]:
+def _refusals(statuses: Iterable[int]) -> dict[str, Any]:
+    """Describes the responses with these statuses, 304 among them, which has no body."""
+    return {
+        str(status): {"description": _PROBLEMS[status]} | ({} if status == 304 else {"content": _json(ErrorResponse)})
+        for status in sorted(statuses)
+    }
+
+
+def _plain(name: str, summary: str, media_type: str, problems: tuple[int, ...] = (401,)) -> dict[str, Any]:
     return {
         "operationId": name,
         "summary": summary,
-        "responses": {"200": {"description": summary, "content": {media_type: {}}}},
+        "responses": {"200": {"description": summary, "content": {media_type: {}}}} | _refusals(problems),
     }
 
 

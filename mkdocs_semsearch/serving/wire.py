@@ -67,6 +67,8 @@ ROUTES = (
 )
 
 
+MAX_BODY_BYTES = 64 * 1024
+
 Validated = TypeVar("Validated")
 
 FILTER_EXAMPLES: dict[str, dict[str, Any]] = {
@@ -177,7 +179,7 @@ def parse_parameters(query_string: str) -> dict[str, list[str]]:
     Raises:
         HttpError: 422, there are too many parameters.
     """
-    # A WSGI server passes bytes as latin-1 text.
+    # `serving.asgi` decodes the bytes as latin-1, which keeps each of them.
     text = query_string.encode("latin-1", "replace").decode("utf-8", "replace")
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)

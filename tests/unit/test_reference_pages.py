@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mkdocs_semsearch import errors
 from mkdocs_semsearch.cli.arguments import build_parser
 from mkdocs_semsearch.cli.commands import COMMANDS
+from mkdocs_semsearch.serving.wire import ROUTES
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "example-site" / "docs" / "reference"
@@ -53,6 +55,34 @@ def test_every_option_and_command_has_a_help_text():
         if not action.help
     ]
     assert without == []
+
+
+def test_the_table_of_routes_has_every_route():
+    rows = [line for line in (REFERENCE / "http-api.md").read_text(encoding="utf-8").splitlines() if line[:3] == "| ["]
+    named = {part.strip("`") for row in rows for part in re.split(r"[\[\],] ?", row.split("|")[1])}
+    routes = {f"{method} {route.path}" for route in ROUTES for method in route.methods}
+    assert routes - named == {"GET /docs/semsearch/{path}"}
+
+
+TREE = re.compile(r"^( *)SemsearchError\b.*\n((?:[ │]*[├└]── .*\n)+)", re.MULTILINE)
+
+
+def tree_of_errors(text):
+    """Reads a drawn tree: the name of every error with that of its parent."""
+    indent, lines = TREE.search(text).groups()
+    above, parents = ["SemsearchError"], {}
+    for line in lines.splitlines():
+        name = re.search(r"\w+", line)
+        depth = (name.start() - len(indent)) // 4
+        parents[name[0]] = above[depth - 1]
+        above[depth:] = [name[0]]
+    return parents
+
+
+def test_the_tree_of_errors_is_that_of_the_code():
+    code = {name: getattr(errors, name).__base__.__name__ for name in errors.__all__ if name != "SemsearchError"}
+    assert tree_of_errors(errors.__doc__) == code
+    assert tree_of_errors((REFERENCE / "errors.md").read_text(encoding="utf-8")) == code
 
 
 def test_every_environment_variable_that_is_read_is_documented():

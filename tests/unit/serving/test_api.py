@@ -15,8 +15,8 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import Admission, RateLimiter
-from mkdocs_semsearch.serving.api import MAX_BODY_BYTES
 from mkdocs_semsearch.serving.responses import RecentAnswer, RecentAnswers, encode_json, json_response
+from mkdocs_semsearch.serving.wire import MAX_BODY_BYTES
 from tests.api_calls import api_over, handle
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
 

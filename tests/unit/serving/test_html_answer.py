@@ -13,6 +13,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.operations import IndexOperations
+from mkdocs_semsearch.serving.wire import Defaults
 from tests.api_calls import api_over, handle
 from tests.made_index import made_page, opened
 from tests.unit.serving.small_index import build, open_small
@@ -47,6 +48,35 @@ def test_results_say_what_the_api_says(api):
     assert titles == [result["page"]["title"] for result in wanted["results"]]
     assert titles
     assert tree.css_first("mark").text().lower().startswith("key")
+
+
+def test_the_page_has_the_defaults_of_the_server_and_keeps_limit_and_offset(searcher):
+    def asked(query, **defaults):
+        _, tree = page(api_over(lambda: searcher, defaults=Defaults(**defaults)), query)
+        (link,) = tree.css("a[rel=next]") or [None]
+        following = parse_qs(urlsplit(link.attributes["href"]).query) if link else {}
+        return len(tree.css("article")), following.get("offset"), following.get("limit")
+
+    assert asked("f.status.exists=true") == (3, None, None)
+    assert asked("f.status.exists=true", limit=1) == (1, ["1"], None)
+    assert asked("f.status.exists=true&limit=2", limit=1) == (2, ["2"], ["2"])
+    assert asked("f.status.exists=true&limit=1&offset=1") == (1, ["2"], ["1"])
+    total, *_ = asked("q=keys")
+    assert asked("q=keys", min_score=1.0)[0] < total
+    assert asked("q=keys&min_score=0", min_score=1.0)[0] == total
+
+
+def test_only_the_last_page_of_matches_links_to_the_weaker_results(searcher):
+    def weaker(query):
+        _, tree = page(api_over(lambda: searcher), query)
+        links = [parse_qs(urlsplit(link.attributes["href"]).query) for link in tree.css("main > p > a")]
+        return [link for link in links if "include_weak" in link]
+
+    body = json.loads(handle(api_over(lambda: searcher), "GET", "/api/v1/search", "q=restore&granularity=page").body)
+    assert body["total_results"]
+    assert body["weaker_results"]
+    assert len(weaker("q=restore")) == 1
+    assert weaker("q=restore&include_weak=1") == []
 
 
 def test_code_is_shown_as_code_and_markup_as_text(tmp_path):

@@ -97,6 +97,13 @@ def test_schemas_are_valid_and_every_reference_leads_somewhere():
         assert reference.removeprefix("#/components/schemas/") in DOCUMENT["components"]["schemas"]
 
 
+def test_the_results_page_has_the_parameters_that_count_and_its_refusals():
+    described = DOCUMENT["paths"]["/api/v1/search.html"]["get"]
+    named = {item["name"] for item in DOCUMENT["paths"]["/api/v1/search"]["get"]["parameters"]}
+    assert {item["name"] for item in described["parameters"]} == named - {"granularity", "facets", "explain"}
+    assert set(described["responses"]) == {"200", "401", "422", "429", "503"}
+
+
 def test_operations_have_names_of_their_own():
     names = [operation["operationId"] for path in DOCUMENT["paths"].values() for operation in path.values()]
     assert len(names) == len(set(names))
