@@ -216,11 +216,16 @@ def _insights(given: argparse.Namespace) -> int:
 
 def _one_of_several(index: str | None) -> tuple[str | None, str | None]:
     """Reads `NAME=INDEX`, for the records of one of several indexes, or only the index."""
-    from mkdocs_semsearch.serving.published_index import is_url
     from mkdocs_semsearch.serving.settings import parse_named_index
 
-    named = index is not None and "=" in index and not is_url(index) and not Path(index).is_dir()
-    return parse_named_index(str(index)) if named else (None, index)
+    return parse_named_index(index) if index is not None and _has_name(index) else (None, index)
+
+
+def _has_name(index: str) -> bool:
+    """Returns whether this is `NAME=INDEX`, and not a folder whose name has a `=`."""
+    from mkdocs_semsearch.serving.settings import split_name
+
+    return split_name(index)[0] is not None and not Path(index).is_dir()
 
 
 def _export_queries(searches: Sequence[Search], name: str) -> str:
@@ -357,12 +362,14 @@ def _eval(given: argparse.Namespace) -> int:
 
 def _named_indexes(given: Sequence[str]) -> dict[str | None, str]:
     """Reads `DIR` or any number of `corpus=DIR`."""
-    if len(given) > 1 or (given and "=" in given[0] and not Path(given[0]).is_dir()):
-        pairs = [item.partition("=") for item in given]
-        if not all(name and separator and folder for name, separator, folder in pairs):
-            raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
-        return {name: folder for name, _, folder in pairs}
-    return {None: _index_place(given[0] if given else None)}
+    from mkdocs_semsearch.serving.settings import split_name
+
+    if len(given) < 2 and not any(map(_has_name, given)):
+        return {None: _index_place(given[0] if given else None)}
+    pairs = [split_name(item) for item in given]
+    if not all(name and folder for name, folder in pairs):
+        raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
+    return dict(pairs)
 
 
 def _index_place(given: str | None) -> str:

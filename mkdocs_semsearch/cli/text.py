@@ -12,11 +12,10 @@ from typing import Any
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
-from mkdocs_semsearch.searching.filter_hints import filter_hint
-from mkdocs_semsearch.searching.filters import Exists
+from mkdocs_semsearch.searching.filter_hints import filter_hints
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json
+from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
 
 
@@ -136,15 +135,8 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
 
 
 def _filter_hints(query: SearchQuery, searcher: Searcher) -> list[str]:
-    """Returns a line for each filter whose field no page has, or whose value is like one that pages have."""
     names = [facet.name for facet in searcher.facet_fields()]
-    hints = []
-    for condition in query.filters:
-        field = condition.field
-        found = searcher.search(SearchQuery("", limit=1, filters=(Exists(field),), facets=(field,)))
-        values = [item.value for item in found.facets[field]] if found.total_results else None
-        hints.append(filter_hint(condition, values, names))
-    return [f"  {hint}" for hint in hints if hint]
+    return [f"  {hint}" for hint in filter_hints(query, names, lambda one: to_json(searcher.search(one)))]
 
 
 def _filter_text(condition: Any) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic_core import from_json
 
 from mkdocs_semsearch.errors import SemsearchError
-from mkdocs_semsearch.searching.filter_hints import filter_hint
-from mkdocs_semsearch.searching.filters import Exists
+from mkdocs_semsearch.searching.filter_hints import filter_hints
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.admission import Workers
@@ -58,21 +57,10 @@ def _search(opened: Opened, query: AgentQuery | AgentRequest) -> dict[str, Any]:
     if not query.max_tokens:
         return body
     answer = compact_answer(body, query.max_tokens)
-    hints = [] if body["total_results"] else _filter_hints(opened, query)
+    hints: list[str] = []
+    if query.filters and not body["total_results"]:
+        hints = filter_hints(query, [facet["name"] for facet in opened.facets()["facets"]], opened.search)
     return {"build_id": body["build_id"], "answer": "\n\n".join([answer, *hints])}
-
-
-def _filter_hints(opened: Opened, query: SearchQuery) -> list[str]:
-    """Returns what is wrong with the filters of a query without results, as far as it is known."""
-    names = [facet["name"] for facet in opened.facets()["facets"]]
-    hints = []
-    for condition in query.filters:
-        field = condition.field
-        every = replace(query, query="", offset=0, limit=1, filters=(Exists(field),), facets=(field,), min_score=0.0)
-        found = opened.search(every)
-        values = [item["value"] for item in found["facets"][field]] if found["total_results"] else None
-        hints.append(filter_hint(condition, values, names))
-    return [hint for hint in hints if hint]
 
 
 @validated

@@ -192,14 +192,23 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(parse_named_index(part) for part in _list(text))
 
 
+def split_name(text: str) -> tuple[str | None, str]:
+    """Splits `name=place`; the name is None for a place without one, and empty before a leading `=`.
+
+    A `=` in the parameters of a URL does not separate a name.
+    """
+    name, separator, place = (part.strip() for part in text.partition("="))
+    return (name, place) if separator and "://" not in name else (None, text.strip())
+
+
 def parse_named_index(text: str) -> tuple[str, str]:
     """Parses `name=place`.
 
     Raises:
         ConfigurationError: the text does not have this form.
     """
-    name, separator, place = (part.strip() for part in text.partition("="))
-    if not (name and separator and place):
+    name, place = split_name(text)
+    if not (name and place):
         raise ConfigurationError(
             f"The index {text!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; "
             "if it is the only one, write it without --index, or in SEMSEARCH_INDEX."

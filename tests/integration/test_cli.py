@@ -377,6 +377,14 @@ def test_evaluation(run, index_dir, questions):
     assert "hit@1" in run("eval", questions, index_dir, *LEXICAL, "--granularity", "section").stdout
 
 
+def test_an_index_without_a_name_may_have_an_equals_sign(run, index_dir, questions, tmp_path):
+    shutil.copytree(index_dir, tmp_path / "v=1")
+    assert run("eval", questions, "v=1", *LEXICAL).stdout
+    sentence(run("eval", questions, "http://127.0.0.1:9/?v=1", code=1), "No index can be read at http://127.0.0.1:9/")
+    for wrong in (("one=v=1", "other"), ("=v=1",), ("one=",)):
+        sentence(run("eval", questions, *wrong, code=1), "for each a corpus and its folder")
+
+
 def test_an_evaluation_without_questions_fails(run, index_dir, tmp_path):
     sentence(run("eval", tmp_path / "none.jsonl", index_dir, code=1), "none.jsonl cannot be read")
     (tmp_path / "bad.jsonl").write_text('{"query": "x", "answer_page": "guide/keys.md"}\n{"query": "x"}\n')

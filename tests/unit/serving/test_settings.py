@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import RateLimiter, parse_rate
-from mkdocs_semsearch.serving.settings import ServerSettings, misspelt_variables
+from mkdocs_semsearch.serving.settings import ServerSettings, misspelt_variables, parse_named_index, split_name
 
 
 def test_without_variables_the_defaults_hold():
@@ -116,6 +116,23 @@ def test_an_index_on_the_command_line_replaces_several_in_the_environment():
 def test_index_names_that_cannot_be_in_a_url_are_refused(name):
     with pytest.raises(ConfigurationError, match="The index name"):
         ServerSettings(indexes=((name, "/a"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("latest=/srv/index", ("latest", "/srv/index")),
+        (" latest = https://h.example/?v=1 ", ("latest", "https://h.example/?v=1")),
+        ("https://h.example/?v=1", (None, "https://h.example/?v=1")),
+        ("/srv/index", (None, "/srv/index")),
+        ("=/srv/index", ("", "/srv/index")),
+    ],
+)
+def test_a_name_before_an_index_is_told_from_the_parameters_of_a_url(text, parts):
+    assert split_name(text) == parts
+    if not parts[0]:
+        with pytest.raises(ConfigurationError, match="has no name"):
+            parse_named_index(text)
 
 
 def test_two_indexes_with_one_name_are_refused():
