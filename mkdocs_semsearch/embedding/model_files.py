@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mkdocs_semsearch.artifact.index_folder import sha256_of
 from mkdocs_semsearch.errors import EmbeddingError, ModelNotFoundError
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -221,9 +222,7 @@ class ModelFolder:
 
         digest = hashlib.sha256()
         for file in sorted(self._files()):
-            with file.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
-            digest.update(f"{file.relative_to(self.path).as_posix()} {content}\n".encode())
+            digest.update(f"{file.relative_to(self.path).as_posix()} {sha256_of(file)}\n".encode())
         return digest.hexdigest()
 
     def _files(self) -> Iterator[Path]:

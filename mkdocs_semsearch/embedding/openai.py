@@ -75,7 +75,8 @@ def open_openai(
         concurrency: number of simultaneous requests while documents are embedded.
         timeout: seconds for one request; a query gets at most 4, so that two attempts fit
             into the 10 seconds of a search.
-        retries: further attempts after timeouts, 429 and 5xx; a question gets at most one.
+        retries: further attempts after timeouts, broken connections and the statuses in `http_client.RETRIED`; a
+            question gets at most one.
 
     Raises:
         ConfigurationError: an option has a value that cannot work.

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
+from mkdocs_semsearch.artifact.user_cache import user_cache
 from mkdocs_semsearch.embedding.model_files import is_default_model, resolve_model
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
@@ -270,5 +271,4 @@ def _is_writable(folder: Path) -> bool:
 
 def default_cache() -> Path:
     """Returns the default folder for exports, in the user's cache folder."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(home) if home else Path.home() / ".cache") / "mkdocs-semsearch"
+    return user_cache("mkdocs-semsearch")

@@ -50,7 +50,7 @@ def open_sentence_transformer(
     """Finds the model and reads its configuration; PyTorch and the weights are loaded by the first `embed`.
 
     Args:
-        model: folder or hub id, see `models.resolve_model`.
+        model: folder or hub id, see `model_files.resolve_model`.
         revision: branch, tag or commit on the hub.
         device: `cpu`, `cuda`, `mps`, …; by default the best available.
         precision: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.

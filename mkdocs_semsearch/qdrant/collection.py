@@ -29,6 +29,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetType
 from mkdocs_semsearch.errors import ConfigurationError, StoreUnavailableError
+from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 
 log = logging.getLogger(__name__)
 
@@ -152,8 +153,6 @@ HEADING_NAME = "heading_name"
 HEADING_STEMS = "heading_stems"
 """Stems of the words in the heading of a chunk."""
 
-_LARGEST_INTEGER = 2**63 - 1
-
 
 @dataclass(frozen=True, slots=True)
 class CollectionField:
@@ -226,7 +225,7 @@ def fitting_type(kind: FacetType, values: Iterable[Any]) -> FacetType:
     """Returns `number` for integers that are too large for Qdrant, otherwise the type itself."""
     if kind != "integer":
         return kind
-    return "integer" if all(value is None or abs(value) <= _LARGEST_INTEGER for value in values) else "number"
+    return "integer" if all(value is None or abs(value) <= LARGEST_INTEGER for value in values) else "number"
 
 
 def _is_no_number(value: Any) -> bool:

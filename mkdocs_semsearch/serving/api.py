@@ -35,6 +35,7 @@ from mkdocs_semsearch.serving.responses import (
     tag_matches,
 )
 from mkdocs_semsearch.serving.wire import (
+    DEFAULT_RELATED,
     MAX_BODY_BYTES,
     Defaults,
     Route,
@@ -256,7 +257,8 @@ class SearchApi:
             return self._cached(call, tag, lambda: opened.page(call.argument))
 
     def _related(self, call: _Call) -> ApiResponse:
-        limit = whole_number("limit", known_parameters(call.query_string, ("limit",)).get("limit", "5"))
+        given = known_parameters(call.query_string, ("limit",)).get("limit")
+        limit = DEFAULT_RELATED if given is None else whole_number("limit", given)
         with self._operations.open() as opened:
             tag = self._tag(opened.build_id, "related", str(limit), call.argument)
             return self._cached(call, tag, lambda: opened.related(call.argument, limit))

@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 PREFIX = "/-/semsearch"
 """A second prefix under which every route answers, for reverse proxies that do not rewrite the path."""
 
-SECONDS_FOR_A_FIRST_COPY = 2.0
+SECONDS_AT_THE_START = 2.0
 """Seconds that a server without an index waits at its start for the first copy; chosen, not measured."""
 
 Source = str | Path | SearcherSource
@@ -158,7 +158,7 @@ class _Parts:
                 stack.callback(self.recorder.close)
             for live in self.watched:
                 stack.callback(live.close)
-                await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_FOR_A_FIRST_COPY))
+                await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_AT_THE_START))
             yield
 
     def api(self, operations: Operations, name: str) -> SearchApi:

@@ -19,6 +19,7 @@ from mkdocs_semsearch.searching.response import presented_score
 from mkdocs_semsearch.serving.metrics import Gauges
 from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
 from mkdocs_semsearch.serving.responses import HttpError
+from mkdocs_semsearch.serving.wire import DEFAULT_RELATED
 
 DEEPEST_RESULT = 200
 """Greatest `offset + limit`; chosen, because each index must return all results up to this one."""
@@ -135,7 +136,7 @@ class OpenedIndexes:
         """
         return self._only().page(path)
 
-    def related(self, path: str, limit: int = 5) -> dict[str, Any]:
+    def related(self, path: str, limit: int = DEFAULT_RELATED) -> dict[str, Any]:
         """Returns the pages nearest to one page of the index, if only one is open.
 
         Raises:

@@ -16,6 +16,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from mkdocs_semsearch.artifact import read_manifest
+from mkdocs_semsearch.artifact.manifest import MANIFEST
 from mkdocs_semsearch.errors import (
     ConfigurationError,
     EmbedderUnavailableError,
@@ -275,7 +276,7 @@ class LiveIndex:
     def _stamp(self) -> Stamp | None:
         """Returns values that change whenever the manifest is replaced; needs only one `stat`."""
         try:
-            status = (self.index_dir / "manifest.json").stat()
+            status = (self.index_dir / MANIFEST).stat()
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino

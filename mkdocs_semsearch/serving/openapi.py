@@ -18,7 +18,15 @@ from pydantic.json_schema import models_json_schema
 from mkdocs_semsearch.insights.search_records import Beacon
 from mkdocs_semsearch.searching import response
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.serving.wire import FIELD_SUFFIXES, MAX_BODY_BYTES, Defaults, SearchRequest, with_defaults
+from mkdocs_semsearch.serving.operations import MAX_RELATED
+from mkdocs_semsearch.serving.wire import (
+    DEFAULT_RELATED,
+    FIELD_SUFFIXES,
+    MAX_BODY_BYTES,
+    Defaults,
+    SearchRequest,
+    with_defaults,
+)
 
 
 class AnswerModel(BaseModel):
@@ -210,7 +218,8 @@ def _schemas() -> dict[str, Any]:
 def _paths(properties: dict[str, Any]) -> dict[str, Any]:
     path = {"name": "path", "in": "path", "required": True, "schema": {"type": "string"}}
     page_path = path | {"description": "Source path of the page, slashes included.", "example": "guide/auth.md"}
-    limit = _parameter("limit", {"type": "integer", "minimum": 1, "maximum": 20, "default": 5}, "Pages wanted.")
+    bounds = {"type": "integer", "minimum": 1, "maximum": MAX_RELATED, "default": DEFAULT_RELATED}
+    limit = _parameter("limit", bounds, "Pages wanted.")
     return {
         "/api/v1/search": {
             "get": _operation("search", "Search, as a link", SearchResponse, (304, 422, 429, 503), _search(properties)),

@@ -9,15 +9,15 @@ import hashlib
 import logging
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, urljoin, urlsplit
 
-from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build
-from mkdocs_semsearch.artifact.manifest import MANIFEST, IndexedFile, Manifest, manifest_from_json
+from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build, sha256_of
+from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, IndexedFile, Manifest, manifest_from_json
+from mkdocs_semsearch.artifact.user_cache import user_cache
 from mkdocs_semsearch.errors import (
     ConfigurationError,
     IndexCorruptError,
@@ -72,9 +72,7 @@ class Downloads:
             raise unreachable(address, f"status {status}")
         if part.stat().st_size < file.size:
             raise unreachable(address, f"it ends after {part.stat().st_size} of {file.size} bytes")
-        with part.open("rb") as stream:
-            right = hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-        if not right or part.stat().st_size != file.size:
+        if sha256_of(part) != file.sha256 or part.stat().st_size != file.size:
             part.unlink()
             raise IndexCorruptError(
                 f"{address} is not the file that its manifest names: publish the whole index again, manifest last."
@@ -116,9 +114,6 @@ def unreachable(address: str, reason: str) -> IndexNotFoundError:
 
 log = logging.getLogger(__name__)
 
-PUBLISHED_UNDER = "semsearch/"
-"""The folder of a site into which the plugin publishes the index."""
-
 MAX_MANIFEST_BYTES = 8 * 1024 * 1024
 MANIFEST_SECONDS = 30.0
 """Time limit for downloading a manifest, which has a few kilobytes; chosen, not measured."""
@@ -145,11 +140,7 @@ def _is_web_address(url: str) -> bool:
 
 def default_folder(url: str) -> Path:
     """Returns the folder in this user's cache for the copy of a published index."""
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # a container user without a home
-        cache = Path(tempfile.gettempdir())
-    return cache / "semsearch" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    return user_cache("semsearch") / hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
 def folder_of(index: str | Path) -> Path:
@@ -198,7 +189,7 @@ class PublishedIndex:
             raise ConfigurationError(f"{url!r} is not an http or https URL: name one, or a folder.")
         self.folder = folder
         base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
-        self._places = [base, urljoin(base, PUBLISHED_UNDER)]
+        self._places = [base, urljoin(base, f"{SITE_FOLDER}/")]
         self._client = HttpClient()
         self._closed = threading.Event()
         self._tag: str | None = None
@@ -327,5 +318,4 @@ def _copy(old: Path, file: IndexedFile, target: Path) -> bool:
         shutil.copyfile(old, target)
     except OSError:
         return False
-    with target.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
+    return sha256_of(target) == file.sha256

@@ -68,6 +68,7 @@ ROUTES = (
 
 
 MAX_BODY_BYTES = 64 * 1024
+DEFAULT_RELATED = 5
 
 Validated = TypeVar("Validated")
 

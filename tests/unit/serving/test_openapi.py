@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import os
 import re
@@ -10,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving import openapi
+from mkdocs_semsearch.serving.federation import OpenedIndexes
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.wire import ROUTES, SearchRequest
+from mkdocs_semsearch.serving.operations import Opened, OpenedIndex
+from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, ROUTES, SearchRequest
 from tests.api_calls import api_over, handle
 from tests.unit.serving.api_types import typescript
 
@@ -102,6 +106,11 @@ def test_the_results_page_has_the_parameters_that_count_and_its_refusals():
     named = {item["name"] for item in DOCUMENT["paths"]["/api/v1/search"]["get"]["parameters"]}
     assert {item["name"] for item in described["parameters"]} == named - {"granularity", "facets", "explain"}
     assert set(described["responses"]) == {"200", "401", "422", "429", "503"}
+
+
+@pytest.mark.parametrize("owner", [Searcher, Opened, OpenedIndex, OpenedIndexes])
+def test_the_number_of_related_pages_is_the_same_everywhere(owner):
+    assert inspect.signature(owner.related).parameters["limit"].default == DEFAULT_RELATED
 
 
 def test_operations_have_names_of_their_own():

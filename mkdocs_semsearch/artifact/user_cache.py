@@ -1,0 +1,25 @@
+"""Finds the folder for caches of this user: copies of published indexes, and exported models."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def user_cache(name: str) -> Path:
+    """Returns the folder of this name in `XDG_CACHE_HOME`, else in `LOCALAPPDATA` (Windows), else in `~/.cache`.
+
+    A folder that exists in `~/.cache` is used rather than a new one in `LOCALAPPDATA`, so that no cache gets lost. A
+    user without a home has it in the folder for temporary files.
+    """
+    if os.environ.get("XDG_CACHE_HOME"):
+        return Path(os.environ["XDG_CACHE_HOME"]) / name
+    try:
+        at_home = Path.home() / ".cache" / name
+    except RuntimeError:  # in a container
+        at_home = Path(tempfile.gettempdir()) / name
+    local = os.environ.get("LOCALAPPDATA")
+    if not local or (at_home.is_dir() and not (Path(local) / name).is_dir()):
+        return at_home
+    return Path(local) / name
