@@ -85,8 +85,8 @@ def collecting_only_new() -> Iterator[None]:
     """Collects no garbage among the objects that exist at the start, which a whole site's build has 500,000 of.
 
     Every collection of all objects would visit them, for 70 ms on a site of 6,000 chunks. Whatever becomes garbage
-    among them is collected after the end. If several threads use it at once, the first to finish switches it off for the
-    others.
+    among them is collected after the end. If several threads use it at once, the first to finish switches it off for
+    the others.
     """
     gc.freeze()
     try:

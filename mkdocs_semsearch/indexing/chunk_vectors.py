@@ -331,14 +331,14 @@ def _share(tokenizer: Tokenizer, texts: Sequence[str], script: str) -> float:
 
 def coverage_warning(coverage: Mapping[str, float], model: str) -> str | None:
     """Returns one sentence about the languages that a model does not cover, or None if it covers all of the site."""
-    names = {
-        share: _named(language for language in coverage if coverage[language] == share) for share in (0, PARTLY_KNOWN)
-    }
+    unknown, partly = (
+        _named(language for language in coverage if coverage[language] == share) for share in (0, PARTLY_KNOWN)
+    )
     parts = []
-    if names[0]:
-        parts.append(f"does not know {names[0]}: these pages are searched in text-only mode")
-    if names[PARTLY_KNOWN]:
-        parts.append(f"knows little {names[PARTLY_KNOWN]}: meaning counts half on these pages")
+    if unknown:
+        parts.append(f"does not know {unknown}: these pages are searched in text-only mode")
+    if partly:
+        parts.append(f"knows little {partly}: meaning counts half on these pages")
     if not parts:
         return None
     return (

@@ -22,6 +22,7 @@ from mkdocs_semsearch.insights.questions import (
 )
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.lexical.languages import stemmer_for, stems_with, telling_words
+from mkdocs_semsearch.searching.pages_and_sections import absolute_url
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import Searcher
 
@@ -130,7 +131,7 @@ class _Places:
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
         self._edit_url = searcher.manifest.edit_url
-        self._root = (searcher.manifest.site_url or "").rstrip("/")
+        self._site_url = searcher.manifest.site_url
         self.pages = dict(searcher.page_urls())
         self._titles: dict[str, str] = {}
 
@@ -144,11 +145,7 @@ class _Places:
     def page(self, path: str) -> dict[str, str]:
         """Returns path, title and URL of a page, and the URL for editing it if the site has one."""
         title = self._titles.get(path) or self._searcher.page(path).page.title
-        page = {
-            "path": path,
-            "title": title,
-            "url": f"{self._root}/{self.pages[path]}" if self._root else self.pages[path],
-        }
+        page = {"path": path, "title": title, "url": absolute_url(self._site_url, self.pages[path])}
         edited = _edit_address(self._edit_url, path)
         return {**page, "edit": edited} if edited else page
 

@@ -21,6 +21,7 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
+from mkdocs_semsearch.searching.pages_and_sections import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
 
 FEWEST_SECTIONS = 10
@@ -175,13 +176,12 @@ def _dots(
     sections: Sequence[Mapping[str, Any]], points: NDArray[np.float64], values: Sequence[int], manifest: Manifest
 ) -> tuple[SectionDot, ...]:
     """Returns the dot of every section; `values` are places in the legend."""
-    root = (manifest.site_url or "").rstrip("/")
     return tuple(
         SectionDot(
             *_rounded(point),
             title=" › ".join(section["heading_hierarchy"]),
             page=section["path"],
-            url=_address(root, section),
+            url=_address(manifest, section),
             value=value,
         )
         for section, point, value in zip(sections, points, values, strict=True)
@@ -313,10 +313,8 @@ def _rounded(point: NDArray[np.float64]) -> tuple[float, float]:
     return round(float(point[0]), 1), round(float(point[1]), 1)
 
 
-def _address(root: str, section: Mapping[str, Any]) -> str:
-    """Returns the URL of a section; without a site URL it begins with `./`, so that a path is never a scheme."""
-    path = section["url"] + (f"#{section['anchor']}" if section["anchor"] else "")
-    return f"{root}/{path}" if root.startswith(("http://", "https://")) else f"./{path}"
+def _address(manifest: Manifest, section: Mapping[str, Any]) -> str:
+    return absolute_url(manifest.site_url, section["url"] + (f"#{section['anchor']}" if section["anchor"] else ""))
 
 
 def site_map_html(site_map: SiteMap) -> str:

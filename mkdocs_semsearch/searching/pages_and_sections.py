@@ -377,6 +377,15 @@ LIST_FIELDS = tuple(name for name, kind in get_type_hints(ChunkRecord).items() i
 """Fields of a section that are lists of texts: tuples in Python, lists in JSON and in tables."""
 
 
+def absolute_url(site_url: str, url: str, *, otherwise: str = "./") -> str:
+    """Returns the URL of a page or section for links; `otherwise` replaces a `site_url` that is not http or https.
+
+    So a `site_url` or a path such as `javascript:…` is never the scheme of a link.
+    """
+    is_web = site_url.lower().startswith(("http://", "https://"))
+    return (site_url.rstrip("/") + "/" if is_web else otherwise) + url.lstrip("/")
+
+
 def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a row of `chunks.parquet` as a mapping with lists to all `CHUNK_COLUMNS` as a `SectionInfo` has them."""
     values = {name: record[name] if name in record else _CHUNK_DEFAULTS[name] for name in CHUNK_COLUMNS}

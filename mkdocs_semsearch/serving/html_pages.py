@@ -15,8 +15,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mkdocs_semsearch.artifact.fields import as_text
+from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
+from mkdocs_semsearch.searching.pages_and_sections import absolute_url
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
@@ -78,7 +80,7 @@ def answer_page(
         strings=strings,
         language=language,
         site_name=manifest.site_name,
-        home=_root(manifest.site_url),
+        home=_link(manifest, ""),
         query=parameters.get("q", [""])[0],
         complaint=complaint,
         count=_count(strings, body),
@@ -173,16 +175,15 @@ def _label(strings: Mapping[str, str], field: Mapping[str, Any]) -> str:
 def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
     manifests = opened.manifests
     manifest = manifests.get(result.get("index", "")) or next(iter(manifests.values()))
-    root = _root(manifest.site_url)
     return {
         "title": result["page"]["title"] or result["page"]["url"],
-        "url": root + result["page"]["url"].lstrip("/"),
+        "url": _link(manifest, result["page"]["url"]),
         "index": result.get("index", ""),
         "weak": result.get("weak", False),
         "sections": [
             {
                 "heading": " › ".join(section["heading_hierarchy"][1:]) or section["heading_hierarchy"][0],
-                "url": root + section["url"].lstrip("/"),
+                "url": _link(manifest, section["url"]),
                 "blocks": readable_blocks(section["excerpt"], section["highlights"]),
             }
             for section in result["sections"]
@@ -190,9 +191,9 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
     }
 
 
-def _root(site_url: str) -> str:
-    """Returns the root URL of the site, or the root of this host if `site_url` is empty."""
-    return site_url.rstrip("/") + "/" if site_url.startswith(("http://", "https://")) else "/"
+def _link(manifest: Manifest, url: str) -> str:
+    """Returns the absolute URL of a page; it begins at the root of this host if the site has no URL."""
+    return absolute_url(manifest.site_url, url, otherwise="/")
 
 
 def _following(parameters: Parameters, request: SearchRequest | None, body: Mapping[str, Any] | None) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
@@ -13,6 +14,7 @@ from mkdocs_semsearch.insights.report import _edit_address, make_report, report_
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
+from tests.word_hash import WordHashEmbedder
 
 PAGES = (
     made_page(
@@ -74,6 +76,17 @@ def test_questions_that_mean_the_same_are_one_group_with_the_nearest_page(report
     assert set(group.examples) == {"rotating api keys", "replace an API key regularly"}
     assert group.page["path"] == "guide/auth.md"
     assert group.page["url"] == "https://docs.example/guide/auth/"
+
+
+@pytest.mark.parametrize("site_url", ["", "javascript:alert(1)"])
+def test_links_of_a_site_without_a_web_address_are_relative(tmp_path, site_url):
+    built(tmp_path, PAGES, embedder=WordHashEmbedder(), site_url=site_url)
+    with open_searcher(tmp_path, embedder=WordHashEmbedder()) as opened:
+        report = make_report([search("rotate keys")] * 4, opened, dropped=0)
+    tree = LexborHTMLParser(report_html(report))
+    links = [link.attributes["href"] for link in tree.css("a") if link.attributes["href"][0] != "#"]
+    assert links
+    assert {link[:2] for link in links} == {"./"}
 
 
 def test_questions_that_readers_mostly_find_are_not_reported(report):
