@@ -238,6 +238,12 @@ def thread_count(threads: int | None) -> int:
 FOLDER = Path(__file__).with_name("default_encoder")
 
 
+@cache
+def default_tokens() -> frozenset[str]:
+    """Returns the tokens of the default model, of which the token table has only the more frequent ones."""
+    return frozenset(json.loads((FOLDER / TOKENIZER).read_text(encoding="utf-8"))["model"]["vocab"])
+
+
 def is_default_encoder(identity: EmbedderIdentity) -> bool:
     """Returns whether vectors of the default encoder can be compared with those of `identity`.
 

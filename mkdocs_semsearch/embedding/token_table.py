@@ -181,13 +181,6 @@ def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32],
 
 
 @functools.cache
-def shipped_tokens() -> frozenset[str]:
-    """Returns the tokens of the default model, without their vectors."""
-    with _SHIPPED.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        return frozenset(_tokens(stored))
-
-
-@functools.cache
 def shipped_table() -> TokenTable:
     """Returns the table of the default model."""
     return read_table(_SHIPPED)

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from mkdocs_semsearch.artifact import FORMAT, EncoderInfo, FacetDeclaration, Manifest, current_build, publish_build
 from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
+from mkdocs_semsearch.chunking.page_role import page_address
 from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.chunk_vectors import (
@@ -39,7 +40,7 @@ from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, common_words_of, 
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
-from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
+from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords, home_pins
 from mkdocs_semsearch.lexical.languages import languages_without_stemmer, page_stemmers, stemmer_for
 
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
@@ -142,6 +143,8 @@ def build_index(
     """
     started = time.perf_counter()
     options = options or BuildOptions()
+    home = next((page.path for page in pages if page_address(page.url) == ""), None)
+    options = replace(options, pins=home_pins(options.site_name, home, options.pins))
     if store is not None:
         store.prepare()
     chunks = sum(len(page.chunks) for page in pages)

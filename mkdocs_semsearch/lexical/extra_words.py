@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words
 from mkdocs_semsearch.lexical.languages import stems_with, telling_words
+from mkdocs_semsearch.lexical.question import literal_name
 
 _LINKS = {
     "danish": ("", "s", "e"),
@@ -135,6 +136,26 @@ class PlacedPage(Protocol):
     def chunks(self) -> Sequence[Any]:
         """Its chunks, each with a `heading_hierarchy` and a `content`."""
         ...
+
+
+_AFTER_THE_NAME = re.compile(r"(?:\s+[-–—|]|:)\s.*|\s+(?:docs|documentation)$", re.IGNORECASE | re.DOTALL)
+"""What a site's name may have behind the product's: `Argo CD - Declarative GitOps`, `Pixi documentation`."""
+
+
+def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict[str, str]:
+    """Returns pins with the name of the site for its home page, unless somebody has pinned that name.
+
+    Readers type the product's name, which nearly all pages have, and the home page is often titled *Home*.
+
+    Args:
+        site_name: the name of the site; empty if unknown.
+        home: path of the home page; None without one.
+        pins: the pins of the site's authors.
+    """
+    pinned = set(map(literal_name, pins))
+    names = (site_name, _AFTER_THE_NAME.sub("", site_name.strip()))
+    added = {} if home is None else {name: home for name in names if literal_name(name) not in {"", *pinned}}
+    return {**pins, **added}
 
 
 @dataclass(frozen=True)

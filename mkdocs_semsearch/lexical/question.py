@@ -64,6 +64,17 @@ class Question:
         word = self.words[0]
         return self.joined.get(word) or next(iter(identifier_forms(word)), None)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the literal rule compares with titles and headings, until one has this name.
+
+        These are the text, its words with their corrections, and of these the telling ones: `what is a pipeline` asks
+        for the page *Pipelines*.
+        """
+        read = {word: others[0] for word, others in self.corrections.items()}
+        readings = (" ".join(read.get(word, word) for word in words) for words in (self.words, self.telling))
+        return tuple(dict.fromkeys((self.text, *readings)))
+
     def without_phrases(self) -> Question:
         """Returns the question without required phrases; they become `missing_phrases`."""
         return replace(self, phrases=(), missing_phrases=self.phrases)

@@ -198,13 +198,13 @@ class TermDictionary:
             term: the unknown word.
             finished: whether the reader has typed the whole word; otherwise the beginning of indexed words is no typo.
         """
-        from mkdocs_semsearch.embedding.token_table import shipped_tokens
+        from mkdocs_semsearch.embedding.onnx_encoder import default_tokens
 
         if not may_be_typo(term) or self.knows(term):
             return ()
         if spelt := next(filter(self.chunks_with, other_spellings(term)), None):
             return (spelt,)
-        if term in shipped_tokens():
+        if term in default_tokens():
             return ()
         if self._terms("exact", term):
             return nearest_words(term, self._longer_words(term), self._stems) if finished else ()

@@ -274,7 +274,7 @@ class QdrantBackend:
             vector,
             sparse_question(question, self._clauses) if by_words else {},
             identifier=identifier_dimension(question) if by_words else None,
-            name=literal_name(question.text) if by_words else "",
+            names=list(filter(None, map(literal_name, question.names))) if by_words else (),
             heading=heading_stems(question, self._clauses) if by_words else (),
             allowed=self._allowed(question, filters),
         )

@@ -154,7 +154,7 @@ class CollectionReader:
         words: Mapping[int, float],
         *,
         identifier: int | None,
-        name: str,
+        names: Sequence[str],
         heading: Sequence[Sequence[str]],
         allowed: models.Filter | None,
     ) -> PointHits:
@@ -164,7 +164,7 @@ class CollectionReader:
             vector: float32 `[d]`, the embedding of the query; None in text-only mode.
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
-            name: the query, normalised like titles and headings; `""` for none.
+            names: what a title or heading may be, normalised like these; the first one that is there counts.
             heading: stems of a heading with all words of the query, each with alternatives; empty for none.
             allowed: filter for the allowed chunks.
         """
@@ -175,21 +175,26 @@ class CollectionReader:
         if identifier is not None:
             whole = models.SparseVector(indices=[identifier], values=[1.0])
             sides.append({"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES})
-        if name:
-            sides.append({"filter": _named(name, allowed), "limit": _NAMES})
+        if names:
+            sides.append({"filter": _named(names, allowed), "limit": _NAMES})
         if heading:
             sides.append({"filter": _with_heading(heading, allowed), "limit": WINDOW})
         requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME]) for side in sides]
         if vector is not None:
             requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
         answers = iter(self._answers(requests))
-        sent = (words, identifier is not None, name, heading)
+        sent = (words, identifier is not None, names, heading)
         worded, identified, named, with_all_words = (next(answers) if request else () for request in sent)
+        titled = headed = np.array([], np.int64)
+        for name in names:
+            titled, headed = _titled(named, name), _with_name(named, HEADING_NAME, name)
+            if len(titled) or len(headed):
+                break
         return PointHits(
             worded=_neighbors(worded),
             identified=np.array([point.id for point in identified], np.int64),
-            titled=_titled(named, name),
-            headed=_with_name(named, HEADING_NAME, name),
+            titled=titled,
+            headed=headed,
             with_all_words=np.array([point.id for point in with_all_words], np.int64),
             near=None if vector is None else _neighbors(next(answers)),
         )
@@ -301,9 +306,11 @@ def _titled(points: Sequence[models.ScoredPoint], name: str) -> NDArray[np.int64
     return np.concatenate([exact, *others])
 
 
-def _named(name: str, allowed: models.Filter | None) -> models.Filter:
-    titles = models.FieldCondition(key=TITLE_NAME, match=models.MatchAny(any=[name, *other_numbers(name)]))
-    return _all_of([models.Filter(should=[titles, _is(HEADING_NAME, name)])], allowed)
+def _named(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:
+    others = [other for name in names for other in other_numbers(name)]
+    titles = models.FieldCondition(key=TITLE_NAME, match=models.MatchAny(any=[*names, *others]))
+    headings = models.FieldCondition(key=HEADING_NAME, match=models.MatchAny(any=[*names]))
+    return _all_of([models.Filter(should=[titles, headings])], allowed)
 
 
 def _with_heading(heading: Sequence[Sequence[str]], allowed: models.Filter | None) -> models.Filter:

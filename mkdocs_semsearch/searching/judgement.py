@@ -12,7 +12,8 @@ from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.question import Question
 
 _ASKS_FOR_CHANGES = re.compile(
-    r"\bv?\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
+    r"(?:^|\b(?:in|since|to|from|with|for|of|before|after|until) )\d+\.\d+"  # not `TLS 1.3`
+    r"|\bv\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
     r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
     re.IGNORECASE,
 )

@@ -227,7 +227,7 @@ class Scoring:
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
         """The rows to which a literal rule applies, each with the rank of the rule."""
-        named = self._sides.names.ranks(self._question.text)
+        named = next(filter(None, map(self._sides.names.ranks, self._question.names)), {})
         if self._question.identifier is not None:
             identified = self._sides.lexical.rows_with_identifier(self._question.identifier).tolist()
             named = dict.fromkeys(identified, RULES.index("identifier")) | named

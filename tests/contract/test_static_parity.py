@@ -433,6 +433,9 @@ def test_kinds_of_pages_have_the_same_priors(engine):
     texts = (
         "run it later",
         "what's new in 1.13",
+        "minimum TLS 1.3",
+        "breaks since 1.13",
+        "1.13 notes",
         "Which VERSION?",
         "site_url",
         "upgrade to v2.0",

@@ -30,6 +30,7 @@ def searcher(tmp_path_factory):
         ("slow", None),
         ("popup", None),  # its stem is near that of "populated", but the words are not
         ("LDAP", None),
+        ("leapt", None),  # a token that the table for the browser does not have
         ("30min", None),
         ("2min", None),
         ("3mni", "3min"),

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from mkdocs_semsearch.lexical.extra_words import home_pins
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names, read_question
+from tests.made_index import made_page, opened
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,38 @@ def test_a_page_of_a_heading_alone_has_no_name():
         ((), ()),
         (("Codex",), ("Codex",)),
     ]
+
+
+def test_a_question_is_compared_with_names_as_typed_as_corrected_and_without_stop_words():
+    question = replace(
+        read_question("What is a piplines?"), telling=("piplines",), corrections={"piplines": ("pipelines",)}
+    )
+    assert question.names == ("What is a piplines?", "What is a pipelines", "pipelines")
+    assert read_question("pipelines").names == ("pipelines",)
+
+
+@pytest.mark.parametrize(
+    ("site", "names"),
+    [
+        ("Pixi", ["Pixi"]),
+        ("Pixi docs", ["Pixi docs", "Pixi"]),
+        ("Argo CD - Declarative GitOps", ["Argo CD - Declarative GitOps", "Argo CD"]),
+        ("uv: packages", ["uv: packages", "uv"]),
+        ("x-ray", ["x-ray"]),
+        ("", []),
+    ],
+)
+def test_the_name_of_the_site_is_pinned_to_the_home_page(site, names):
+    assert home_pins(site, "index.md", {"start": "a.md"}) == {"start": "a.md", **dict.fromkeys(names, "index.md")}
+    assert home_pins(site, None, {}) == {}
+    assert home_pins(site, "index.md", dict.fromkeys(names, "a.md")) == dict.fromkeys(names, "a.md")
+
+
+def test_a_question_for_the_product_finds_the_home_page(tmp_path):
+    pages = [
+        made_page("index.md", "Fast environments.", title="Home"),
+        made_page("a.md", "Pixi pixi pixi: what is pixi? Pixi is what pixi does.", title="Using Pixi"),
+    ]
+    with opened(tmp_path / "index", pages, site_name="Pixi docs") as searcher:
+        for question in ("pixi", "what is Pixi?", "Pixi docs"):
+            assert searcher.search(question).results[0].page.path == "index.md", question

@@ -127,6 +127,9 @@ ALL_BUT_GUIDES = {"reference", "documented", "changelog", "blog", "archive", "co
     ("text", "kinds"),
     [
         ("run code after the response", ALL_BUT_GUIDES),
+        ("minimum TLS 1.3", ALL_BUT_GUIDES - {"reference", "documented"}),
+        ("breaks since 1.13", ALL_BUT_GUIDES - {"changelog", "blog", "archive", "reference", "documented"}),
+        ("v1.13", ALL_BUT_GUIDES - {"changelog", "blog", "archive", "reference", "documented"}),
         ("what's new in 1.13", {"contributing", "proposal", "unlisted"}),
         ("which version has that", ALL_BUT_GUIDES - {"changelog", "blog", "archive"}),
         ("set up a development environment", ALL_BUT_GUIDES - {"contributing", "proposal"}),

@@ -208,19 +208,29 @@ class Asked {
    * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. If no title or
    * heading equals the question, a title that is its plural or singular counts.
    */
-  literalRanks({ text, words }, core, mask) {
+  literalRanks(question, core, mask) {
     const ranks = new Map();
-    if (words.length === 1) for (const row of this.#identifierRows()) ranks.set(row, 1);
+    if (question.words.length === 1) for (const row of this.#identifierRows()) ranks.set(row, 1);
     const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
     const add = (hash, least) => {
-      for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++)
-        if (nameRanks[at] >= least) ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+      let found = false;
+      for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++) {
+        if (nameRanks[at] < least) continue;
+        found = true;
+        ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
+      }
+      return found;
     };
-    const [hash, ...others] = nameHashes(text);
-    add(hash, 0);
-    if (!names.includes(hash)) for (const other of others) add(other, TITLE);
+    const isName = ([hash, ...others]) => add(hash, 0) || others.filter((other) => add(other, TITLE)).length > 0;
+    this.#readings(question).some((text) => isName(nameHashes(text)));
     if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
     return ranks;
+  }
+
+  /** Returns what titles and headings are compared with: the text, its words as corrected, the telling ones of these. */
+  #readings({ text, words, telling }) {
+    const read = new Map(this.words.map(({ word, corrections: [other] }) => [word, other ?? word]));
+    return [text, ...[words, telling].map((some) => some.map((word) => read.get(word) ?? word).join(" "))];
   }
 
   /** Returns the rows that contain the identifier, if the question is one. */

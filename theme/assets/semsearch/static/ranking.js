@@ -9,7 +9,7 @@ const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands
 const KINDS = "guide reference changelog blog archive contributing proposal unlisted documented".split(" ");
 
 const ASKS_FOR_CHANGES =
-  /(?<![\p{L}\p{N}_])(?:v?\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
+  /(?:^|(?<![\p{L}\p{N}_])(?:in|since|to|from|with|for|of|before|after|until) )\d+\.\d+|(?<![\p{L}\p{N}_])(?:v\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
 const ASKS_FOR_DEVELOPMENT =
   /(?<![\p{L}\p{N}_])(?:contribut[\p{L}\p{N}_]+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)(?![\p{L}\p{N}_])/iu;
 
