@@ -40,7 +40,7 @@ class EvaluationQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedQuery:
     """A query with the rank of its answer: 1 for the first result, None if it is not among the first ten."""
 
     question: EvaluationQuery
@@ -57,7 +57,7 @@ class Evaluation:
         skipped: the queries whose answer page is not in the index.
     """
 
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedQuery, ...]
     skipped: tuple[EvaluationQuery, ...] = ()
 
     def hit(self, depth: int) -> float:
@@ -117,7 +117,10 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
 
 def _paths(page: str) -> tuple[str, ...]:
     """Returns both forms of a path: `guide.md` and `guide/index.md` have the same URL, and answers name either."""
-    return (page, f"{page.removesuffix('.md')}/index.md") if page.endswith(".md") else (page,)
+    if page.endswith("/index.md"):
+        return page, f"{page.removesuffix('/index.md')}.md"
+    # The home page `index.md` has no other form.
+    return (page, f"{page.removesuffix('.md')}/index.md") if page.endswith(".md") and page != "index.md" else (page,)
 
 
 def evaluate_indexes(
@@ -137,7 +140,7 @@ def evaluate_indexes(
         by_section: see `evaluate`.
         engine: opens an index.
     """
-    judged: list[Judged] = []
+    judged: list[JudgedQuery] = []
     for corpus, folder in indexes.items():
         asked = [question for question in queries if corpus is None or question.corpus == corpus]
         with engine(folder) as searcher:
@@ -157,7 +160,7 @@ def evaluate(
         mode: search mode.
         by_section: for queries that name a section, only that section counts as correct.
     """
-    judged: list[Judged] = []
+    judged: list[JudgedQuery] = []
     skipped: list[EvaluationQuery] = []
     for question in queries:
         if not any(searcher.has_page(page) for page in question.pages):
@@ -165,7 +168,8 @@ def evaluate(
             continue
         query = SearchQuery(question.query, mode=mode, limit=DEPTH, granularity="section" if by_section else "page")
         results = searcher.search(query).results
-        judged.append(Judged(question, _rank(question, results, by_section), results[0].page.path if results else None))
+        first = results[0].page.path if results else None
+        judged.append(JudgedQuery(question, _rank(question, results, by_section), first))
     return Evaluation(tuple(judged), tuple(skipped))
 
 

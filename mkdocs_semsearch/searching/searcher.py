@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.embedding.protocol import Embedder
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, PageNotFoundError, QueryError
 from mkdocs_semsearch.lexical.analyzers import as_written
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import Question, read_question
@@ -245,7 +245,10 @@ class Searcher:
 
         Raises:
             PageNotFoundError: the index has no page with this path.
+            QueryError: the limit is below 1.
         """
+        if limit < 1:
+            raise QueryError(f"limit is {limit}: it must be at least 1.", field="limit")
         row = self._page_row(path)
         chunk_map = self._backend.chunk_map
         near = self._backend.neighbors(chunk_map.chunks_of(row))

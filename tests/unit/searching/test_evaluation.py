@@ -11,7 +11,7 @@ from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.evaluation import (
     Evaluation,
     EvaluationQuery,
-    Judged,
+    JudgedQuery,
     evaluate,
     evaluate_indexes,
     read_queries,
@@ -35,7 +35,7 @@ def searcher(tmp_path_factory):
 
 def test_figures_of_an_evaluation():
     ranks = (1, 2, 4, 10, None)
-    judged = tuple(Judged(asked("x", "x.md"), rank, None) for rank in ranks)
+    judged = tuple(JudgedQuery(asked("x", "x.md"), rank, None) for rank in ranks)
     figures = Evaluation(judged, skipped=(asked("y", "y.md"),) * 3).figures()
     assert figures == {
         "queries": 5,
@@ -71,12 +71,14 @@ def test_questions_from_a_file(tmp_path):
         {"query": "a", "answer_page": "a.md"},
         {"query": "b", "answer_page": "b/", "also_pages": ["c.html"], "answer_anchor": "x", "corpus": "y", "z": 1},
         {"query": "c", "answer_page": "c/index.md", "also_pages": None},
+        {"query": "d", "answer_page": "index.md"},
     ]
     path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
-    first, second, third = read_queries(path)
+    first, second, third, fourth = read_queries(path)
     assert first == EvaluationQuery("a", ("a.md", "a/index.md"), None, None)
     assert (second.pages, second.anchor, second.corpus) == (("b/", "c.html"), "x", "y")
-    assert third.pages[0] == "c/index.md"
+    assert third.pages == ("c/index.md", "c.md")
+    assert fourth.pages == ("index.md",)
 
 
 @pytest.mark.parametrize(
