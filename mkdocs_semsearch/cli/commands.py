@@ -168,10 +168,11 @@ def _mcp(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.mcp import run_stdio
+    from mkdocs_semsearch.serving.wire import Defaults
 
     encoders = EncoderPool()
     several = {name: LiveIndex.at(place, encoders=encoders, name=name) for name, place in settings.indexes}
-    run_stdio(several or LiveIndex.at(settings.index))
+    run_stdio(several or LiveIndex.at(settings.index), Defaults(settings.default_limit, settings.min_score))
     return 0
 
 

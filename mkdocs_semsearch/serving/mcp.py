@@ -94,20 +94,24 @@ def build_server(
     return server
 
 
-def run_stdio(source: LiveIndex | Mapping[str, LiveIndex]) -> None:
+def run_stdio(
+    source: LiveIndex | Mapping[str, LiveIndex],
+    defaults: Defaults = Defaults(),  # noqa: B008 - immutable
+) -> None:
     """Serves MCP on standard input and output until the client disconnects.
 
     Args:
         source: an index that is watched while the server runs, or several of these by name.
+        defaults: values of arguments that a call leaves out.
 
     Raises:
         MissingExtraError: the extra `mcp` is not installed.
     """
     if isinstance(source, LiveIndex):
-        server = build_server(IndexOperations(source), site_name=source.site_name())
+        server = build_server(IndexOperations(source), defaults=defaults, site_name=source.site_name())
     else:
         named = {name: IndexOperations(live, name=name) for name, live in source.items()}
-        server = build_server(FederatedOperations(named), indexes=tuple(named))
+        server = build_server(FederatedOperations(named), defaults=defaults, indexes=tuple(named))
     with ExitStack() as stack:
         for live in [source] if isinstance(source, LiveIndex) else source.values():
             live.start(patience=SECONDS_FOR_A_FIRST_COPY)
