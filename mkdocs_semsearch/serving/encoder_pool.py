@@ -10,14 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import struct
 import subprocess
 import sys
 import threading
-import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -29,7 +27,13 @@ from mkdocs_semsearch.artifact import Manifest, open_index
 from mkdocs_semsearch.artifact.manifest import ENCODER
 from mkdocs_semsearch.embedding.onnx_encoder import load_default_encoder, load_query_encoder, read_identity
 from mkdocs_semsearch.embedding.protocol import Embedder, Role, unit_rows
-from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, IndexCorruptError, SemsearchError
+from mkdocs_semsearch.errors import (
+    EmbedderUnavailableError,
+    EmbeddingError,
+    IndexCorruptError,
+    SemsearchError,
+    reason,
+)
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.searching.query_encoder import QueryVectors
@@ -130,13 +134,18 @@ class BoundedEncoder:
         """Embeds texts, see `Embedder.embed`.
 
         Raises:
-            EmbedderUnavailableError: the encoder used too much time or memory.
+            EmbedderUnavailableError: the encoder used too much time or memory, or its process cannot be used.
             EmbeddingError: the encoder cannot be loaded.
         """
         with self._lock:
             try:
                 process = self._ready()
                 answer = _ask(process, {"texts": list(texts), "role": role}, self._seconds)
+            except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: no thread can be started
+                self._stop()
+                raise EmbedderUnavailableError(
+                    f"The process for the encoder of the published index cannot be used: {reason(error)}."
+                ) from None
             except BaseException:
                 self._stop()
                 raise
@@ -157,7 +166,8 @@ class BoundedEncoder:
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
             )
             self._end = weakref.finalize(self, _end, self._process)
-            _read(self._process, time.monotonic() + START_SECONDS)  # an empty reply, once the encoder is loaded
+            with _deadline(self._process, START_SECONDS):
+                _read(self._process)  # an empty reply, once the encoder is loaded
         return self._process
 
     def _stop(self) -> None:
@@ -168,30 +178,53 @@ class BoundedEncoder:
 
 def _ask(process: subprocess.Popen[bytes], question: object, seconds: float) -> bytes:
     assert process.stdin is not None
+    with _deadline(process, seconds):
+        try:
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+        except OSError:
+            raise _gone() from None
+        return _read(process)
+
+
+@contextlib.contextmanager
+def _deadline(process: subprocess.Popen[bytes], seconds: float) -> Iterator[None]:
+    """Ends the process after this time, so that reading from it and writing to it end as well.
+
+    `select` with a timeout would do neither for a descriptor above 1023 nor for a pipe on Windows.
+    """
+    too_late = threading.Event()
+
+    def end() -> None:
+        too_late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
     try:
-        process.stdin.write(json.dumps(question).encode() + b"\n")
-    except OSError:
-        raise _gone() from None
-    return _read(process, time.monotonic() + seconds)
+        yield
+    except EmbedderUnavailableError:
+        if too_late.is_set():
+            raise EmbedderUnavailableError("The encoder of the published index took too long for a query.") from None
+        raise
+    finally:
+        timer.cancel()
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float) -> bytes:
-    (length,) = _LENGTH.unpack(_exactly(process, _LENGTH.size, deadline))
+def _read(process: subprocess.Popen[bytes]) -> bytes:
+    (length,) = _LENGTH.unpack(_exactly(process, _LENGTH.size))
     if abs(length) > LARGEST_ANSWER:
         raise EmbeddingError("The encoder of the published index returned a reply that is too large.")
-    answer = _exactly(process, abs(length), deadline)
+    answer = _exactly(process, abs(length))
     if length < 0:
         raise EmbedderUnavailableError(answer.decode("utf-8", "replace"))
     return answer
 
 
-def _exactly(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes:
+def _exactly(process: subprocess.Popen[bytes], size: int) -> bytes:
     assert process.stdout is not None
     parts = bytearray()
     while len(parts) < size:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
-            raise EmbedderUnavailableError("The encoder of the published index took too long for a query.")
         part = os.read(process.stdout.fileno(), size - len(parts))
         if not part:
             raise _gone()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import signal
+import sys
 import time
 from pathlib import Path
 
@@ -169,6 +172,43 @@ def test_a_process_that_ended_is_started_again(tmp_path):
     encoder._process.kill()
     encoder._process.wait()
     assert encoder.embed(["a"], "query").shape == (1, 64)
+
+
+@pytest.fixture
+def many_open_files():
+    """Opens so many files that the next one has a number above 1023, the greatest that `select` accepts."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2000:
+        pytest.skip(f"this user may open {hard} files only")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
+    with contextlib.ExitStack() as stack:
+        for _ in range(1100):
+            stack.enter_context(Path("/dev/null").open())
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_server_with_more_than_a_thousand_open_files_asks_it(tmp_path, many_open_files):
+    write_encoder(tmp_path / "encoder")
+    assert BoundedEncoder(tmp_path / "encoder").embed(["a"], "query").shape == (1, 64)
+
+
+def test_a_process_that_cannot_be_started_is_an_embedder_that_does_not_answer(tmp_path, monkeypatch):
+    write_encoder(tmp_path / "encoder")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    with pytest.raises(EmbedderUnavailableError, match="cannot be used: No such file"):
+        BoundedEncoder(tmp_path / "encoder").embed(["a"], "query")
+
+
+def test_a_process_that_reads_no_question_ends_at_the_deadline(tmp_path):
+    """A question that is larger than the buffer of a pipe waits until it is read."""
+    write_encoder(tmp_path / "encoder")
+    encoder = BoundedEncoder(tmp_path / "encoder", seconds=1)
+    encoder.embed(["a"], "query")
+    encoder._process.send_signal(signal.SIGSTOP)
+    with pytest.raises(EmbedderUnavailableError, match="took too long"):
+        encoder.embed(["a" * 1_000_000], "query")
 
 
 def test_the_process_ends_with_its_encoder(tmp_path):

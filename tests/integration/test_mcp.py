@@ -359,7 +359,9 @@ def test_over_standard_input_and_output(index_dir):
 def test_the_environment_replaces_missing_arguments_over_standard_input_and_output(index_dir, places):
     given = [place.format(index_dir) for place in places]
     variables = {**os.environ, "SEMSEARCH_DEFAULT_LIMIT": "2", "SEMSEARCH_MIN_SCORE": "0.99"}
-    server = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_semsearch", "mcp", *given], env=variables)
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "mkdocs_semsearch", "mcp", *given], env=variables
+    )
     asked = {"query": "keys", "mode": "lexical", "include_weak": True}
     assert len(call(stdio_client(server), "search_docs", asked | {"min_score": 0})[1]["results"]) == 2
     assert call(stdio_client(server), "search_docs", asked)[1]["results"] == []
