@@ -62,15 +62,15 @@ class ContentCache:
         path = cache_dir / FILE_NAME
         try:
             cache_dir.mkdir(parents=True, exist_ok=True)
-            return cls(path, max_bytes)
-        except (
-            OSError,
-            sqlite3.OperationalError,
-        ) as error:  # locked, read-only or disk full; the file itself is intact
+            try:
+                return cls(path, max_bytes)
+            except sqlite3.OperationalError:  # locked, read-only or disk full; the file itself is intact
+                raise
+            except sqlite3.DatabaseError:
+                _set_aside(path)
+                return cls(path, max_bytes)
+        except (OSError, sqlite3.Error) as error:
             return cls(None, max_bytes, reason(error))
-        except sqlite3.DatabaseError:
-            _set_aside(path)
-            return cls(path, max_bytes)
 
     def __enter__(self) -> ContentCache:
         return self
@@ -157,25 +157,32 @@ class ContentCache:
         except sqlite3.OperationalError:
             pass
         except sqlite3.DatabaseError:
-            self._connection.close()
-            self._connection = _begun_anew(self._path)
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Continues with an empty file, or in memory if no file can be written."""
+        self._connection.close()
+        try:
+            if self._path is not None:
+                _set_aside(self._path)
+            self._connection = _connect(self._path)
+        except (OSError, sqlite3.Error) as error:
+            self.problem = reason(error)
+            self._connection = _connect(None)
 
 
 def _today() -> int:
     return int(time.time()) // _DAY_SECONDS * _DAY_SECONDS
 
 
-def _begun_anew(path: Path | None) -> sqlite3.Connection:
-    try:
-        if path is not None:
-            _set_aside(path)
-        return _connect(path)
-    except (OSError, sqlite3.Error):
-        return _connect(None)
-
-
 def _set_aside(path: Path) -> None:
-    path.replace(path.with_suffix(".damaged"))
+    """Renames a damaged file; another build may have renamed it just before.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        path.replace(path.with_suffix(".damaged"))
     # The journal belongs to the damaged file and must not be applied to the new one.
     path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import multiprocessing
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,6 +129,37 @@ def empty(file):
 def test_a_damaged_file_is_replaced_by_an_empty_one(file, damage):
     embed(file)
     damage(file)
+    embed(file)
+    assert embed(file)[0].embedded == 0
+
+
+def denied(path, target):
+    raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+
+@pytest.mark.parametrize("damage", [damage_head, damage_pages])
+def test_a_damaged_file_that_cannot_be_renamed_only_slows_the_build(file, damage, monkeypatch):
+    embed(file)
+    damage(file)
+    monkeypatch.setattr(Path, "replace", denied)
+    with ContentCache.open(file.parent) as contents:
+        assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 700
+        assert contents.problem == "Permission denied"
+
+
+def test_a_damaged_file_that_another_build_renames_first_is_replaced(file, monkeypatch):
+    embed(file)
+    damage_head(file)
+    replace = Path.replace
+
+    def replaced_twice(path, target):
+        replace(path, target)
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", replaced_twice)
+    with ContentCache.open(file.parent) as contents:
+        assert contents.problem is None
+    monkeypatch.undo()
     embed(file)
     assert embed(file)[0].embedded == 0
 
