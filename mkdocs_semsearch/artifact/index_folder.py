@@ -7,9 +7,12 @@ manifest is replaced by a rename. A reader sees either the old index or the new 
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
+import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -331,11 +334,58 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
     _sync_folder(index_dir)
 
 
+_SECONDS_OF_A_PART = 3600
+"""What lies beside its place for longer than this was left by a process that was killed; chosen, not measured."""
+
+
+def part_of(path: Path) -> Path:
+    """Returns an unused path beside a file or folder, at which it is written before it is moved to its place.
+
+    The path is another one for every writer. Those that were left there by killed processes are removed.
+    """
+    before = time.time() - _SECONDS_OF_A_PART
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with contextlib.suppress(OSError):  # its writer has moved it, or it belongs to another user
+            if left.stat().st_mtime < before:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+
+
 def replace_file(path: Path, content: str) -> None:
-    """Writes a text into a temporary file beside its place and moves it there, so that nobody sees half a file."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(content, encoding="utf-8")
-    part.replace(path)
+    """Writes a text into a temporary file beside its place and moves it there, so that nobody sees half a file.
+
+    Line ends are written as they are in the text, and a file that is replaced keeps its permissions.
+    """
+    part = part_of(path)
+    try:
+        part.write_text(content, encoding="utf-8", newline="")
+        with contextlib.suppress(OSError):  # there is no such file yet, or the disk has no permissions
+            shutil.copymode(path, part)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def put_in_place(written: Path, folder: Path, is_whole: Callable[[], bool]) -> None:
+    """Moves a written folder to its place, unless another process has just put the same one there.
+
+    Args:
+        written: the folder, see `part_of`.
+        folder: its place; a damaged folder there is removed.
+        is_whole: returns whether the folder is in place and undamaged.
+
+    Raises:
+        OSError: the folder cannot be moved.
+    """
+    if is_whole():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        written.rename(folder)
+    except OSError:
+        if not is_whole():
+            raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,6 +16,8 @@ from mkdocs_semsearch.artifact.index_folder import (
     OpenIndex,
     manifest_or_none,
     open_index,
+    part_of,
+    put_in_place,
     read_manifest,
     remove_builds,
     replace_file,
@@ -148,16 +150,23 @@ def copy_index(index_dir: Path, target: Path) -> None:
 
 def _copy_build(index: OpenIndex, target: Path) -> None:
     build_dir = target / index.manifest.build_id
-    with contextlib.suppress(IndexFolderError):
-        verify_build(index.manifest, build_dir, hashes=True)
-        return  # it has been copied before
-    staging = target / f".{build_dir.name}.part"
-    shutil.rmtree(staging, ignore_errors=True)
-    for file in index.manifest.files:
-        (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(index.build_dir / file.path, staging / file.path)
-    shutil.rmtree(build_dir, ignore_errors=True)
-    staging.rename(build_dir)
+
+    def is_whole() -> bool:
+        with contextlib.suppress(IndexFolderError):
+            verify_build(index.manifest, build_dir, hashes=True)
+            return True
+        return False
+
+    if is_whole():  # it has been copied before
+        return
+    staging = part_of(target / "build")
+    try:
+        for file in index.manifest.files:
+            (staging / file.path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(index.build_dir / file.path, staging / file.path)
+        put_in_place(staging, build_dir, is_whole)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 PLACEHOLDER = "<div data-semsearch-related hidden></div>"
@@ -185,7 +194,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
     with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
         for path, url in searcher.page_urls():
             file = site_dir / _file_of(url)
-            html = file.read_text(encoding="utf-8") if file.is_file() else ""
+            html = file.read_bytes().decode("utf-8") if file.is_file() else ""  # with its own line ends
             if _PLACEHOLDER.search(html):
                 pages = [result.page for result in searcher.related(path, settings.related)]
                 links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from mkdocs_semsearch import lexical
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact import fields as artifact_fields
-from mkdocs_semsearch.artifact.index_folder import replace_file, sha256_of
+from mkdocs_semsearch.artifact.index_folder import part_of, put_in_place, replace_file, sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
@@ -94,9 +94,8 @@ def write_bundle(
         IndexFolderError: the index is not complete, or the bundle cannot be written.
     """
     index = open_index(index_dir)
-    staging = target / f".{BUNDLE_PREFIX}part"
+    staging = part_of(target / "bundle")
     try:
-        shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
         made_with = _made_with(index.manifest)
         earlier = NO_PARTS if memory is None else read_parts(memory, made_with)
@@ -127,11 +126,12 @@ def copy_bundle(source: Path, target: Path) -> BundleReport:
     files = json.loads((source / name / HASHES).read_text(encoding="utf-8"))["files"]
     changed = not (target / name / HASHES).is_file()
     if changed:
-        staging = target / f".{BUNDLE_PREFIX}part"
-        shutil.rmtree(staging, ignore_errors=True)
-        shutil.copytree(source / name, staging, copy_function=shutil.copyfile)
-        shutil.rmtree(target / name, ignore_errors=True)
-        staging.rename(target / name)
+        staging = part_of(target / "bundle")
+        try:
+            shutil.copytree(source / name, staging, copy_function=shutil.copyfile)
+            _put_in_place(staging, target / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
     return _point_to(target, pointer, files, changed=changed)
 
 
@@ -144,9 +144,12 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
     changed = not (target / name / HASHES).is_file()
     if changed:
         (staging / HASHES).write_text(listing + "\n", encoding="utf-8")
-        shutil.rmtree(target / name, ignore_errors=True)
-        staging.rename(target / name)
+        _put_in_place(staging, target / name)
     return _point_to(target, {**pointer, "bundle": name}, files, changed=changed)
+
+
+def _put_in_place(staging: Path, folder: Path) -> None:
+    put_in_place(staging, folder, (folder / HASHES).is_file)
 
 
 def _point_to(target: Path, pointer: dict[str, Any], files: dict[str, Any], *, changed: bool) -> BundleReport:

@@ -57,13 +57,13 @@ def open_static(folder: Path) -> Iterator[Searcher]:
         yield open_static_searcher(Path(made))
 
 
-def open_static_searcher(folder: Path) -> Searcher:
+def open_static_searcher(folder: str | Path) -> Searcher:
     """Opens the bundle in a folder for queries.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: it cannot be opened.
     """
-    return searcher_of(open_bundle(folder))
+    return searcher_of(open_bundle(Path(folder)))
 
 
 def searcher_of(bundle: Bundle) -> Searcher:

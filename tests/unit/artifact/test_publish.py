@@ -9,11 +9,13 @@ import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from mkdocs_semsearch.artifact import EmbedderIdentity, Manifest, current_build, open_index, publish_build
+from mkdocs_semsearch.artifact.index_folder import replace_file
 from mkdocs_semsearch.errors import IndexNotFoundError, IndexWriteError
 
 OLD, NEW, THIRD = "0" * 15 + "1", "0" * 15 + "2", "0" * 15 + "3"
@@ -232,3 +234,39 @@ def test_a_folder_without_the_right_to_write(public_path):
     assert "Permission denied" in said
     assert "the previous one is untouched" in said
     assert build_id == OLD
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
+    texts = ["a" * 100_000, "b" * 100_000]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda number: replace_file(tmp_path / "file", texts[number % 2]), range(200)))
+    assert (tmp_path / "file").read_text() in texts
+    assert visible(tmp_path) == ["file"]
+    assert hidden(tmp_path) == []
+
+
+def test_a_replaced_file_keeps_its_line_ends_and_permissions(tmp_path):
+    file = tmp_path / "file"
+    replace_file(file, "first")
+    file.chmod(0o640)
+    replace_file(file, "a\r\nb\n")
+    assert file.read_bytes() == b"a\r\nb\n"
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_parts_of_killed_writers_are_removed_and_those_of_running_ones_are_kept(tmp_path):
+    old, new, other = (tmp_path / f".{name}.part" for name in ("file.1-a", "file.2-b", "other.1-a"))
+    old.mkdir()
+    (old / "half").write_text("half")
+    for path in (new, other):
+        path.write_text("half")
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    replace_file(tmp_path / "file", "whole")
+    assert hidden(tmp_path) == [new.name, other.name]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(UnicodeEncodeError):
+        replace_file(tmp_path / "file", "\ud800")
+    assert list(tmp_path.iterdir()) == []

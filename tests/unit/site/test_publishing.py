@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mkdocs_semsearch.artifact import open_index
@@ -34,3 +36,14 @@ def test_the_copy_does_not_grow_from_build_to_build(tmp_path: Path) -> None:
         made.append(open_index(target, verify=True).manifest.build_id)
 
     assert builds(target) == set(made[-2:])
+
+
+def test_two_processes_that_copy_one_index_leave_a_whole_copy(tmp_path: Path) -> None:
+    index_dir, target = tmp_path / "index", tmp_path / "site" / "semsearch"
+    built(index_dir, [made_page("a.md", "One sentence.")])
+    for _ in range(10):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: copy_index(index_dir, target), range(4)))
+        assert open_index(target, verify=True).manifest == open_index(index_dir).manifest
+        assert [entry.name for entry in target.iterdir() if entry.name.startswith(".")] == []
+        shutil.rmtree(target)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
-from mkdocs_semsearch.static.bundle_writer import planes_for, write_bundle
+from mkdocs_semsearch.static.bundle_writer import copy_bundle, planes_for, write_bundle
 from mkdocs_semsearch.static.postings import LEAST_LEVELS
 from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built, declared, made_page
@@ -227,3 +229,20 @@ def test_pages_without_text_have_an_empty_bundle(tmp_path):
     built(tmp_path / "index", (made_page("a.md"), made_page("b.md")))
     write_bundle(tmp_path / "index", tmp_path / "site", table())
     assert open_static_searcher(tmp_path / "site").search(SearchQuery("anything")).results == ()
+
+
+def test_two_processes_that_copy_one_bundle_leave_a_whole_copy(folder, tmp_path):
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(10):
+            list(pool.map(lambda _: copy_bundle(folder / "site", tmp_path), range(4)))
+            assert open_static_searcher(str(tmp_path)).search("rotate keys")[0].page.path == "keys.md"
+            assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
+            for bundle in tmp_path.glob("static-*"):
+                shutil.rmtree(bundle)
+
+
+def test_two_processes_that_write_one_bundle_leave_a_whole_one(folder, tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: write_bundle(folder / "index", tmp_path, table()), range(2)))
+    assert open_static_searcher(tmp_path).search("rotate keys")[0].page.path == "keys.md"
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
