@@ -7,10 +7,8 @@ manifest is replaced by a rename. A reader sees either the old index or the new 
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -339,16 +337,23 @@ _SECONDS_OF_A_PART = 3600
 
 
 def part_of(path: Path) -> Path:
-    """Returns an unused path beside a file or folder, at which it is written before it is moved to its place.
+    """Returns a path beside a file or folder, at which it is written before it is moved to its place.
 
-    The path is another one for every writer. Those that were left there by killed processes are removed.
+    It is another one for every writer, so that two of them do not disturb each other.
     """
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+
+
+def remove_old_parts(folder: Path, name: str = "") -> None:
+    """Removes from a folder what killed processes left at a path of `part_of`; with a name, only that of one file."""
     before = time.time() - _SECONDS_OF_A_PART
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        with contextlib.suppress(OSError):  # its writer has moved it, or it belongs to another user
-            if left.stat().st_mtime < before:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    with contextlib.suppress(OSError):  # there is no such folder, or it cannot be listed
+        for entry in list(folder.iterdir()):
+            if not entry.name.startswith(f".{name}") or entry.suffix != ".part":
+                continue
+            with contextlib.suppress(OSError):  # its writer has moved it, or it belongs to another user
+                if entry.stat().st_mtime < before:
+                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def replace_file(path: Path, content: str) -> None:

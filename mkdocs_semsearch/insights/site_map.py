@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact.fields import facet_column
-from mkdocs_semsearch.artifact.index_folder import replace_file
+from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
@@ -368,6 +368,7 @@ def write_site_map(file: Path, html: str) -> bool:
             with file.open(encoding="utf-8", errors="replace") as stream:
                 if _MARK not in stream.read(2000):
                     raise SemsearchError(f"{file} exists and is not a map: name another file, or delete it.")
+        remove_old_parts(file.parent, f"{file.name}.")
         replace_file(file, html)
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None

@@ -20,6 +20,7 @@ from mkdocs_semsearch.artifact.index_folder import (
     put_in_place,
     read_manifest,
     remove_builds,
+    remove_old_parts,
     replace_file,
     verify_build,
 )
@@ -138,6 +139,7 @@ def copy_index(index_dir: Path, target: Path) -> None:
     index = open_index(index_dir)
     try:
         previous = manifest_or_none(target)
+        remove_old_parts(target)
         _copy_build(index, target)
         replace_file(target / MANIFEST, manifest_to_json(index.manifest))
         remove_builds(target, keep={index.manifest.build_id, previous.build_id if previous else ""})

@@ -22,8 +22,9 @@ from urllib.parse import urljoin
 
 import yaml
 
+from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
 from mkdocs_semsearch.chunking.inline_text import title_of_name
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.errors import ConfigurationError, reason
 
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
@@ -129,36 +130,57 @@ def _plugin_options(plugins: Any) -> Mapping[str, Any]:
     return options if isinstance(options, dict) else {}
 
 
+# Lines end with \n or \r\n, and every line keeps its own end.
 _PLUGIN = re.compile(
-    r"^(?P<indent>[ \t]*)- (?P<quote>[\"']?)semsearch(?P=quote)(?P<colon>:?)[ \t]*(?:#.*)?$", re.MULTILINE
+    r"^(?P<indent>[ \t]*)- (?P<quote>[\"']?)semsearch(?P=quote)(?P<colon>:?)[ \t]*(?:#[^\r\n]*)?(?=\r?$)", re.MULTILINE
 )
 _LINE = re.compile(r"^[ \t]+ranking: \{semantic: [\d.]+\}.*(?:\n|\Z)", re.MULTILINE)
+_OPTION = re.compile(r"\r?\n((?:[ \t]*(?:#.*)?\r?\n)*)([ \t]+)(?!-)")
 
 
 def write_semantic_share(config_file: Path, share: float) -> None:
     """Writes `ranking: {semantic: …}` as one line under the plugin; deleting that line undoes it.
 
     Raises:
-        ConfigurationError: the plugin is written in another form; the file is as it was.
+        ConfigurationError: the plugin is written in another form, or the file cannot be read or written; it is as it
+            was.
     """
-    before = config_file.read_text(encoding="utf-8")
-    line = f"ranking: {{semantic: {share:g}}}  # by semsearch tune"
-    text = _LINE.sub("", before)
-    found = _PLUGIN.search(text)
-    if found is not None:
-        head = f"{found['indent']}- {found['quote']}semsearch{found['quote']}:"
-        following = re.match(r"\n((?:[ \t]*(?:#.*)?\n)*)([ \t]+)(?!-)", text[found.end() :])
-        deeper = following is not None and len(following[2]) > len(found["indent"]) and bool(found["colon"])
-        indent = following[2] if deeper and following is not None else f"{found['indent']}    "
-        config_file.write_text(f"{text[: found.start()]}{head}\n{indent}{line}{text[found.end() :]}", encoding="utf-8")
-        with contextlib.suppress(ConfigurationError):
-            if load_site_config(config_file).plugin_options.get("ranking") == {"semantic": share}:
-                return
-        config_file.write_text(before, encoding="utf-8")
-    wanted = line.split("  ")[0]
+    wanted = f"ranking: {{semantic: {share:g}}}"
+    file = config_file.resolve()  # a link stays a link
+    try:
+        before = file.read_bytes().decode("utf-8")
+        after = _with_line(before, f"{wanted}  # by semsearch tune")
+        if after is not None:
+            remove_old_parts(file.parent, f"{file.name}.")
+            replace_file(file, after)
+            with contextlib.suppress(ConfigurationError):
+                if load_site_config(config_file).plugin_options.get("ranking") == {"semantic": share}:
+                    return
+            replace_file(file, before)
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{config_file} is not in UTF-8: save it in UTF-8, then run this again.") from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"{config_file} cannot be changed ({reason(error)}): allow that, or write {wanted} there."
+        ) from None
     raise ConfigurationError(
         f"{config_file} has the plugin in a form that cannot be edited here: write {wanted} there."
     )
+
+
+def _with_line(before: str, line: str) -> str | None:
+    """Returns a configuration with a line under the plugin, in place of an earlier one; None without the plugin."""
+    text = _LINE.sub("", before)
+    found = _PLUGIN.search(text)
+    if found is None:
+        return None
+    rest = text[found.end() :]
+    following = _OPTION.match(rest)
+    deeper = following is not None and len(following[2]) > len(found["indent"]) and bool(found["colon"])
+    indent = following[2] if deeper and following is not None else f"{found['indent']}    "
+    head = f"{found['indent']}- {found['quote']}semsearch{found['quote']}:"
+    end = "\r\n" if rest.startswith("\r\n") or (not rest and "\r\n" in text) else "\n"
+    return f"{text[: found.start()]}{head}{end}{indent}{line}{rest}"
 
 
 def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from mkdocs_semsearch import lexical
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact import fields as artifact_fields
-from mkdocs_semsearch.artifact.index_folder import part_of, put_in_place, replace_file, sha256_of
+from mkdocs_semsearch.artifact.index_folder import part_of, put_in_place, remove_old_parts, replace_file, sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
@@ -153,7 +153,8 @@ def _put_in_place(staging: Path, folder: Path) -> None:
 
 
 def _point_to(target: Path, pointer: dict[str, Any], files: dict[str, Any], *, changed: bool) -> BundleReport:
-    """Writes the pointer to a bundle in one step, and removes older bundles, so that the site does not grow."""
+    """Writes the pointer to a bundle in one step, and removes older and unfinished ones: the site does not grow."""
+    remove_old_parts(target)
     replace_file(target / POINTER, json.dumps(pointer, ensure_ascii=False) + "\n")
     name = pointer["bundle"]
     for entry in target.glob(f"{BUNDLE_PREFIX}*"):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.artifact import EmbedderIdentity, Manifest, current_build, open_index, publish_build
-from mkdocs_semsearch.artifact.index_folder import replace_file
+from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
 from mkdocs_semsearch.errors import IndexNotFoundError, IndexWriteError
 
 OLD, NEW, THIRD = "0" * 15 + "1", "0" * 15 + "2", "0" * 15 + "3"
@@ -262,8 +262,11 @@ def test_parts_of_killed_writers_are_removed_and_those_of_running_ones_are_kept(
         path.write_text("half")
     for path in (old, other):
         os.utime(path, (1, 1))
-    replace_file(tmp_path / "file", "whole")
+    remove_old_parts(tmp_path, "file.")
     assert hidden(tmp_path) == [new.name, other.name]
+    remove_old_parts(tmp_path)
+    assert hidden(tmp_path) == [new.name]
+    remove_old_parts(tmp_path / "nowhere")
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):

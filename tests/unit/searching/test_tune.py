@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.searching import evaluation
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, Tuning, fit_semantic_share
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -87,16 +87,19 @@ CONFIGS = {
 }
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("form", CONFIGS)
-def test_one_line_is_written_and_replaced_and_deleting_it_undoes_all(tmp_path, form):
+def test_one_line_is_written_and_replaced_and_deleting_it_undoes_all(tmp_path, form, end):
     (tmp_path / "docs").mkdir()
     file = tmp_path / "mkdocs.yml"
-    file.write_text(f"site_name: x\n{CONFIGS[form]}")
+    file.write_text(f"site_name: x\n{CONFIGS[form]}", newline=end)
     before = load_site_config(file).plugin_options
     for share in (0.6, 0.45):
         options = {"semantic": share}
         write_semantic_share(file, share)
         assert load_site_config(file).plugin_options == {**before, "ranking": options}
+    written = file.read_bytes()
+    assert written.count(b"\r\n") == (written.count(b"\n") if end == "\r\n" else 0)
     lines = file.read_text().splitlines()
     assert sum("ranking" in line for line in lines) == 1
     file.write_text("\n".join(line for line in lines if "ranking" not in line))
@@ -119,6 +122,28 @@ def test_a_configuration_in_another_form_stays_as_it_is(tmp_path, text):
     with pytest.raises(SemsearchError, match=r"write ranking: \{semantic: 0.6\} there"):
         write_semantic_share(file, 0.6)
     assert file.read_text() == text
+
+
+def test_a_configuration_that_is_not_utf_8_stays_as_it_is(tmp_path):
+    file = tmp_path / "mkdocs.yml"
+    file.write_bytes("site_name: Café\nplugins:\n  - semsearch\n".encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=r"mkdocs\.yml is not in UTF-8: save it"):
+        write_semantic_share(file, 0.6)
+    assert file.read_bytes().startswith(b"site_name: Caf\xe9\n")
+
+
+def test_a_configuration_that_cannot_be_changed_is_a_sentence(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"cannot be changed \(No such file or directory\)"):
+        write_semantic_share(tmp_path / "mkdocs.yml", 0.6)
+
+
+def test_a_link_to_a_configuration_stays_a_link(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "real.yml").write_text(f"site_name: x\n{CONFIGS['bare']}")
+    (tmp_path / "mkdocs.yml").symlink_to("real.yml")
+    write_semantic_share(tmp_path / "mkdocs.yml", 0.6)
+    assert (tmp_path / "mkdocs.yml").is_symlink()
+    assert "ranking" in (tmp_path / "real.yml").read_text()
 
 
 def test_the_share_is_in_the_static_bundle_too(tmp_path):

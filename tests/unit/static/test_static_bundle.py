@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
@@ -242,6 +243,9 @@ def test_two_processes_that_copy_one_bundle_leave_a_whole_copy(folder, tmp_path)
 
 
 def test_two_processes_that_write_one_bundle_leave_a_whole_one(folder, tmp_path):
+    killed = tmp_path / ".bundle.1-a.part"
+    killed.mkdir()
+    os.utime(killed, (1, 1))
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: write_bundle(folder / "index", tmp_path, table()), range(2)))
     assert open_static_searcher(tmp_path).search("rotate keys")[0].page.path == "keys.md"
