@@ -67,6 +67,7 @@ def main() -> None:
         searcher._encoder.embed = searcher._encoder.encode  # type: ignore[method-assign]  # rounds repeat the questions
         store = InsightStore(Path(folder))
         recorder = Recorder(store)
+        recorder.start()
         operations = IndexOperations(lambda: searcher)
         apis = {False: SearchApi(operations), True: SearchApi(operations, recorder=recorder)}
         seconds: dict[bool, list[float]] = {False: [], True: []}

@@ -267,7 +267,10 @@ def _use_log(database: sqlite3.Connection) -> None:
 
 
 class Recorder:
-    """Writes records in a background thread, so that a search never waits for the disk."""
+    """Writes records in a background thread, so that a search never waits for the disk.
+
+    It writes from `start` to `close`, and may be started again.
+    """
 
     def __init__(self, store: InsightStore) -> None:
         self._store = store
@@ -275,6 +278,10 @@ class Recorder:
         self._counts = {"written": 0, "dropped": 0, "failed": 0}
         self._told = 0
         self._failing = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Starts the thread, which also writes the records that wait."""
         self._thread = threading.Thread(target=self._run, name="semsearch-insights", daemon=True)
         self._thread.start()
 
@@ -292,9 +299,11 @@ class Recorder:
         return True
 
     def close(self) -> None:
-        """Writes the waiting records, and ends the thread."""
-        self._waiting.put(None)
-        self._thread.join(SECONDS_TO_CLOSE)
+        """Writes the waiting records, and ends the thread; does nothing if it was not started."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join(SECONDS_TO_CLOSE)
+            self._thread = None
 
     def _run(self) -> None:
         cleaned = -SECONDS_BETWEEN_CLEANINGS

@@ -155,6 +155,7 @@ class _Parts:
             if agents is not None:
                 await stack.enter_async_context(agents.running())
             if self.recorder is not None:
+                self.recorder.start()
                 stack.callback(self.recorder.close)
             for live in self.watched:
                 stack.callback(live.close)

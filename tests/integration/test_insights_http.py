@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from starlette.testclient import TestClient
@@ -53,6 +54,15 @@ def test_a_search_is_recorded(index_dir, tmp_path):
         assert eventually(lambda: 'semsearch_insights_records_total{result="written"} 1' in client.get("/metrics").text)
     (search,) = store.read()
     assert (search.query, search.opened, search.rank, search.site) == ("rotate keys", "guide/auth.md", 1, "")
+
+
+def test_searches_are_recorded_in_every_run_of_one_application(index_dir, tmp_path):
+    client = client_of(index_dir, tmp_path)
+    assert "semsearch-insights" not in {thread.name for thread in threading.enumerate()}
+    for query in ("one", "two"):
+        with client:
+            assert send(client, {**ENDING, "query": query}).status_code == 204
+    assert {search.query for search in InsightStore(tmp_path).read()} == {"one", "two"}
 
 
 def test_an_etag_from_before_recording_is_not_accepted(index_dir, tmp_path):

@@ -22,6 +22,7 @@ print("ready", flush=True)
 name = sys.stdin.readline().strip()
 store = module.InsightStore(Path(sys.argv[1]))
 recorder = module.Recorder(store)
+recorder.start()
 for number in range(200):
     assert recorder.record(search(f"{name} {number}"))
     if number % 50 == 49:
@@ -60,6 +61,7 @@ from mkdocs_semsearch.insights import store as module
 from tests.unit.insights.made_searches import search
 module.SECONDS = 0.001
 recorder = module.Recorder(module.InsightStore(Path(sys.argv[1])))
+recorder.start()
 print("ready", flush=True)
 while True:
     recorder.record(search("x" * 200))

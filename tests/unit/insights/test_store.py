@@ -160,9 +160,21 @@ def test_records_become_a_parquet_file(store, tmp_path):
 
 def test_the_recorder_writes_all_that_waits_when_it_is_closed(store):
     recorder = Recorder(store)
+    recorder.start()
     assert all(recorder.record(search(str(i))) for i in range(700))
     recorder.close()
     assert len(store.read()) == recorder.counts["written"] == 700
+
+
+def test_a_recorder_writes_only_while_it_runs_and_can_be_started_again(store):
+    recorder = Recorder(store)
+    assert "semsearch-insights" not in {thread.name for thread in threading.enumerate()}
+    recorder.close()
+    for name in ("one", "two"):
+        recorder.record(search(name))
+        recorder.start()
+        recorder.close()
+    assert {item.query for item in store.read()} == {"one", "two"}
 
 
 def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeypatch):
@@ -172,12 +184,14 @@ def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeyp
     write = store.write
     monkeypatch.setattr(store, "write", lambda *given: (locked.wait(60), write(*given)))
     recorder = Recorder(store)
+    recorder.start()
     results = [recorder.record(search(str(i))) for i in range(600)]
     assert recorder.counts["written"] == 0  # nothing waited for the writer, which still stands still
     assert not all(results)
     locked.set()
     recorder.close()
     again = Recorder(store)
+    again.start()
     again.record(search("last"))
     again.close()
     counts = recorder.counts
@@ -189,6 +203,7 @@ def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeyp
 def test_a_full_disk_gives_one_warning(store, caplog, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.01)
     recorder = Recorder(store)
+    recorder.start()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = (store.folder / FILE).stat().st_size
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
