@@ -101,7 +101,7 @@ class IndexOperations:
         self._source = source
         self._metrics = metrics or Metrics()
         self.name = name
-        self._answers_by_words: bool | None = None
+        self._last_answer: tuple[str, bool] | None = None  # its build, and whether it was by words only
         self._lease = source.lease if isinstance(source, SearcherLender) else lambda: nullcontext(source())
 
     @contextmanager
@@ -125,15 +125,16 @@ class IndexOperations:
             index=self.name,
         )
         if degraded or not (reused or body["mode"] in ("lexical", "browse")):  # otherwise the embedder was not needed
-            self._answers_by_words = degraded
+            self._last_answer = body["build_id"], degraded
 
     def ready(self) -> dict[str, Any]:
         """Returns the loaded build, see `Operations.ready`."""
         with self.open() as opened:
             manifest = opened.searcher.manifest
         health = self._source.health if isinstance(self._source, LiveIndex) else None
-        by_words = self._answers_by_words
-        if by_words is None:
+        if self._last_answer is not None and self._last_answer[0] == manifest.build_id:
+            by_words = self._last_answer[1]
+        else:
             by_words = health is not None and health.by_words
         return {
             "status": "ready",

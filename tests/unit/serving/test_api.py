@@ -54,6 +54,17 @@ def degraded_api(index_dir):
         yield api_over(lambda: opened)
 
 
+def test_readiness_forgets_answers_of_a_build_that_was_replaced(index_dir, tmp_path):
+    other = build(tmp_path / "index", PAGES[:2])
+    with open_searcher(index_dir, embedder=DeadEmbedder()) as broken, open_small(other) as repaired:
+        current = [broken]
+        api = api_over(lambda: current[-1])
+        assert content(get(api, "/api/v1/search?q=keys"))["degraded"]
+        assert content(get(api, "/readyz"))["embedder"] == "unavailable"
+        current.append(repaired)
+        assert content(get(api, "/readyz"))["embedder"] == "ready"
+
+
 def paths(body):
     return [result["page"]["path"] for result in body["results"]]
 
