@@ -25,14 +25,21 @@ NOT_NEEDED = (*_OTHER_FOLDERS, "*.onnx", "*.h5", "*.ot", "*.msgpack", "*.gguf", 
 def canonical_name(model: str) -> str:
     """Returns the name of `model` in manifests: its hub id, or the last component of a folder."""
     folder = Path(model).expanduser()
-    if folder.is_dir():
-        return folder.resolve().name
-    return model if "/" in model else f"sentence-transformers/{model}"
+    return folder.resolve().name if folder.is_dir() else _hub_id(model)
 
 
-def is_default_model(model: str, revision: str | None = None) -> bool:
-    """Returns whether `model` names the default model, whose encoder is part of this package."""
+def is_default_model(model: str) -> bool:
+    """Returns whether a name from a manifest is that of the default model; folders of this machine do not matter."""
+    return _hub_id(model) == DEFAULT_MODEL
+
+
+def chooses_default_model(model: str, revision: str | None = None) -> bool:
+    """Returns whether an option chooses the default model, whose encoder is part of this package, and not a folder."""
     return revision is None and isinstance(model, str) and canonical_name(model) == DEFAULT_MODEL
+
+
+def _hub_id(model: str) -> str:
+    return model if "/" in model else f"sentence-transformers/{model}"
 
 
 def resolve_model(model: str, *, revision: str | None = None, download: bool = True) -> Path:

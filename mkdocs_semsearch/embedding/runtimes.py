@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.artifact.user_cache import user_cache
-from mkdocs_semsearch.embedding.model_files import is_default_model, resolve_model
+from mkdocs_semsearch.embedding.model_files import chooses_default_model, resolve_model
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
     DefaultEmbedder,
@@ -88,7 +88,7 @@ def open_model(
             f"embedder.{name}: only PyTorch has it: leave it out, or set embedder.runtime to torch."
         )
     wants_torch = runtime == "torch" or any(of_torch.values())
-    if is_default_model(model, revision) and not wants_torch and (runtime == "onnx" or not _runs_on_card(model)):
+    if chooses_default_model(model, revision) and not wants_torch and (runtime == "onnx" or not _runs_on_card(model)):
         check_text(query_prompt=query_prompt, document_prompt=document_prompt)
         return DefaultEmbedder(query_prompt=query_prompt, document_prompt=document_prompt, threads=threads)
     original = open_sentence_transformer(

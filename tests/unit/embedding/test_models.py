@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.embedding import open_embedder
-from mkdocs_semsearch.embedding.model_files import canonical_name, resolve_model
+from mkdocs_semsearch.embedding.model_files import (
+    DEFAULT_MODEL,
+    canonical_name,
+    chooses_default_model,
+    is_default_model,
+    resolve_model,
+)
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
 NO_NETWORK = """
@@ -171,6 +177,15 @@ def test_invalid_options_are_refused(options, sentence):
 def test_names():
     assert canonical_name("all-MiniLM-L6-v2") == "sentence-transformers/all-MiniLM-L6-v2"
     assert canonical_name("intfloat/e5-small") == "intfloat/e5-small"
+
+
+def test_a_folder_of_the_working_directory_does_not_change_what_a_manifest_names(tmp_path, monkeypatch):
+    (tmp_path / DEFAULT_MODEL).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert is_default_model(DEFAULT_MODEL)
+    assert is_default_model("all-MiniLM-L6-v2")  # that of a folder with the model
+    assert not is_default_model("intfloat/e5-small")
+    assert not chooses_default_model(DEFAULT_MODEL)
 
 
 def test_the_fingerprint_changes_with_every_setting_that_changes_vectors(tmp_path):
