@@ -62,15 +62,12 @@ class EncoderExport:
         reason: why nothing was exported, or why float32 was used; a sentence without its full stop.
         quantized: whether the weights have 8 bits.
         files: names of the files in the folder.
-        similarity: lowest cosine between the original's and the encoder's vectors of a text; `None` when not measured
-            (nothing was exported, or the export comes from the cache).
     """
 
     exported: bool
     reason: str | None = None
     quantized: bool = False
     files: tuple[str, ...] = ()
-    similarity: float | None = None
 
 
 def export_query_encoder(
@@ -145,7 +142,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             continue
         if similarity >= LOWEST_SIMILARITY:
             full.unlink(missing_ok=True)
-            return EncoderExport(True, doubt, quantized, ENCODER_FILES, round(similarity, 6))
+            return EncoderExport(True, doubt, quantized, ENCODER_FILES)
         doubt = (
             f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
             f"{LOWEST_SIMILARITY} is required"

@@ -171,12 +171,10 @@ class EmbeddedTexts:
     Attributes:
         vectors: float32 `[n, d]`, unit rows; row i belongs to text i.
         embedded: number of texts that were embedded; equal texts count once.
-        reused: number of texts whose vector was cached.
     """
 
     vectors: NDArray[np.float32]
     embedded: int
-    reused: int
 
 
 def embed_texts(
@@ -207,7 +205,7 @@ def embed_texts(
     contents.touch()
     for row, key in enumerate(keys):
         vectors[row] = known[key]
-    return EmbeddedTexts(vectors, embedded=len(new), reused=len(texts) - len(new))
+    return EmbeddedTexts(vectors, embedded=len(new))
 
 
 _UNIT_TOLERANCE = 1e-3

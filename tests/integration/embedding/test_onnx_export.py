@@ -38,7 +38,6 @@ def folder(original, cache, tmp_path_factory):
     assert result.exported
     assert result.quantized
     assert result.reason is None
-    assert result.similarity >= 0.99
     assert sorted(result.files) == sorted(file.name for file in folder.iterdir())
     return folder
 
@@ -60,10 +59,13 @@ def test_the_same_model_gives_the_same_bytes(original, folder, tmp_path):
 
 @pytest.mark.model
 def test_a_second_export_comes_from_the_cache(original, folder, cache, tmp_path):
+    (cached,) = cache.iterdir()
+    with (cached / "encoder.json").open("a") as settings:
+        settings.write("\n\n")  # a new export would not write these lines
     result = export_query_encoder(original, tmp_path, [], cache)
     assert result.exported
     assert result.quantized
-    assert result.similarity is None
+    assert (tmp_path / "encoder.json").read_text().endswith("\n\n")
     assert (tmp_path / "encoder.onnx").read_bytes() == (folder / "encoder.onnx").read_bytes()
     assert [entry.name[:8] for entry in cache.iterdir()] == ["encoder-"]
 
