@@ -264,7 +264,7 @@ class JsonEndpoint:
         Args:
             payload: a value that `json` can encode.
             timeout: seconds for one attempt from connecting to the last byte.
-            retries: further attempts after timeouts, broken connections, 429 and 5xx.
+            retries: further attempts after timeouts, broken connections, and the statuses in `RETRIED`.
             longest_wait: seconds of the longest pause between two attempts.
 
         Raises:

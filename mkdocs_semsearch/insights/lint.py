@@ -148,14 +148,14 @@ def _place(page: Row, chunk: Row) -> str:
 
 
 def _duplicates(site: _Site) -> Iterator[Finding]:
-    """Reports near-duplicates of an earlier section on another page."""
+    """Reports near-duplicates of an earlier section on another page, except in change logs, which repeat themselves."""
     sections = list(site.sections())
     first_of: dict[int, tuple[Row, Row]] = {}
     for number, (page, chunk, _) in enumerate(sections):
         group = chunk["duplicate_group"]
         if group == number:
             first_of[group] = (page, chunk)
-        elif group in first_of and first_of[group][0] is not page:
+        elif group in first_of and first_of[group][0] is not page and page["kind"] != "changelog":
             message = f"says nearly the same as {_place(*first_of[group])}: results show only one of them."
             yield Finding(page["path"], chunk["start_line"] or 1, "duplicate", f"“{_heading(chunk)}” {message}")
 

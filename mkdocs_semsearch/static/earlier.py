@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.index_folder import part_of, remove_old_parts
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.static.chunk_words import ChunkWords
 from mkdocs_semsearch.static.format import (
@@ -272,7 +273,8 @@ def write_parts(path: Path, made_with: bytes, parts: Parts) -> None:
             "shards": _bytes_block(parts.shards.values()),
         }
     )
-    part = path.with_name(f".{path.name}.part")
+    part = part_of(path)
+    remove_old_parts(path.parent, f"{path.name}.")
     with contextlib.suppress(OSError):
         with part.open("wb") as stream:
             stream.writelines((_checksum(made_with, content), content))

@@ -32,6 +32,7 @@ PAGES = (
     topic(3, "Send mail. The server needs an address."),
     made_page("auth.md", "Of keys.", SAME, title="Tokens", headings=("", "Life"), lines=20, inbound_links=1),
     made_page("copy.md", "Of copies.", SAME, title="Tokens", headings=("", "Life"), lines=20, inbound_links=1),
+    made_page("v2.md", "Of versions.", SAME, title="Two", headings=("", "Life"), kind="changelog", inbound_links=1),
     made_page("long.md", [f"Gardens, part {i}." for i in range(9)], title="Gardens", lines=90, inbound_links=1),
     made_page("fr.md", "Bonjour tout le monde.", title="Bonjour", language="fr", inbound_links=1),
     made_page("lost.md", "Nobody links to trains.", title="Trains"),
