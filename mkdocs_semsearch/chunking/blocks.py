@@ -45,6 +45,7 @@ class Heading:
         anchor: its id, or the id of the `<section>` that it starts, or None.
         excluded: whether the author excludes its section, subsections included, from the search.
         api: the documented object that the heading names, if any.
+        has_end: whether a `SectionEnd` ends its section.
     """
 
     level: int
@@ -52,6 +53,7 @@ class Heading:
     anchor: str | None = None
     excluded: bool = False
     api: ApiObject | None = None
+    has_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,17 @@ class Section:
         return not self.has_subsections and len(self.hierarchy) > 1
 
 
+@dataclass(frozen=True, slots=True)
+class SectionEnd:
+    """The end of a section inside another one: what follows belongs to the section before its heading."""
+
+
+PageItem = Heading | Block | SectionEnd
+"""What a page consists of, in reading order."""
+
+
 def split_sections(
-    found: Iterable[Heading | Block], title: str, is_excluded: Callable[[Heading], bool] | None = None
+    found: Iterable[PageItem], title: str, is_excluded: Callable[[Heading], bool] | None = None
 ) -> list[Section]:
     """Groups blocks by heading.
 
@@ -166,9 +177,14 @@ def split_sections(
     path: list[Heading] = []
     section = Section((title,))
     sections = [section]
+    outer: tuple[Section, list[Heading]] | None = None
     excluded_level: int | None = None
     excludes = False
     for item in found:
+        if isinstance(item, SectionEnd):
+            if outer is not None:
+                (section, path), outer = outer, None
+            continue
         if isinstance(item, Block):
             if excluded_level is None:
                 section.blocks.append(item)
@@ -180,6 +196,8 @@ def split_sections(
         excludes |= excluded
         if excluded:
             continue
+        if item.has_end:
+            outer = section, path.copy()
         while path and path[-1].level >= item.level:
             path.pop()
         section.has_subsections = section.heading is None or item.level > section.heading.level

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mkdocs_semsearch.chunking.blocks import ApiObject, Block, Heading
+from mkdocs_semsearch.chunking.blocks import ApiObject, Block, PageItem
 from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
 from mkdocs_semsearch.chunking.inline_text import child_nodes, flat_text, is_dropped
 
@@ -323,9 +323,9 @@ class Footnotes:
         self._notes.update({note.attributes.get("id") or "": _note_text(note) for note in notes})
         return bool(notes)
 
-    def placed(self, found: Iterable[Heading | Block | FootnoteMark]) -> list[Heading | Block]:
+    def placed(self, found: Iterable[PageItem | FootnoteMark]) -> list[PageItem]:
         """Returns headings and blocks with each footnote after its first reference; the others are at the end."""
-        result: list[Heading | Block] = []
+        result: list[PageItem] = []
         for item in found:
             if isinstance(item, FootnoteMark):
                 texts = (self._notes.pop(note, "") for note in item.ids)

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, Block, Heading, without_code_marks
+from mkdocs_semsearch.chunking.blocks import (
+    CODE_END,
+    CODE_START,
+    Block,
+    Heading,
+    PageItem,
+    SectionEnd,
+    without_code_marks,
+)
 from mkdocs_semsearch.chunking.code_languages import language_of_classes
 from mkdocs_semsearch.chunking.document import Link
 from mkdocs_semsearch.chunking.elements import (
@@ -36,8 +44,8 @@ if TYPE_CHECKING:
 
 _HEADING = re.compile(r"h[1-6]")
 _PARAMETER_HEADING = "doc-heading-parameter"
-"""Class of a heading around the name of a parameter, which mkdocstrings writes on request. It is an item of a list: as
-a heading it would take what follows the list, such as the return value, from the section of its function."""
+"""Class of a heading around the name of a parameter, which mkdocstrings writes on request. Its section ends with the
+item of the list, so that what follows the list, such as the return value, stays in the section of the function."""
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200
@@ -64,7 +72,7 @@ def parse_html(html: str) -> LexborNode:
     return body
 
 
-def read_page(html: str) -> list[Heading | Block]:
+def read_page(html: str) -> list[PageItem]:
     """Returns headings and blocks of a page in reading order.
 
     Args:
@@ -73,7 +81,7 @@ def read_page(html: str) -> list[Heading | Block]:
     return read_body(parse_html(html))
 
 
-def read_body(body: LexborNode) -> list[Heading | Block]:
+def read_body(body: LexborNode) -> list[PageItem]:
     """Returns headings and blocks of a parsed page, see `read_page`."""
     return _PageReader().read(body)
 
@@ -95,15 +103,16 @@ class _PageReader:
     """Walks the tree once with an explicit stack, because pages may be nested deeper than Python can recurse."""
 
     def __init__(self) -> None:
-        self._found: list[Heading | Block | FootnoteMark] = []
+        self._found: list[PageItem | FootnoteMark] = []
         self._footnotes = Footnotes()
         self._inline: list[str] = []
         self._lists: list[_ListLevel] = []
+        self._items_are_sections: list[bool] = []
         self._marker = ""
         self._leads = False
         self._titles = False
 
-    def read(self, body: LexborNode) -> list[Heading | Block]:
+    def read(self, body: LexborNode) -> list[PageItem]:
         pending: list[LexborNode | str] = [*child_nodes(body)[::-1]]
         while pending:
             node = pending.pop()
@@ -129,10 +138,7 @@ class _PageReader:
         if replacement is not None:
             self._inline.append(replacement)
         elif _HEADING.fullmatch(tag):
-            if _PARAMETER_HEADING in (attributes.get("class") or "").split():
-                yield from child_nodes(node)
-            else:
-                self._add_heading(node, attributes)
+            self._add_heading(node, attributes)
         elif tag == "pre" or (tag == "table" and is_code_table(node, attributes)):
             self._flush()
             self._found.extend(code_block(node))
@@ -163,6 +169,7 @@ class _PageReader:
         if tag in ("ul", "ol", "menu"):
             self._lists.append(_ListLevel(ordered=tag == "ol", number=_start_number(attributes)))
         elif tag == "li":
+            self._items_are_sections.append(False)
             self._open_item(node)
         elif tag == "dd":
             self._marker = ": "
@@ -184,6 +191,8 @@ class _PageReader:
             self._lists.pop()
         if closing in ("/li", "/dd"):
             self._marker = ""
+        if closing == "/li" and self._items_are_sections.pop():
+            self._found.append(SectionEnd())
 
     def _open_item(self, node: LexborNode) -> None:
         level = self._lists[-1] if self._lists else _ListLevel(ordered=False, number=1)
@@ -200,7 +209,10 @@ class _PageReader:
             level = int((node.tag or "h6")[1])
             signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
             shown = f"{signature[1]}(…)" if signature else text
-            self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node)))
+            has_end = bool(self._items_are_sections) and _PARAMETER_HEADING in (attributes.get("class") or "").split()
+            if has_end:
+                self._items_are_sections[-1] = True
+            self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node), has_end))
             if signature:
                 code = node.css_first("code")
                 language = language_of_classes(code.attributes.get("class")) if code is not None else None

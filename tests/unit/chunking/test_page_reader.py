@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks, without_code_marks
+from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks, split_sections
 from mkdocs_semsearch.chunking.page_reader import read_page
 
 
@@ -162,19 +162,21 @@ MKDOCSTRINGS = """
 """
 
 
-def test_parameters_with_headings_stay_in_the_section_of_their_function() -> None:
-    found = read_page(
+def test_the_section_of_a_parameter_ends_with_its_item() -> None:
+    html = (
         '<div class="doc doc-object doc-function"><h3 id="pkg.run" class="doc doc-heading"><code>run</code></h3>'
         '<div class="doc doc-contents"><p>Runs.</p><ul><li class="doc-section-item field-body">'
         '<h4 id="pkg.run(speed)" class="doc doc-heading doc-heading-parameter"><b><code>speed</code></b>'
-        '<a href="#pkg.run(speed)" class="headerlink">¤</a></h4> (<code>int</code>) – <p>In knots.</p></li></ul>'
+        '<a href="#pkg.run(speed)" class="headerlink">¤</a></h4> (<code>int</code>) – <p>In knots:</p>'
+        "<ul><li>from 0</li></ul><p>to 9.</p></li></ul>"
         '<p>Returns:</p><p>The distance.</p><div class="doc doc-backlinks">Referenced by: Guide</div></div></div>'
     )
-    assert [item.text for item in found if isinstance(item, Heading)] == ["run"]
-    text = "\n".join(item.text for item in found if isinstance(item, Block))
-    assert "speed (int) –" in without_code_marks(text)
-    assert "The distance." in text
-    assert "Referenced by" not in text
+    sections = split_sections(read_page(html), "Page")
+    assert [section.hierarchy for section in sections] == [("Page", "run"), ("Page", "run", "speed")]
+    function, parameter = ("\n".join(block.text for block in section.blocks) for section in sections)
+    assert function == "Runs.\nReturns:\nThe distance."
+    assert "from 0" in parameter
+    assert "to 9." in parameter
 
 
 def test_documented_objects_keep_signatures_and_lose_their_source() -> None:
