@@ -13,7 +13,7 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +66,7 @@ class TokenTable:
 
     Attributes:
         vocabulary: the tokens, the most frequent first.
+        rarer: tokens of the model that have no vector here, in alphabetical order.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class TokenTable:
         rows: NDArray[np.float32] | NDArray[np.int8],
         scales: NDArray[np.float32] | None = None,
         basis: NDArray[np.float32] | None = None,
+        rarer: Iterable[str] = (),
     ) -> None:
         """Makes a table of tokens and vectors.
 
@@ -82,8 +84,10 @@ class TokenTable:
             rows: `[tokens, d]`; the length of a row is the weight of its token.
             scales: float32 `[tokens]`, factors of the rows.
             basis: float32 `[d, D]`, orthonormal rows; maps vectors to the space of the model.
+            rarer: further tokens of the model.
         """
         self.vocabulary = Vocabulary(tokens)
+        self.rarer = tuple(sorted(set(rarer).difference(tokens)))
         self._rows = rows
         self._scales = scales
         self._basis = basis
@@ -146,12 +150,11 @@ class TokenTable:
         return rows
 
 
-def read_table(path: Path) -> TokenTable:
-    """Reads a table that `write_table` wrote."""
+def read_table(path: Path, rarer: Iterable[str] = ()) -> TokenTable:
+    """Reads a table that `write_table` wrote; `rarer` are further tokens of its model."""
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        return TokenTable(
-            _tokens(stored), stored["codes"], stored["scales"].astype(np.float32), stored["basis"].astype(np.float32)
-        )
+        scales, basis = (stored[name].astype(np.float32) for name in ("scales", "basis"))
+        return TokenTable(_tokens(stored), stored["codes"], scales, basis, rarer)
 
 
 def _tokens(stored: Mapping[str, NDArray[np.uint8]]) -> list[str]:
@@ -183,7 +186,9 @@ def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32],
 @functools.cache
 def shipped_table() -> TokenTable:
     """Returns the table of the default model."""
-    return read_table(_SHIPPED)
+    from mkdocs_semsearch.embedding.onnx_encoder import default_tokens
+
+    return read_table(_SHIPPED, default_tokens())
 
 
 def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:

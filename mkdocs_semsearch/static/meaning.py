@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.embedding.token_table import CONTINUATION, TokenTable, pieces_of, question_words
 from mkdocs_semsearch.errors import EmbeddingError
+from mkdocs_semsearch.lexical.terms import may_be_typo
 from mkdocs_semsearch.searching.vector_store import Neighbors
 from mkdocs_semsearch.static.bundle import Bundle, WrittenShards, cut_shards, shard_of, write_shards
 from mkdocs_semsearch.static.format import CODES, NUMBERS, TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
@@ -34,6 +36,7 @@ class StaticEncoder:
         self._bundle = bundle
         self._semantic = bundle.pointer["semantic"]
         self._table = functools.cache(self._read_table)
+        self._rarer = functools.cache(lambda name: frozenset(bundle.read(name).texts("rarer")))
 
     def load(self) -> None:
         """Reads the tokens that are frequent on the site.
@@ -64,7 +67,9 @@ class StaticEncoder:
 
     def has_token(self, word: str) -> bool:
         """Returns whether a word is one token; False in a text-only bundle."""
-        return self._semantic is not None and (word in self._table(TOKENS_CORE) or word in self._shard(word))
+        if self._semantic is None:
+            return False
+        return word in self._table(TOKENS_CORE) or word in self._shard(word) or word in self._rarer(self._name(word))
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> None:
         """Returns None, because a browser downloads only the tokens of the query, not those of the texts."""
@@ -85,7 +90,10 @@ class StaticEncoder:
         return next((text[:end] for end in range(len(text), least, -1) if text[:end] in table), None)
 
     def _shard(self, text: str) -> dict[str, tuple[NDArray[np.int16], int]]:
-        return self._table(shard_name("tokens", shard_of(text, self._bundle.firsts("tokens"))))
+        return self._table(self._name(text))
+
+    def _name(self, text: str) -> str:
+        return shard_name("tokens", shard_of(text, self._bundle.firsts("tokens")))
 
     def _read_table(self, name: str) -> dict[str, tuple[NDArray[np.int16], int]]:
         blocks = self._bundle.read(name)
@@ -217,15 +225,19 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: 
         return {"keys": kept, "scale": scales[rows], "codes": packed[rows].reshape(-1)}
 
     shards = cut_shards(dict.fromkeys(tokens, codes.shape[1] * TOKEN_BITS // 8 + 8), TOKEN_BYTES, MOST_TOKEN_SHARDS)
-    contents = []
-    for shard in shards:
+    firsts = [shard.first for shard in shards]
+    rarer: dict[int, list[str]] = defaultdict(list)
+    for word in filter(str.isalpha, filter(may_be_typo, table.rarer)):
+        rarer[shard_of(word, firsts)].append(word)
+    contents: list[Mapping[str, Value]] = []
+    for number_of_shard, shard in enumerate(shards):
         # A text in this range may begin with a token that sorts before the range.
         ends = range(1, len(shard.first))
         before = [shard.first[:end] for end in ends if shard.first[:end] in number]
-        contents.append(blocks([*before, *shard.keys]))
+        contents.append({**blocks([*before, *shard.keys]), "rarer": rarer[number_of_shard]})
     packs = write_shards(folder, "tokens", (pack_blocks(content, NUMBERS) for content in contents))
     (folder / TOKENS_CORE).write_bytes(pack_blocks(blocks(_frequent(words, number)), NUMBERS))
-    return WrittenShards([shard.first for shard in shards], packs)
+    return WrittenShards(firsts, packs)
 
 
 def _frequent(words: Mapping[str, int], number: Mapping[str, int]) -> list[str]:

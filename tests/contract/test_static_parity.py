@@ -239,7 +239,7 @@ def site(tmp_path_factory):
         "taken",
     ]
     vectors = np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens])
-    write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable(tokens, vectors))
+    write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable(tokens, vectors, rarer=["tokes", "vaule"]))
     return folder / "site"
 
 
@@ -295,6 +295,7 @@ def test_a_token_a_last_beginning_and_a_word_with_other_digits_are_no_typos(engi
     for text, corrected in {
         "tokne": {"tokne": "token"},
         "taken": {},
+        "tokes": {},  # a token without a vector
         "E4512": {},
         "E4521z": {"E4521z": "e4521"},
         "reques vault": {"reques": "request"},

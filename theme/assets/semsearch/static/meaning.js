@@ -39,8 +39,9 @@ export class Meaning {
 
   /** Returns whether a word is one token. */
   async hasToken(word) {
-    const core = await this.#core();
-    return core.has(word) || (await this.#shard(word)).has(word);
+    if ((await this.#core()).has(word)) return true;
+    const shard = await this.#shard(word);
+    return shard.has(word) || shard.rarer.has(word);
   }
 
   #table() {
@@ -71,7 +72,8 @@ export class Meaning {
   }
 
   #shard(text) {
-    return this.bundle.shard("tokens", text, (blocks) => this.#tokenMap(blocks));
+    const parse = (blocks) => Object.assign(this.#tokenMap(blocks), { rarer: new Set(blocks.texts("rarer")) });
+    return this.bundle.shard("tokens", text, parse);
   }
 
   #core() {
