@@ -108,8 +108,9 @@ def telling_terms(
 ) -> tuple[list[str], str | None]:
     """Returns the terms of a question that are highlighted, and its last term if longer words are highlighted too."""
     pairs = [(term, word) for read in (words.terms, words.parts) for word in question.words for term in read(word)]
-    alone = [term for term, word in pairs if matches_alone(term, word)]
-    telling = [term for term in alone if is_telling(term)] or alone
+    alone = [(term, word) for term, word in pairs if matches_alone(term, word)]
+    telling = [term for term, _ in alone if is_telling(term)]
+    telling = telling or [term for term, word in alone if word in question.telling]
     corrected = [correction for correct in question.corrections.values() for correction in correct]
     last = [term for term, word in pairs if word == question.words[-1] and matches_alone(term, word)]
     return telling + corrected, last[-1] if last else None
@@ -159,7 +160,8 @@ class Clauses:
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query: it decides which words of a text match.
 
-        Stop words and words in more than a fifth of all chunks are ignored, unless the question has no others.
+        Stop words and words in more than a fifth of all chunks are ignored. If a question has no others, only its stop
+        words are, and if it has nothing but these, none.
         """
         common = COMMON_SHARE * self._terms.num_docs
 

@@ -283,7 +283,8 @@ def test_questions_have_the_same_answers(engine, searcher, mode):
 )
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 def test_options_have_the_same_answers(engine, searcher, mode, options):
-    texts = ("token", "tokken", "how do I rotate tokens", '"no such words here"', "zzxqv blorpt", '"access token"')
+    asked = ("token", "tokken", "what is the token", "how do I rotate tokens", "zzxqv blorpt")
+    texts = (*asked, '"no such words here"', '"access token"')
     for text in texts:
         for offset in (0, 3):
             query = SearchQuery(text, mode=mode, limit=5, offset=offset, **options)

@@ -8,7 +8,7 @@ import pytest
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
-from tests.made_index import made_page, write_words
+from tests.made_index import made_page, opened, write_words
 
 SETTINGS = {"stemmer": "english"}
 ENGLISH = Analysis.of(SETTINGS)
@@ -59,3 +59,16 @@ def test_neighbouring_words_count_unless_one_of_them_is_a_stop_word_outside_of_q
     assert gain("blue token", 0, 1) > 0
     assert gain("with vector", 2, 3) == 0
     assert gain('here "with vector"', 2, 3) > gain("blue token", 0, 1)
+
+
+def test_stop_words_are_not_highlighted_beside_a_word_of_all_chunks(tmp_path):
+    pages = [made_page(f"{number}.md", f"This is what pixi is: number {number}.") for number in range(6)]
+    with opened(tmp_path / "index", pages) as searcher:
+
+        def marked(question):
+            section = searcher.search(question).results[0].section
+            return {section.excerpt[start:end].lower() for start, end in section.highlights}
+
+        assert marked("what is pixi") == {"pixi"}
+        assert marked("pixi number") == {"pixi", "number"}
+        assert marked("what is this") >= {"what", "is"}

@@ -243,9 +243,10 @@ class Asked {
 
   matcher() {
     const pairs = ["terms", "parts"].flatMap((name) => this.all.flatMap((item) => item[name].map((term) => [term, item.word])));
-    const alone = pairs.filter((pair) => matchesAlone(...pair)).map(([term]) => term);
-    const told = alone.filter((term) => this.known.find(term)?.telling ?? true);
-    const telling = told.length ? told : alone;
+    const alone = pairs.filter((pair) => matchesAlone(...pair));
+    const told = alone.filter(([term]) => this.known.find(term)?.telling ?? true);
+    const others = alone.filter(([, word]) => this.words.some((item) => item.word === word));
+    const telling = (told.length ? told : others).map(([term]) => term);
     const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) =>
       this.known.find(term),
     );
