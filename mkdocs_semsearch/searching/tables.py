@@ -291,7 +291,8 @@ class Tables:
     def named_chunks(self) -> Iterator[NamedChunk]:
         """Yields what names every chunk, in the order of the rows."""
         chunk_map, contents = self.chunk_map, self._chunks["content"]
-        scopes = {row: self._chunks["scope_path"][row].as_py() for row in np.flatnonzero(self._documents).tolist()}
+        paths = self._chunks["scope_path"].filter(self._documents).to_pylist()
+        scopes = dict(zip(np.flatnonzero(self._documents).tolist(), paths, strict=True))
         alone = set(chunk_map.first_chunk[chunk_map.chunk_count == 1].tolist())
         places = zip(chunk_map.page_of.tolist(), chunk_map.section_of.tolist(), self.heading_paths(), strict=True)
         for row, (page, section, headings) in enumerate(places):
