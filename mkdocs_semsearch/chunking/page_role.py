@@ -82,7 +82,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
         documented: number of these sections that document an object, as mkdocstrings renders it.
     """
     folders, name = _place(path)
-    root = folders[1:] if folders and _LANGUAGE.fullmatch(folders[0]) else folders
+    root = folders[1:] if folders and (folders[0] == "docs" or _LANGUAGE.fullmatch(folders[0])) else folders
     top = root[0] if root else ""
     if top in _ARCHIVE_FOLDERS or _OUTDATED_FOLDER.fullmatch(top):
         return "archive"

@@ -66,10 +66,10 @@ class Question:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the literal rule compares with titles and headings, until one has this name.
+        """What the literal rule compares with names: the first text with titles and headings, others with titles only.
 
-        These are the text, its words with their corrections, and of these the telling ones: `what is a pipeline` asks
-        for the page *Pipelines*.
+        The first one that is a name counts. These are the text, its words with their corrections, and of these the
+        telling ones: `what is a pipeline` asks for the page *Pipelines*, but `how do I use it` for no section *Use*.
         """
         read = {word: others[0] for word, others in self.corrections.items()}
         readings = (" ".join(read.get(word, word) for word in words) for words in (self.words, self.telling))
@@ -229,8 +229,9 @@ def literal_names(
 
     The first chunk of a page is named by its title and the questions pinned to it, the first chunk of a section by its
     heading, and if that occurs on several pages, such as `Options`, also by heading and title together. A documented
-    object is also named by the ends of its dotted path: `Runner.run`. Keywords of a page are further headings of its
-    first chunk. All other chunks have no names, nor has a page without text its title.
+    object is also named by the ends of its dotted path, `Runner.run`, and a page whose title is such a path by the ends
+    of that. Keywords of a page are further headings of its first chunk. All other chunks have no names, nor has a page
+    without text its title.
 
     Args:
         chunks: the chunks in the order of the site.
@@ -246,6 +247,8 @@ def literal_names(
         headings: tuple[str, ...] = ()
         if (chunk.page, chunk.section) != place and not chunk.is_whole_page:
             headings = (heading, *_dotted_names(chunk.scope, heading))
+            if chunk.page != place[0] and _DOTTED.fullmatch(title):
+                headings = (*headings, *_ends(title.split("."), 1))
             if len(chunk.headings) > 1 and name_of(heading) in generic:
                 headings = (*headings, f"{title} {heading}", f"{heading} {title}")
         if chunk.page != place[0]:
@@ -260,7 +263,16 @@ def _dotted_names(scope: Sequence[str], heading: str) -> list[str]:
     """Returns the ends of an object's dotted path; none below another heading, such as that of a parameter."""
     if not scope or not re.search(rf"(?<!\w){re.escape(scope[-1])}(?!\w)", heading):
         return []
-    return [".".join(scope[start:]) for start in range(len(scope) - 1)]
+    return [".".join(scope), *_ends(scope, 2)]
+
+
+def _ends(scope: Sequence[str], least: int) -> list[str]:
+    """Returns the ends of a dotted path that have at least this number of parts, without the whole path."""
+    return [".".join(scope[start:]) for start in range(1, len(scope) - least + 1)]
+
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Za-z_]\w{2,}")
+"""A title that is a dotted name, `narwhals.Expr`, as handwritten pages of an API reference have it."""
 
 
 def _generic_headings(chunks: Iterable[NamedChunk], name_of: Callable[[str], str]) -> Set[str]:

@@ -164,7 +164,7 @@ class CollectionReader:
             vector: float32 `[d]`, the embedding of the query; None in text-only mode.
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
-            names: what a title or heading may be, normalised like these; the first one that is there counts.
+            names: what a title may be, and the first one a heading, normalised like these; the first found one counts.
             heading: stems of a heading with all words of the query, each with alternatives; empty for none.
             allowed: filter for the allowed chunks.
         """
@@ -186,8 +186,9 @@ class CollectionReader:
         sent = (words, identifier is not None, names, heading)
         worded, identified, named, with_all_words = (next(answers) if request else () for request in sent)
         titled = headed = np.array([], np.int64)
-        for name in names:
-            titled, headed = _titled(named, name), _with_name(named, HEADING_NAME, name)
+        for place, name in enumerate(names):
+            titled = _titled(named, name)
+            headed = _with_name(named, HEADING_NAME, name) if place == 0 else headed
             if len(titled) or len(headed):
                 break
         return PointHits(

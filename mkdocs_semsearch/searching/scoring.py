@@ -227,11 +227,16 @@ class Scoring:
     @functools.cached_property
     def _literal(self) -> dict[int, int]:
         """The rows to which a literal rule applies, each with the rank of the rule."""
-        named = next(filter(None, map(self._sides.names.ranks, self._question.names)), {})
+        text, *others = self._question.names
+        named = self._sides.names.ranks(text) or next(filter(None, map(self._titled, others)), {})
         if self._question.identifier is not None:
             identified = self._sides.lexical.rows_with_identifier(self._question.identifier).tolist()
             named = dict.fromkeys(identified, RULES.index("identifier")) | named
         return named
+
+    def _titled(self, text: str) -> dict[int, int]:
+        """Returns the rows whose title equals a text, each with the rank of that rule."""
+        return {row: rank for row, rank in self._sides.names.ranks(text).items() if RULES[rank] == "title"}
 
     @functools.cached_property
     def _headed(self) -> NDArray[np.bool_] | None:

@@ -88,6 +88,7 @@ NAMES = [
         ("contributing/release-notes.md", "Release notes", VERSIONS, "changelog"),
         ("developer-guide/settings.md", "Settings", NAMES, "reference"),
         ("about/contributing.md", "Contributing", PROSE, "contributing"),
+        ("docs/contributing/chart.md", "Helm chart", PROSE, "contributing"),
     ],
 )
 def test_kind_follows_path_title_and_headings(path, title, headings, kind):

@@ -72,6 +72,18 @@ def test_a_documented_object_is_named_by_the_ends_of_its_dotted_path():
     ]
 
 
+def test_a_page_with_a_dotted_title_is_named_by_its_ends():
+    titles = ("narwhals.Expr", "narwhals.Expr.list", "v2.0", "Node.js", "See a.b and c.def")
+    chunks = [NamedChunk(number, number, (title,)) for number, title in enumerate(titles)]
+    assert [headings for _, headings in names_of(*chunks)] == [
+        ("narwhals.Expr", "Expr"),
+        ("narwhals.Expr.list", "Expr.list", "list"),
+        ("v2.0",),
+        ("Node.js",),
+        ("See a.b and c.def",),
+    ]
+
+
 def test_a_page_of_a_heading_alone_has_no_name():
     assert names_of(NamedChunk(0, 0, ("Codex",), (), True), NamedChunk(1, 1, ("Codex",))) == [
         ((), ()),
@@ -102,6 +114,21 @@ def test_the_name_of_the_site_is_pinned_to_the_home_page(site, names):
     assert home_pins(site, "index.md", {"start": "a.md"}) == {"start": "a.md", **dict.fromkeys(names, "index.md")}
     assert home_pins(site, None, {}) == {}
     assert home_pins(site, "index.md", dict.fromkeys(names, "a.md")) == dict.fromkeys(names, "a.md")
+
+
+def test_other_readings_of_a_question_are_compared_with_titles_only(tmp_path):
+    pages = [
+        made_page("a.md", "Chapter.", "Some trust.", title="Security", headings=["", "Trust"]),
+        made_page("b.md", "Pipelines and trust, why, it.", title="Pipelines"),
+    ]
+    with opened(tmp_path / "index", pages) as searcher:
+
+        def rule(question):
+            return searcher.search(question, explain=True).results[0].explain["rule"]
+
+        assert rule("trust") == "heading"
+        assert rule("what is a pipeline") == "title"
+        assert rule("why is it trust") is None
 
 
 def test_a_question_for_the_product_finds_the_home_page(tmp_path):

@@ -221,8 +221,9 @@ class Asked {
       }
       return found;
     };
-    const isName = ([hash, ...others]) => add(hash, 0) || others.filter((other) => add(other, TITLE)).length > 0;
-    this.#readings(question).some((text) => isName(nameHashes(text)));
+    const isName = ([hash, ...others], least) =>
+      add(hash, least) || (!names.includes(hash) && others.filter((other) => add(other, TITLE)).length > 0);
+    this.#readings(question).some((text, place) => isName(nameHashes(text), place ? TITLE : 0));
     if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
     return ranks;
   }
