@@ -91,6 +91,7 @@ def answer_page(
         filtered=any(name.startswith("f.") for name in parameters),
         unfiltered="?" + urlencode({"q": parameters.get("q", [""])[0]}),
         results=[_result(result, opened) for result in body["results"]] if body else None,
+        found=bool(body and (body["results"] or body["total_results"])),
         following=_following(parameters, request, body),
     )
     headers = (("content-security-policy", _POLICY), ("cache-control", "no-store"))

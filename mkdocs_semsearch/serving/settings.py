@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.searching.query import MAX_LIMIT
-from mkdocs_semsearch.serving.admission import parse_rate
+from mkdocs_semsearch.serving.admission import host_name, parse_rate
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -108,6 +108,8 @@ class ServerSettings:
             )
         for origin in self.cors_origins:
             _check_origin(origin)
+        for host in (*self.hosts, *self.mcp_hosts):
+            _check_host(host)
         if self.cors_origin_regex is not None:
             _check_pattern(self.cors_origin_regex)
         if self.token is not None:
@@ -245,6 +247,13 @@ _READERS: dict[Any, Callable[[str], Any]] = {
 def _check_choice(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ConfigurationError(f"The {what} is {value!r}: it must be one of {', '.join(allowed)}.")
+
+
+def _check_host(host: str) -> None:
+    if host != "*" and (host_name(host) != host.lower() or not re.fullmatch(r"[\w.-]+|\[[\w.:%]+\]", host)):
+        raise ConfigurationError(
+            f"{host!r} is no host name: write it as in search.example.org or [::1], without https://, port and path."
+        )
 
 
 def _check_origin(origin: str) -> None:

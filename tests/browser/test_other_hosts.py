@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mkdocs_semsearch.cli import main
 from tests.browser.asking import INPUT, OPTION, put_question, type_question
 from tests.integration.sites import QUIET, DocsSite
 
@@ -113,6 +114,20 @@ def test_a_page_of_plain_html_with_one_script_tag(page, serving, tmp_path):
         page.wait_for_url("**/guide/auth/#tokens")
         assert page.locator("h1").inner_text() == "Ziel"
         assert page.problems == []
+
+
+def test_the_results_page_of_plain_html_searches_without_a_server(page, serving, tmp_path):
+    site = tmp_path / "site"
+    (site / "animals").mkdir(parents=True)
+    html = "<!doctype html><html lang=en><meta charset=utf-8><title>{0}</title><h1 id=a>{0}</h1><p>{1}</p>"
+    (site / "index.html").write_text(html.format("Zoo", "All the animals."))
+    (site / "animals/index.html").write_text(html.format("Animals", "Feed kangaroos twice a day."))
+    assert main(["index", str(site), "--index", str(tmp_path / "index"), "--widget", "--static"]) == 0
+    with serving.SiteServer(site) as server:
+        server.sidecar.alive = False
+        page.goto(server.url + "search/?query=kangaroos")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(OPTION).first.get_attribute("href").startswith(server.url + "animals/")
 
 
 def deployed(root, **options):

@@ -152,6 +152,12 @@ def test_page_offers_the_weaker_results_and_marks_them(api):
     assert "Less related (2)" not in links(page(api, href[1:]))
 
 
+def test_results_page_beyond_the_last_result_does_not_say_that_nothing_is_found(api):
+    tree = page(api, "q=keys&mode=lexical&offset=50")
+    assert tree.css_first("[role=status]").text() == "2 results"
+    assert tree.css("article") == []
+
+
 def test_results_page_shows_corrections(api):
     tree = page(api, "q=resstore&mode=lexical")
     assert tree.css_first("[role=status]").text() == "Showing results for restore Search for resstore instead"

@@ -185,3 +185,15 @@ def test_a_bucket_fills_up_again_and_memory_is_bounded():
     for client in range(20_000):
         assert limiter.wait(str(client)) == 0
     assert len(limiter._buckets) <= 10_000
+
+
+@pytest.mark.parametrize("host", ["https://search.example.org", "search.example.org:443", "a/b", "::1", "a b", ""])
+def test_a_host_that_no_request_can_name_is_refused(host):
+    for setting in ("hosts", "mcp_hosts"):
+        with pytest.raises(ConfigurationError, match="is no host name: write it as in search"):
+            ServerSettings(**{setting: (host,)})
+
+
+def test_hosts_may_be_names_and_addresses():
+    names = ("search.example.org", "Search.Example.org", "127.0.0.2", "[::1]", "*", "my_host")
+    assert ServerSettings(hosts=names).hosts == names

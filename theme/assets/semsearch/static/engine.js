@@ -117,7 +117,7 @@ class StaticEngine {
       if (error) reject?.(Object.assign(new Error(error.message), error));
       else resolve?.(value);
     };
-    const worker = window.semsearch.ahead();
+    const worker = window.semsearch?.ahead?.(); // a page of plain HTML may be without the loader
     if (!worker || worker.broken) return this.#stay(take);
     worker.postMessage({ root: this.root.href, cache: "default" }); // the loader has just fetched the pointer
     worker.onmessage = take;
