@@ -41,7 +41,7 @@ EXAMPLE_SITE = {
     "/api/v1/search": "reference/http-api.md",
     "semsearch eval": "reference/cli.md",
     "SearchQuery.with_limit": "reference/python-api.md",
-    "facet coun": "reference/queries-and-filters.md",
+    "facet count": "reference/queries-and-filters.md",
     '"nothing leaves your machines"': "index.md",
 }
 # Only the model can answer stop words alone.
