@@ -333,19 +333,19 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
 
 
 _SECONDS_OF_A_PART = 3600
-"""What lies beside its place for longer than this was left by a process that was killed; chosen, not measured."""
+"""Age from which an unfinished file or folder counts as left by a killed process; chosen, not measured."""
 
 
 def part_of(path: Path) -> Path:
-    """Returns a path beside a file or folder, at which it is written before it is moved to its place.
+    """Returns the path of an unfinished file or folder: it is written there and then renamed to `path`.
 
-    It is another one for every writer, so that two of them do not disturb each other.
+    Every call returns another path in the same folder, so that two writers do not disturb each other.
     """
     return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
 
 
 def remove_old_parts(folder: Path, name: str = "") -> None:
-    """Removes from a folder what killed processes left at a path of `part_of`; with a name, only that of one file."""
+    """Removes old unfinished files from a folder, see `part_of`; if a name is given, only those of this file."""
     before = time.time() - _SECONDS_OF_A_PART
     with contextlib.suppress(OSError):  # there is no such folder, or it cannot be listed
         for entry in list(folder.iterdir()):
@@ -357,7 +357,7 @@ def remove_old_parts(folder: Path, name: str = "") -> None:
 
 
 def replace_file(path: Path, content: str) -> None:
-    """Writes a text into a temporary file beside its place and moves it there, so that nobody sees half a file.
+    """Writes a text to an unfinished file in the same folder and renames it, so that nobody reads half a file.
 
     Line ends are written as they are in the text, and a file that is replaced keeps its permissions.
     """

@@ -154,7 +154,7 @@ class SectionEnd:
 
 
 PageItem = Heading | Block | SectionEnd
-"""What a page consists of, in reading order."""
+"""An element of a page: a heading, a block of content, or the end of a section."""
 
 
 def split_sections(

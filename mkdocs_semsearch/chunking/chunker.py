@@ -213,7 +213,7 @@ class Chunker:
 
 
 _STUB = re.compile(r"^::: ", re.MULTILINE)
-"""A line of a page for mkdocstrings. Of a module without docstrings it renders nothing."""
+"""A line that tells mkdocstrings to document a module. It renders nothing if the module has no docstrings."""
 
 
 def _recognised(document: Document, chunks: Sequence[Chunk]) -> Recognised:

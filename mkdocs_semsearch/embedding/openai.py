@@ -29,7 +29,7 @@ BATCH_CHARACTERS = 100_000
 # A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
 TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
-# Two attempts and the pause must fit into the server's 10 s for a request, so that it can still answer by words only.
+# Two attempts and the pause must fit into the 10 s of a request, so that the server can still answer in text-only mode.
 QUERY_TIMEOUT = 4.0
 QUERY_PAUSE = 1.0
 """Seconds of the longest pause between them. A rate limit mostly asks for more, and would only occupy the worker."""

@@ -66,7 +66,6 @@ class TokenTable:
 
     Attributes:
         vocabulary: the tokens, the most frequent first.
-        rarer: tokens of the model that have no vector here, in alphabetical order.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class TokenTable:
         rows: NDArray[np.float32] | NDArray[np.int8],
         scales: NDArray[np.float32] | None = None,
         basis: NDArray[np.float32] | None = None,
-        rarer: Iterable[str] = (),
+        every_token: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """Makes a table of tokens and vectors.
 
@@ -84,14 +83,19 @@ class TokenTable:
             rows: `[tokens, d]`; the length of a row is the weight of its token.
             scales: float32 `[tokens]`, factors of the rows.
             basis: float32 `[d, D]`, orthonormal rows; maps vectors to the space of the model.
-            rarer: further tokens of the model.
+            every_token: returns all tokens of the model; called only for `rarer`, which a query does not need.
         """
         self.vocabulary = Vocabulary(tokens)
-        self.rarer = tuple(sorted(set(rarer).difference(tokens)))
+        self._every_token = every_token
         self._rows = rows
         self._scales = scales
         self._basis = basis
         self._directions = functools.lru_cache(_REMEMBERED_TEXTS)(self._sum_up)
+
+    @functools.cached_property
+    def rarer(self) -> tuple[str, ...]:
+        """The tokens of the model that have no vector here, in alphabetical order."""
+        return tuple(sorted(set(self._every_token()).difference(self.vocabulary.tokens)))
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -150,11 +154,11 @@ class TokenTable:
         return rows
 
 
-def read_table(path: Path, rarer: Iterable[str] = ()) -> TokenTable:
-    """Reads a table that `write_table` wrote; `rarer` are further tokens of its model."""
+def read_table(path: Path, every_token: Callable[[], Iterable[str]] = tuple) -> TokenTable:
+    """Reads a table that `write_table` wrote; `every_token` returns all tokens of its model."""
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         scales, basis = (stored[name].astype(np.float32) for name in ("scales", "basis"))
-        return TokenTable(_tokens(stored), stored["codes"], scales, basis, rarer)
+        return TokenTable(_tokens(stored), stored["codes"], scales, basis, every_token)
 
 
 def _tokens(stored: Mapping[str, NDArray[np.uint8]]) -> list[str]:
@@ -188,7 +192,7 @@ def shipped_table() -> TokenTable:
     """Returns the table of the default model."""
     from mkdocs_semsearch.embedding.onnx_encoder import default_tokens
 
-    return read_table(_SHIPPED, default_tokens())
+    return read_table(_SHIPPED, default_tokens)
 
 
 def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:

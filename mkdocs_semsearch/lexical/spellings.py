@@ -1,4 +1,4 @@
-"""Other spellings of English words: British for American ones, and the other way round."""
+"""British spellings of American words, and the other way round."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WAYS = tuple(
 
 
 def other_spellings(word: str) -> Iterator[str]:
-    """Yields what a word may be in the other English: `behavior` for `behaviour`; most of them are no words at all."""
+    """Yields candidates for the other spelling of a word, `behavior` for `behaviour`; most of them are no words."""
     for pattern, other, least in _WAYS:
         for match in pattern.finditer(word, least):
             yield f"{word[: match.start()]}{other}{word[match.end() :]}"

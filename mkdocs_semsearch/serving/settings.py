@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.searching.query import MAX_LIMIT
-from mkdocs_semsearch.serving.admission import host_name, parse_rate
+from mkdocs_semsearch.serving.admission import parse_rate
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -250,7 +250,7 @@ def _check_choice(what: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _check_host(host: str) -> None:
-    if host != "*" and (host_name(host) != host.lower() or not re.fullmatch(r"[\w.-]+|\[[\w.:%]+\]", host)):
+    if host != "*" and not re.fullmatch(r"[\w.-]+|\[[\w.:%]+\]", host):
         raise ConfigurationError(
             f"{host!r} is no host name: write it as in search.example.org or [::1], without https://, port and path."
         )

@@ -239,7 +239,11 @@ def site(tmp_path_factory):
         "taken",
     ]
     vectors = np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens])
-    write_bundle(folder / "index", folder / "site" / "semsearch", TokenTable(tokens, vectors, rarer=["tokes", "vaule"]))
+    write_bundle(
+        folder / "index",
+        folder / "site" / "semsearch",
+        TokenTable(tokens, vectors, every_token=lambda: ["tokes", "vaule"]),
+    )
     return folder / "site"
 
 

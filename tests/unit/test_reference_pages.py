@@ -68,7 +68,7 @@ TREE = re.compile(r"^( *)SemsearchError\b.*\n((?:[ │]*[├└]── .*\n)+)",
 
 
 def tree_of_errors(text):
-    """Reads a drawn tree: the name of every error with that of its parent."""
+    """Reads the drawn tree of errors: the name of each error, with that of its parent."""
     indent, lines = TREE.search(text).groups()
     above, parents = ["SemsearchError"], {}
     for line in lines.splitlines():

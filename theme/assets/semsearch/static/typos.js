@@ -1,4 +1,4 @@
-/* Counts the typos between two words, and spells a word in the other English. Loaded for a word that the site lacks. */
+/* Counts typos between two words, and spells words as in Britain or America. Loaded for a word that the site lacks. */
 
 // British, American, least number of letters before, what follows. The same table is in `lexical/spellings.py`.
 const PAIRS = [
@@ -16,7 +16,7 @@ const PAIRS = [
   ["grey", "gray", 0, ""],
 ];
 
-/** Returns what a word may be in the other English: `behavior` for `behaviour`; most of them are no words at all. */
+/** Returns candidates for the American or British spelling of a word: `behavior` for `behaviour`; most are no words. */
 export function otherSpellings(word) {
   const found = [];
   for (const [british, american, least, following] of PAIRS)

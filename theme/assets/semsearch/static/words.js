@@ -127,9 +127,9 @@ export class Words {
 
   /**
    * Returns words one typo away from an unknown one, or two if it is long. First letter and digits must agree. A word
-   * that the site spells in the other English is corrected to that. A token of the model is no typo, but a common word
-   * that the site happens not to have. A word with which indexed words begin is corrected to one of these only; if it is
-   * short, to the most frequent; if the reader may still be typing it (not `finished`), to none.
+   * whose British or American spelling the site has is corrected to that. A token of the model is no typo, but a common
+   * word that the site happens not to have. A word with which indexed words begin is corrected to one of these only; if
+   * it is short, to the most frequent; if the reader may still be typing it (not `finished`), to none.
    */
   async corrections(word, finished = true) {
     const letters = [...word];
