@@ -27,8 +27,8 @@ _LEAST_BEGINNING = 120
 _SHORTEST = 80
 """A shorter excerpt is continued with the beginning of the next block; chosen, not measured."""
 
-_COLON_AT_END = re.compile(r"[:：](?:\n[`~]{3,})?\Z")
-"""A colon at the end of a text or of its code, such as an option whose comment is in the next chunk."""
+_COLON_BEFORE_FENCE = re.compile(r"[:：]\n[`~]{3,}\Z")
+"""A colon at the end of code that ends the text, such as an option whose comment is in the next chunk."""
 
 _LONGEST_UNCUT = 80
 """Greatest length of a word or of inline code that is left out rather than cut; chosen, not measured."""
@@ -136,7 +136,7 @@ def make_excerpt(
 def _introduces(text: str, following: _Block) -> bool:
     """Returns whether a text announces the next block: it ends with a colon, or with the file name of code."""
     named = following.fenced and _FILE_NAME.fullmatch(text.rpartition("\n\n")[2])
-    return bool(named or _COLON_AT_END.search(text))
+    return bool(named) or _ends_with_colon(text)
 
 
 def _nearest_place(content: str, nearest: NearestSentence) -> tuple[int, int] | None:
@@ -375,7 +375,7 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
 
 def _introduced(row: int, records: Records) -> str:
     """Returns the text of the next chunk if it is in the same section, and a colon ends this one or its code."""
-    if not _ends_with_colon(records, row) or not _has(records, row + 1, row):
+    if not _ends_with_colon(records.content(row)) or not _has(records, row + 1, row):
         return ""
     own, other = records.chunks[row], records.chunks[row + 1]
     same = own["anchor"] == other["anchor"] and own["heading_hierarchy"] == other["heading_hierarchy"]
@@ -384,7 +384,7 @@ def _introduced(row: int, records: Records) -> str:
 
 def _reach(records: Records, row: int) -> int:
     """Returns how many of the next chunks are needed."""
-    return _DEPTH if _is_bare(records, row) else int(_ends_with_colon(records, row))
+    return _DEPTH if _is_bare(records, row) else int(_ends_with_colon(records.content(row)))
 
 
 def _has(records: Records, other: int, row: int) -> bool:
@@ -392,8 +392,10 @@ def _has(records: Records, other: int, row: int) -> bool:
     return other in records.chunks and bool(records.page_of[other] == records.page_of[row])
 
 
-def _ends_with_colon(records: Records, row: int) -> bool:
-    return _COLON_AT_END.search(records.content(row)) is not None
+def _ends_with_colon(text: str) -> bool:
+    """Returns whether a colon is the end of a text, or of the code at its end."""
+    # Most texts end with neither a colon nor a fence, and the expression reads the whole text.
+    return text.endswith((":", "：")) or (text.endswith(("`", "~")) and _COLON_BEFORE_FENCE.search(text) is not None)
 
 
 def _is_bare(records: Records, row: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -143,10 +142,10 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
     results = []
     ends = np.append(starts[1:], len(sections.scores))
     for i, score in chosen.page(query):
-        members = range(starts[i], ends[i])
+        members = np.arange(starts[i], ends[i])
         weak = not chosen.matching[i]
-        wanted = members if weak else list(filter(section_matches.__getitem__, members))
-        order = heapq.nlargest(query.sections_per_page, wanted, key=sections.scores.__getitem__)
+        wanted = members if weak else members[section_matches[members]]
+        order = wanted[top(sections.scores[wanted], 0, query.sections_per_page)]
         best = tuple(sections.best[order].tolist())
         results.append(RankedItem(score, best[0], best, len(wanted) - len(best), weak=weak))
     matching = pages[chosen.matching]
